@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* verge/verge.h - all of verge. Each header below can also be included alone. */
+#ifndef VERGE_VERGE_H
+#define VERGE_VERGE_H
+
+#include "verge/base.h"
+#include "verge/interval.h"
+#include "verge/wheel.h"
+
+#endif
