@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* base/compiler.h - hints to the compiler; without them the code means the same. */
+#ifndef VERGE_SRC_BASE_COMPILER_H
+#define VERGE_SRC_BASE_COMPILER_H
+
+#if defined(__GNUC__) || defined(__clang__)
+#define VERGE__LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define VERGE__UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define VERGE__PREFETCH(address) __builtin_prefetch((address), 0, 3)
+#define VERGE__PREFETCH_WRITE(address) __builtin_prefetch((address), 1, 3)
+#define VERGE__ALWAYS_INLINE inline __attribute__((always_inline))
+#define VERGE__NOINLINE __attribute__((noinline))
+#else
+#define VERGE__LIKELY(condition) (!!(condition))
+#define VERGE__UNLIKELY(condition) (!!(condition))
+#define VERGE__PREFETCH(address) ((void)(address))
+#define VERGE__PREFETCH_WRITE(address) ((void)(address))
+#define VERGE__ALWAYS_INLINE inline
+#define VERGE__NOINLINE
+#endif
+
+#endif

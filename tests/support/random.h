@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * support/random.h - random numbers that can be had again.
+ *
+ * A randomised test takes its seed from verge_test_seed, which prints it. To replay a failure, run
+ * the test with VERGE_TEST_SEED set to what it printed. VERGE_TEST_SECONDS makes such tests run
+ * longer (or shorter) than they do by default.
+ */
+#ifndef VERGE_TESTS_SUPPORT_RANDOM_H
+#define VERGE_TESTS_SUPPORT_RANDOM_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* splitmix64: 64 bits of state, any seed is a good seed. */
+struct verge_test_random {
+    uint64_t state;
+};
+
+static inline struct verge_test_random verge_test_random_from(uint64_t seed) {
+    return (struct verge_test_random){.state = seed};
+}
+
+static inline uint64_t verge_test_next(struct verge_test_random *random) {
+    uint64_t z = (random->state += UINT64_C(0x9E3779B97F4A7C15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+/* A number from 0 to bound - 1; 0 if bound is 0. The bias of the modulus does not matter here. */
+static inline uint64_t verge_test_below(struct verge_test_random *random, uint64_t bound) {
+    return bound == 0 ? 0 : verge_test_next(random) % bound;
+}
+
+/* A number of a random magnitude: as often below 2^8 as between 2^40 and 2^48. */
+static inline uint64_t verge_test_magnitude(struct verge_test_random *random) {
+    const unsigned shift = (unsigned)verge_test_below(random, 64);
+    return verge_test_next(random) >> shift;
+}
+
+static inline bool verge_test_chance(struct verge_test_random *random, uint64_t one_in) {
+    return verge_test_below(random, one_in) == 0;
+}
+
+/* VERGE_TEST_SEED, or the fallback; printed, so that the log of a failure holds it. */
+static inline uint64_t verge_test_seed(uint64_t fallback) {
+    const char *text = getenv("VERGE_TEST_SEED");
+    const uint64_t seed = text != NULL && *text != '\0' ? strtoull(text, NULL, 0) : fallback;
+    (void)printf("VERGE_TEST_SEED=%" PRIu64 "\n", seed);
+    (void)fflush(stdout);
+    return seed;
+}
+
+/* VERGE_TEST_SECONDS, or the fallback. */
+static inline double verge_test_seconds(double fallback) {
+    const char *text = getenv("VERGE_TEST_SECONDS");
+    return text != NULL && *text != '\0' ? strtod(text, NULL) : fallback;
+}
+
+#endif
