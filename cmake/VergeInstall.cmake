@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+# What `make install` installs: headers, both libraries, verge.pc and the CMake package.
+
+include(CMakePackageConfigHelpers)
+
+install(DIRECTORY include/verge DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(TARGETS verge_shared verge_static EXPORT verge-targets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+# verge.pc finds its prefix from where it lies, so that an installed tree can be moved.
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+    set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+else()
+    file(RELATIVE_PATH pc_up /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+    string(REGEX REPLACE "/$" "" pc_up "${pc_up}")
+    set(pc_prefix "\${pcfiledir}/${pc_up}")
+endif()
+cmake_path(APPEND pc_libdir "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
+cmake_path(APPEND pc_includedir "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
+configure_file(cmake/verge.pc.in verge.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/verge.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/verge)
+configure_package_config_file(cmake/verge-config.cmake.in verge-config.cmake INSTALL_DESTINATION ${package_dir})
+# Until 1.0 a minor version may break what the one before promised.
+write_basic_package_version_file(verge-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(EXPORT verge-targets NAMESPACE verge:: DESTINATION ${package_dir})
+install(FILES
+    ${CMAKE_CURRENT_BINARY_DIR}/verge-config.cmake
+    ${CMAKE_CURRENT_BINARY_DIR}/verge-config-version.cmake
+    DESTINATION ${package_dir})

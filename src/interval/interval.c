@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Periodic ticks by division. The header's I1..I7 hold because of one identity: of the ticks
+ * deadline, deadline + period, ... exactly overdue + 1 are due at now, where
+ *
+ *     overdue = (now - deadline) / period                (integer division, now >= deadline)
+ *
+ * so deadline + k * period <= now for every k <= overdue, and no product below can overflow.
+ * Only a sum that leads into the future can, and it ends at VERGE_NEVER.
+ *
+ * Skip is a burst that may hold one tick; delay is a skip that afterwards moves.
+ */
+#include "verge/interval.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "base/assert.h"
+
+_Static_assert(sizeof(verge_interval) == 64, "part of the ABI");
+_Static_assert(sizeof(verge_tick) == 16, "part of the ABI");
+
+static bool is_policy(verge_interval_policy policy) {
+    return policy == VERGE_INTERVAL_BURST || policy == VERGE_INTERVAL_DELAY || policy == VERGE_INTERVAL_SKIP;
+}
+
+/* Zeroed memory is not an interval; nothing below divides by a period that it has not seen. */
+static bool is_interval(const verge_interval *interval) { return interval != NULL && interval->period_ns != 0; }
+
+static uint64_t add_or_never(uint64_t time_ns, uint64_t duration_ns) {
+    return duration_ns > VERGE_NEVER - time_ns ? VERGE_NEVER : time_ns + duration_ns;
+}
+
+static uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static uint64_t effective_tolerance(const verge_interval *interval) {
+    return min_u64(interval->tolerance_ns, interval->period_ns / 2);
+}
+
+/* How many of the ticks that are due go, so that the policy's share of them remains. */
+static uint64_t missed_of(const verge_interval *interval, uint64_t overdue) {
+    if (interval->policy != VERGE_INTERVAL_BURST) {
+        return overdue;
+    }
+    const uint64_t cap = interval->burst_cap;
+    return cap != 0 && overdue >= cap ? overdue - cap + 1 : 0;
+}
+
+int verge_interval_init(verge_interval *interval, uint64_t first_ns, uint64_t period_ns, verge_interval_policy policy) {
+    if (interval == NULL || first_ns == VERGE_NEVER || period_ns == 0 || !is_policy(policy)) {
+        return -EINVAL;
+    }
+    *interval = (verge_interval){
+        .deadline_ns = first_ns,
+        .period_ns = period_ns,
+        .tolerance_ns = VERGE_INTERVAL_TOLERANCE_NS,
+        .policy = (uint32_t)policy,
+    };
+    return 0;
+}
+
+int verge_interval_next(verge_interval *interval, uint64_t now_ns, verge_tick *ret_tick) {
+    if (!is_interval(interval) || now_ns == VERGE_NEVER) {
+        return -EINVAL;
+    }
+    const uint64_t deadline_ns = interval->deadline_ns;
+    if (now_ns < deadline_ns) {
+        return 0;
+    }
+    const uint64_t late_ns = now_ns - deadline_ns;
+    const uint64_t overdue = late_ns / interval->period_ns;
+    const uint64_t missed = missed_of(interval, overdue);
+    const uint64_t scheduled_ns = deadline_ns + missed * interval->period_ns;
+    VERGE__INVARIANT(missed <= overdue, "I2: no tick is missed that was not due");
+    VERGE__INVARIANT(deadline_ns <= scheduled_ns && scheduled_ns <= now_ns, "I1: never early");
+
+    const bool moves = interval->policy == VERGE_INTERVAL_DELAY && late_ns > effective_tolerance(interval);
+    interval->deadline_ns = add_or_never(moves ? now_ns : scheduled_ns, interval->period_ns);
+    VERGE__INVARIANT(interval->policy == VERGE_INTERVAL_BURST || interval->deadline_ns > now_ns,
+                     "I4, I5: the tick taken was the last one due");
+    if (ret_tick != NULL) {
+        *ret_tick = (verge_tick){.scheduled_ns = scheduled_ns, .missed = missed};
+    }
+    return 1;
+}
+
+uint64_t verge_interval_deadline(const verge_interval *interval) {
+    return is_interval(interval) ? interval->deadline_ns : VERGE_NEVER;
+}
+
+/* ---- starting anew ---- */
+
+int verge_interval_reset_after(verge_interval *interval, uint64_t now_ns, uint64_t duration_ns) {
+    if (!is_interval(interval)) {
+        return -EINVAL;
+    }
+    const uint64_t deadline_ns = add_or_never(now_ns, duration_ns);
+    if (deadline_ns == VERGE_NEVER) {
+        return -EOVERFLOW;
+    }
+    interval->deadline_ns = deadline_ns;
+    return 0;
+}
+
+int verge_interval_reset_at(verge_interval *interval, uint64_t deadline_ns) {
+    return verge_interval_reset_after(interval, deadline_ns, 0);
+}
+
+int verge_interval_reset_immediately(verge_interval *interval, uint64_t now_ns) {
+    return verge_interval_reset_after(interval, now_ns, 0);
+}
+
+int verge_interval_reset(verge_interval *interval, uint64_t now_ns) {
+    return verge_interval_reset_after(interval, now_ns, verge_interval_period(interval));
+}
+
+/* ---- settings ---- */
+
+int verge_interval_set_period(verge_interval *interval, uint64_t period_ns) {
+    if (!is_interval(interval) || period_ns == 0) {
+        return -EINVAL;
+    }
+    interval->period_ns = period_ns;
+    return 0;
+}
+
+uint64_t verge_interval_period(const verge_interval *interval) { return interval != NULL ? interval->period_ns : 0; }
+
+int verge_interval_set_policy(verge_interval *interval, verge_interval_policy policy) {
+    if (!is_interval(interval) || !is_policy(policy)) {
+        return -EINVAL;
+    }
+    interval->policy = (uint32_t)policy;
+    return 0;
+}
+
+verge_interval_policy verge_interval_policy_of(const verge_interval *interval) {
+    return interval != NULL ? (verge_interval_policy)interval->policy : VERGE_INTERVAL_BURST;
+}
+
+int verge_interval_set_burst_cap(verge_interval *interval, uint64_t tick_count_max) {
+    if (!is_interval(interval)) {
+        return -EINVAL;
+    }
+    interval->burst_cap = tick_count_max;
+    return 0;
+}
+
+uint64_t verge_interval_burst_cap(const verge_interval *interval) { return interval != NULL ? interval->burst_cap : 0; }
+
+int verge_interval_set_tolerance(verge_interval *interval, uint64_t tolerance_ns) {
+    if (!is_interval(interval)) {
+        return -EINVAL;
+    }
+    interval->tolerance_ns = tolerance_ns;
+    return 0;
+}
+
+uint64_t verge_interval_tolerance(const verge_interval *interval) {
+    return interval != NULL ? effective_tolerance(interval) : 0;
+}
