@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* The default allocator keeps the contract of base.h, and the tests' own one notices who does not. */
+#include <stdint.h>
+#include <string.h>
+
+#include "support/allocator.h"
+#include "support/cmocka.h"
+
+static void every_alignment_is_honoured(void **state) {
+    (void)state;
+    const verge_allocator *allocator = verge_allocator_default();
+    for (size_t alignment = 1; alignment <= (size_t)8 << 20; alignment *= 2) {
+        const size_t size = alignment < 64 ? 100 : alignment;
+        unsigned char *memory = allocator->allocate(allocator->context, size, alignment);
+        assert_non_null(memory);
+        assert_int_equal((uintptr_t)memory % alignment, 0);
+        memory[0] = 1;
+        memory[size - 1] = 2;
+        allocator->release(allocator->context, memory, size);
+    }
+}
+
+static void huge_blocks_are_usable_whole(void **state) {
+    (void)state;
+    const verge_allocator *allocator = verge_allocator_default();
+    const size_t huge = (size_t)2 << 20;
+    unsigned char *memory = allocator->allocate(allocator->context, 2 * huge, huge);
+    assert_non_null(memory);
+    memset(memory, 0x5A, 2 * huge);
+    assert_int_equal(memory[2 * huge - 1], 0x5A);
+    allocator->release(allocator->context, memory, 2 * huge);
+}
+
+static void nothing_at_all_is_a_block_too(void **state) {
+    (void)state;
+    const verge_allocator *allocator = verge_allocator_default();
+    for (size_t alignment = 8; alignment <= 64; alignment *= 8) {
+        void *memory = allocator->allocate(allocator->context, 0, alignment);
+        assert_non_null(memory);
+        allocator->release(allocator->context, memory, 0);
+    }
+}
+
+static void a_wrong_alignment_gets_nothing(void **state) {
+    (void)state;
+    const verge_allocator *allocator = verge_allocator_default();
+    assert_null(allocator->allocate(allocator->context, 48, 0));
+    assert_null(allocator->allocate(allocator->context, 48, 24));
+}
+
+static void more_than_there_is_gets_nothing(void **state) {
+    (void)state;
+    const verge_allocator *allocator = verge_allocator_default();
+    /* volatile: the compiler would otherwise warn of exactly what is tested. */
+    volatile size_t size = SIZE_MAX / 2 + 1 - 4096;
+    assert_null(allocator->allocate(allocator->context, size, 4096));
+    assert_null(allocator->allocate(allocator->context, size, 8));
+}
+
+static void the_counting_allocator_counts(void **state) {
+    (void)state;
+    struct verge_test_allocator memory;
+    verge_test_allocator_init(&memory);
+    const verge_allocator *allocator = &memory.allocator;
+    void *first = allocator->allocate(allocator->context, 100, 8);
+    void *second = allocator->allocate(allocator->context, 4096, 4096);
+    assert_int_equal((uintptr_t)second % 4096, 0);
+    assert_int_equal(memory.blocks_in_use, 2);
+    assert_int_equal(memory.bytes_in_use, 4196);
+    allocator->release(allocator->context, first, 100);
+    allocator->release(allocator->context, second, 4096);
+    assert_int_equal(memory.calls, 2);
+    assert_int_equal(memory.releases, 2);
+    assert_int_equal(memory.bytes_in_use_max, 4196);
+    verge_test_allocator_assert_empty(&memory);
+}
+
+static void the_counting_allocator_fails_on_demand(void **state) {
+    (void)state;
+    struct verge_test_allocator memory;
+    verge_test_allocator_init(&memory);
+    const verge_allocator *allocator = &memory.allocator;
+    memory.fail_at = 1;
+    assert_null(allocator->allocate(allocator->context, 8, 8));
+    void *block = allocator->allocate(allocator->context, 8, 8);
+    assert_non_null(block);
+    memory.fail_from = memory.calls + 1;
+    assert_null(allocator->allocate(allocator->context, 8, 8));
+    assert_null(allocator->allocate(allocator->context, 8, 8));
+    assert_int_equal(memory.failures, 3);
+    allocator->release(allocator->context, block, 8);
+    verge_test_allocator_assert_empty(&memory);
+}
+
+static void the_counting_allocator_notices_breaches(void **state) {
+    (void)state;
+    struct verge_test_allocator memory;
+    const verge_allocator *allocator = &memory.allocator;
+
+    verge_test_allocator_init(&memory);
+    void *block = allocator->allocate(allocator->context, 100, 8);
+    allocator->release(allocator->context, block, 99);
+    assert_non_null(memory.complaint);
+
+    verge_test_allocator_init(&memory);
+    assert_null(allocator->allocate(allocator->context, 100, 3));
+    assert_non_null(memory.complaint);
+
+    verge_test_allocator_init(&memory);
+    block = allocator->allocate(allocator->context, 100, 64);
+    assert_non_null(memory.complaint);
+    allocator->release(allocator->context, block, 100);
+
+    verge_test_allocator_init(&memory);
+    allocator->release(allocator->context, NULL, 100);
+    assert_non_null(memory.complaint);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_alignment_is_honoured),
+        cmocka_unit_test(huge_blocks_are_usable_whole),
+        cmocka_unit_test(nothing_at_all_is_a_block_too),
+        cmocka_unit_test(a_wrong_alignment_gets_nothing),
+        cmocka_unit_test(more_than_there_is_gets_nothing),
+        cmocka_unit_test(the_counting_allocator_counts),
+        cmocka_unit_test(the_counting_allocator_fails_on_demand),
+        cmocka_unit_test(the_counting_allocator_notices_breaches),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

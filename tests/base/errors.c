@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* verge_strerror: a sentence for every error of the library, and for every other number too. */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "support/cmocka.h"
+#include "verge/base.h"
+
+static const int known[] = {
+    0, -EINVAL, -ERANGE, -ENOENT, -EBADF, -EOVERFLOW, -ENOSPC, -ENOMEM, -EBUSY, -ETIMEDOUT, -ECANCELED,
+};
+static const size_t known_count = sizeof(known) / sizeof(known[0]);
+
+static void each_error_has_a_sentence_of_its_own(void **state) {
+    (void)state;
+    const char *other = verge_strerror(-EXDEV);
+    for (size_t i = 0; i < known_count; i++) {
+        const char *sentence = verge_strerror(known[i]);
+        assert_true(strlen(sentence) > 0);
+        assert_string_not_equal(sentence, other);
+        for (size_t k = 0; k < i; k++) {
+            assert_string_not_equal(sentence, verge_strerror(known[k]));
+        }
+    }
+}
+
+static void zero_is_success(void **state) {
+    (void)state;
+    assert_string_equal(verge_strerror(0), "success");
+}
+
+static void a_positive_errno_is_understood(void **state) {
+    (void)state;
+    for (size_t i = 0; i < known_count; i++) {
+        assert_ptr_equal(verge_strerror(-known[i]), verge_strerror(known[i]));
+    }
+}
+
+static void any_number_has_a_sentence(void **state) {
+    (void)state;
+    assert_non_null(verge_strerror(INT_MIN));
+    assert_non_null(verge_strerror(INT_MAX));
+    for (int error = -5000; error <= 5000; error++) {
+        assert_true(strlen(verge_strerror(error)) > 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_error_has_a_sentence_of_its_own),
+        cmocka_unit_test(zero_is_success),
+        cmocka_unit_test(a_positive_errno_is_understood),
+        cmocka_unit_test(any_number_has_a_sentence),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
