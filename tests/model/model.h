@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model/model.h - what a wheel has to do, done the dumb way: an unsorted array that is searched.
+ *
+ * The model follows the header and nothing else. Where the header leaves a choice, the model accepts
+ * each of the choices:
+ *
+ *   - a coarse wheel may file a timer in any level that can hold it; the model knows the widest;
+ *   - a timer scheduled for a tick already reached ("past") precedes all that come due later; its
+ *     place among those that were due already is open;
+ *   - poll_exact in a strict wheel may or may not return a timer whose deadline is exactly now;
+ *   - has_backlog may be true for nothing when a limit was reached, never when none was.
+ */
+#ifndef VERGE_TESTS_MODEL_MODEL_H
+#define VERGE_TESTS_MODEL_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "verge/wheel.h"
+
+struct model_timer {
+    verge_timer handle;
+    uint64_t deadline_ns;
+    uint64_t fires_ns;        /* the tick at which it comes out of an exact wheel */
+    uint64_t fires_latest_ns; /* the latest one at which a coarse wheel may return it */
+    uint64_t scheduled_ns;    /* now when it was last scheduled or rescheduled */
+    uint64_t sequence;        /* of that call */
+    void *data;
+    bool past;       /* its tick had been reached by then */
+    bool exact_seen; /* a poll_exact found it due inside its tick and had no room for it */
+};
+
+/* Every handle a wheel ever gave out. */
+struct model_handles {
+    verge_timer *items;
+    size_t count;
+    size_t capacity;
+    verge_timer *set; /* open addressing; 0 is no handle */
+    size_t set_size;
+};
+
+struct model {
+    verge_wheel_options options; /* with the levels written out */
+    uint64_t precision_ns;
+    uint64_t now_ns;
+    uint64_t exact_ns; /* now at the last poll_exact or poll_to_next */
+    uint64_t sequence;
+    struct model_timer *timers;
+    size_t count;
+    size_t capacity;
+    struct model_handles issued;
+    uint64_t scheduled;
+    uint64_t cancelled;
+    uint64_t expired;
+    uint64_t cleared;
+    size_t reserved; /* pending timers up to which nothing may be allocated; 0: nothing was reserved */
+};
+
+enum model_poll {
+    MODEL_POLL,
+    MODEL_POLL_EXACT,
+    MODEL_POLL_TO_NEXT,
+};
+
+void model_init(struct model *model, const verge_wheel_options *options);
+void model_free(struct model *model);
+
+/* ---- handles ---- */
+
+bool model_handle_issued(const struct model *model, verge_timer handle);
+void model_handle_add(struct model *model, verge_timer handle);
+struct model_timer *model_find(struct model *model, verge_timer handle);
+
+/* ---- timers ---- */
+
+/* What schedule must say about this deadline, memory and the cap aside; `largest` is the wheel's. */
+int model_judge(const struct model *model, uint64_t deadline_ns, uint64_t largest_ns);
+
+struct model_timer *model_add(struct model *model, verge_timer handle, uint64_t deadline_ns, void *data);
+void model_move(struct model *model, struct model_timer *timer, uint64_t deadline_ns);
+void model_remove(struct model *model, struct model_timer *timer);
+
+/* ---- time ---- */
+
+uint64_t model_fires_at(const struct model *model, uint64_t deadline_ns);
+uint64_t model_resolution(const struct model *model, size_t level);
+uint64_t model_coverage(const struct model *model, size_t level);
+uint64_t model_roundest(uint64_t earliest_ns, uint64_t latest_ns);
+
+uint64_t model_earliest_deadline(const struct model *model);
+
+/* The time by which a poll must return something if nothing else happens; VERGE_NEVER: nothing pends. */
+uint64_t model_next_expiry(const struct model *model);
+
+/* It has to come out of a poll at the model's now that no limit stops. */
+bool model_is_due(const struct model *model, const struct model_timer *timer, enum model_poll kind);
+
+/* It is allowed to come out of a poll at the model's now. */
+bool model_may_fire(const struct model *model, const struct model_timer *timer, enum model_poll kind);
+
+/* It is allowed to come out and nothing about that is open: what comes out instead must not be after it. */
+bool model_is_in_line(const struct model *model, const struct model_timer *timer, enum model_poll kind);
+
+/* `first` has to come out before `second`, both being in line. */
+bool model_is_before(const struct model *model, const struct model_timer *first, const struct model_timer *second);
+
+#endif

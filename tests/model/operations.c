@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/run.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- a call that fails changes nothing ---- */
+
+struct before {
+    verge_wheel_stats stats;
+    uint64_t calls;
+};
+
+static struct before before(const struct run *run) {
+    struct before b = {.stats.struct_size = sizeof(b.stats), .calls = run->memory.calls};
+    (void)verge_wheel_get_stats(run->wheel, &b.stats);
+    return b;
+}
+
+static void check_unchanged(struct run *run, const struct before *b) {
+    const struct before after = before(run);
+    RUN_CHECK(run, memcmp(&after.stats, &b->stats, sizeof(b->stats)) == 0, "a failed call changed the statistics");
+}
+
+static void check_not_allocated(struct run *run, const struct before *b) {
+    RUN_CHECK_EQUAL(run, run->memory.calls, b->calls, "G7: allocated");
+}
+
+/* ---- schedule ---- */
+
+static void *next_data(struct run *run) {
+    return (void *)(uintptr_t)(run->model.scheduled + 1);
+}
+
+/* The verdict on one schedule of whatever kind: what the wheel said against what it had to say. */
+static void scheduled(struct run *run, const struct before *b, int error, int expected, verge_timer timer,
+                      uint64_t deadline_ns) {
+    const bool full = run->model.options.timer_cap != 0 && run->model.count >= run->model.options.timer_cap;
+    if (expected == 0 && full) {
+        expected = -ENOSPC;
+    }
+    const bool either = full && error == -ENOSPC; /* which of two errors comes first is open */
+    RUN_CHECK_VALUES(run, error == expected || either, "schedule", -error, -expected);
+    if (error != 0) {
+        RUN_CHECK_EQUAL(run, timer, 0U, "ret_timer was touched");
+        check_unchanged(run, b);
+        return;
+    }
+    if (run->model.count < run->model.reserved) {
+        check_not_allocated(run, b);
+    }
+    RUN_CHECK(run, timer != 0, "G4: 0 is a handle");
+    RUN_CHECK(run, !model_handle_issued(&run->model, timer), "G4: a handle that was given out before");
+    model_add(&run->model, timer, deadline_ns, next_data(run));
+    run->model.scheduled++;
+}
+
+static void schedule_at(struct run *run, uint64_t deadline_ns) {
+    const struct before b = before(run);
+    const uint64_t largest_ns = verge_wheel_largest_deadline(run->wheel);
+    verge_timer timer = 0;
+    const int error = verge_wheel_schedule(run->wheel, deadline_ns, next_data(run), &timer);
+    scheduled(run, &b, error, model_judge(&run->model, deadline_ns, largest_ns), timer, deadline_ns);
+}
+
+static void do_schedule(struct run *run) {
+    schedule_at(run, run_random_deadline(run));
+}
+
+static void do_schedule_burst(struct run *run) {
+    const uint64_t deadline_ns = run_random_deadline(run);
+    const uint64_t spread_ns = verge_test_chance(&run->random, 2) ? 1 : run->model.precision_ns;
+    const uint64_t count = 2 + verge_test_below(&run->random, run->timers_max / 8 + 8);
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t offset_ns = verge_test_below(&run->random, spread_ns);
+        schedule_at(run, deadline_ns > UINT64_MAX - offset_ns ? deadline_ns : deadline_ns + offset_ns);
+    }
+}
+
+static void do_schedule_window(struct run *run) {
+    const uint64_t a_ns = run_random_deadline(run);
+    const uint64_t b_ns = verge_test_chance(&run->random, 2) ? run_random_deadline(run) : a_ns + 1000;
+    const bool backwards = verge_test_chance(&run->random, 16);
+    const uint64_t earliest_ns = (a_ns < b_ns) != backwards ? a_ns : b_ns;
+    const uint64_t latest_ns = (a_ns < b_ns) != backwards ? b_ns : a_ns;
+    const struct before b = before(run);
+    const uint64_t largest_ns = verge_wheel_largest_deadline(run->wheel);
+    verge_timer timer = 0;
+    const int error = verge_wheel_schedule_window(run->wheel, earliest_ns, latest_ns, next_data(run), &timer);
+    if (earliest_ns > latest_ns) {
+        scheduled(run, &b, error, -EINVAL, timer, 0);
+        return;
+    }
+    const uint64_t deadline_ns = model_roundest(earliest_ns, latest_ns);
+    scheduled(run, &b, error, model_judge(&run->model, deadline_ns, largest_ns), timer, deadline_ns);
+}
+
+static void do_schedule_best_fit(struct run *run) {
+    const uint64_t target_ns = run_random_deadline(run);
+    const uint64_t largest_ns = verge_wheel_largest_deadline(run->wheel);
+    const uint64_t deadline_ns = target_ns < largest_ns ? target_ns : largest_ns;
+    if (target_ns == VERGE_NEVER) {
+        return;
+    }
+    const struct before b = before(run);
+    verge_timer timer = 0;
+    uint64_t wheel_deadline_ns = 12345;
+    const int error =
+        verge_wheel_schedule_best_fit(run->wheel, target_ns, next_data(run), &timer, &wheel_deadline_ns);
+    scheduled(run, &b, error, model_judge(&run->model, deadline_ns, largest_ns), timer, deadline_ns);
+    RUN_CHECK_EQUAL(run, wheel_deadline_ns, error == 0 ? deadline_ns : 12345, "best fit: the wheel's deadline");
+}
+
+/* ---- handles ---- */
+
+static verge_timer random_live(struct run *run) {
+    return run->model.count == 0
+               ? 0
+               : run->model.timers[verge_test_below(&run->random, run->model.count)].handle;
+}
+
+static verge_timer random_issued(struct run *run) {
+    const struct model_handles *issued = &run->model.issued;
+    if (issued->count == 0) {
+        return 0;
+    }
+    const uint64_t back = verge_test_magnitude(&run->random) % issued->count; /* mostly recent ones */
+    return issued->items[issued->count - 1 - back];
+}
+
+static verge_timer random_forged(struct run *run) {
+    const verge_timer genuine = verge_test_chance(&run->random, 2) ? random_live(run) : random_issued(run);
+    switch (verge_test_below(&run->random, 8)) {
+    case 0:
+        return 0;
+    case 1:
+        return UINT64_MAX;
+    case 2:
+        return verge_test_next(&run->random);
+    case 3: /* a generation to come, or one gone by */
+        return genuine + ((1 + verge_test_below(&run->random, 3)) << 32);
+    case 4:
+        return genuine - ((1 + verge_test_below(&run->random, 3)) << 32);
+    case 5:
+        return genuine ^ (UINT64_C(1) << verge_test_below(&run->random, 64));
+    case 6:
+        return verge_test_below(&run->random, 1000);
+    default:
+        return run->stranger_timers[verge_test_below(&run->random, 8)];
+    }
+}
+
+static verge_timer random_handle(struct run *run) {
+    switch (verge_test_below(&run->random, 8)) {
+    case 0:
+        return random_forged(run);
+    case 1:
+        return random_issued(run);
+    default:
+        return random_live(run);
+    }
+}
+
+/* What a call with this handle must say if nothing else is wrong with it. */
+static int handle_error(struct run *run, verge_timer timer) {
+    if (model_find(&run->model, timer) != NULL) {
+        return 0;
+    }
+    return model_handle_issued(&run->model, timer) ? -ENOENT : -EBADF;
+}
+
+static void do_cancel(struct run *run) {
+    const verge_timer timer = random_handle(run);
+    const int expected = handle_error(run, timer);
+    const struct before b = before(run);
+    void *data = &run->out;
+    const int error = verge_wheel_cancel(run->wheel, timer, verge_test_chance(&run->random, 8) ? NULL : &data);
+    RUN_CHECK_VALUES(run, error == expected, "G4: cancel", -error, -expected);
+    check_not_allocated(run, &b);
+    if (error != 0) {
+        RUN_CHECK(run, data == &run->out, "ret_data was touched");
+        check_unchanged(run, &b);
+        return;
+    }
+    struct model_timer *gone = model_find(&run->model, timer);
+    RUN_CHECK(run, data == gone->data || data == &run->out, "cancel returned other data");
+    model_remove(&run->model, gone);
+    run->model.cancelled++;
+    RUN_CHECK_EQUAL(run, verge_wheel_cancel(run->wheel, timer, NULL), -ENOENT, "G4: cancelled twice");
+}
+
+static void do_cancel_many(struct run *run) {
+    for (uint64_t i = verge_test_below(&run->random, run->model.count + 1); i > 0; i--) {
+        do_cancel(run);
+    }
+}
+
+static void do_get(struct run *run) {
+    const verge_timer timer = random_handle(run);
+    const int expected = handle_error(run, timer);
+    const verge_expiry untouched = {.timer = 1, .deadline_ns = 2, .data = run};
+    verge_expiry expiry = untouched;
+    const int error = verge_wheel_get(run->wheel, timer, &expiry);
+    RUN_CHECK_VALUES(run, error == expected, "G4: get", -error, -expected);
+    if (error != 0) {
+        RUN_CHECK(run, memcmp(&expiry, &untouched, sizeof(expiry)) == 0, "ret_expiry was touched");
+        return;
+    }
+    const struct model_timer *known = model_find(&run->model, timer);
+    RUN_CHECK_EQUAL(run, expiry.timer, timer, "get: handle");
+    RUN_CHECK_EQUAL(run, expiry.deadline_ns, known->deadline_ns, "get: deadline");
+    RUN_CHECK(run, expiry.data == known->data, "get: data");
+}
+
+static uint64_t rescheduled_to(struct run *run, const struct model_timer *timer) {
+    if (timer == NULL || verge_test_chance(&run->random, 2)) {
+        return run_random_deadline(run);
+    }
+    const uint64_t delta_ns = verge_test_magnitude(&run->random);
+    if (verge_test_chance(&run->random, 2)) {
+        return timer->deadline_ns < delta_ns ? timer->deadline_ns : timer->deadline_ns - delta_ns;
+    }
+    return timer->deadline_ns > UINT64_MAX - delta_ns ? timer->deadline_ns : timer->deadline_ns + delta_ns;
+}
+
+static void do_reschedule(struct run *run) {
+    const verge_timer timer = random_handle(run);
+    struct model_timer *known = model_find(&run->model, timer);
+    const uint64_t deadline_ns = rescheduled_to(run, known);
+    const int bad_handle = handle_error(run, timer);
+    const int bad_time = model_judge(&run->model, deadline_ns, verge_wheel_largest_deadline(run->wheel));
+    const struct before b = before(run);
+    const int error = verge_wheel_reschedule(run->wheel, timer, deadline_ns);
+    if (bad_handle == 0 && bad_time == 0) {
+        RUN_CHECK_EQUAL(run, error, 0, "reschedule failed");
+        model_move(&run->model, known, deadline_ns);
+        if (run->model.count <= run->model.reserved) {
+            check_not_allocated(run, &b);
+        }
+        return;
+    }
+    RUN_CHECK_VALUES(run, error != 0 && (error == bad_handle || error == bad_time), "reschedule", -error, -bad_handle);
+    check_unchanged(run, &b);
+}
+
+static void do_reschedule_many(struct run *run) {
+    for (uint64_t i = verge_test_below(&run->random, run->model.count + 1); i > 0; i--) {
+        do_reschedule(run);
+    }
+}
+
+/* ---- time ---- */
+
+static uint64_t moved_to(const struct run *run, enum model_poll kind, uint64_t now_ns) {
+    const uint64_t next_ns = model_earliest_deadline(&run->model);
+    if (kind == MODEL_POLL_TO_NEXT && next_ns <= now_ns) {
+        now_ns = next_ns;
+    }
+    return now_ns > run->model.now_ns ? now_ns : run->model.now_ns;
+}
+
+/* Where poll_to_next stops in a strict or coarse wheel, or with a work limit, is for it to say; not before now. */
+static void check_moved(struct run *run, enum model_poll kind, uint64_t now_ns) {
+    const uint64_t moved_ns = verge_wheel_now(run->wheel);
+    const verge_wheel_options *options = &run->model.options;
+    const uint64_t expected_ns = moved_to(run, kind, now_ns);
+    if (kind != MODEL_POLL_TO_NEXT || (!options->strict && !options->coarse && options->work_limit == 0)) {
+        RUN_CHECK_EQUAL(run, moved_ns, expected_ns, "G9: now after a poll");
+    } else {
+        const uint64_t highest_ns = now_ns > run->model.now_ns ? now_ns : run->model.now_ns;
+        RUN_CHECK_VALUES(run, moved_ns >= run->model.now_ns && moved_ns <= highest_ns, "poll_to_next: now", moved_ns,
+                         highest_ns);
+        if (options->strict && !options->coarse && options->work_limit == 0) {
+            const uint64_t tick_ns = model_fires_at(&run->model, model_earliest_deadline(&run->model));
+            const uint64_t stop_ns = run->model.count > 0 && tick_ns <= now_ns ? tick_ns : now_ns;
+            RUN_CHECK_EQUAL(run, moved_ns, stop_ns > run->model.now_ns ? stop_ns : run->model.now_ns,
+                            "poll_to_next, strict: now");
+        }
+    }
+    run->model.now_ns = moved_ns;
+}
+
+void run_poll(struct run *run, enum model_poll kind, uint64_t now_ns, size_t limit) {
+    size_t (*const polls[])(verge_wheel *, uint64_t, verge_expiry *, size_t) = {
+        [MODEL_POLL] = verge_wheel_poll,
+        [MODEL_POLL_EXACT] = verge_wheel_poll_exact,
+        [MODEL_POLL_TO_NEXT] = verge_wheel_poll_to_next,
+    };
+    const struct before b = before(run);
+    const bool nowhere = verge_test_chance(&run->random, 32);
+    const size_t count = polls[kind](run->wheel, now_ns, nowhere ? NULL : run->out, limit);
+    check_not_allocated(run, &b);
+    check_moved(run, kind, now_ns);
+    if (kind != MODEL_POLL) {
+        run->model.exact_ns = run->model.now_ns;
+    }
+    run_check_batch(run, kind, count, nowhere ? 0 : limit);
+}
+
+static size_t random_limit(struct run *run) {
+    switch (verge_test_below(&run->random, 8)) {
+    case 0:
+        return 0;
+    case 1:
+        return 1;
+    case 2:
+        return 2 + (size_t)verge_test_below(&run->random, 4);
+    case 3:
+        return (size_t)verge_test_below(&run->random, 64);
+    default:
+        return RUN_OUT_MAX;
+    }
+}
+
+static void do_poll(struct run *run) {
+    run_poll(run, MODEL_POLL, run_random_now(run), random_limit(run));
+}
+
+static void do_poll_exact(struct run *run) {
+    run_poll(run, MODEL_POLL_EXACT, run_random_now(run), random_limit(run));
+}
+
+static void do_poll_to_next(struct run *run) {
+    run_poll(run, MODEL_POLL_TO_NEXT, run_random_now(run), random_limit(run));
+}
+
+/* As a loop that sleeps does: it must get somewhere with every turn. */
+static void do_sleep_and_poll(struct run *run) {
+    for (uint64_t turns = verge_test_below(&run->random, 16); turns > 0 && run->model.count > 0; turns--) {
+        const uint64_t wakeup_ns = verge_wheel_next_wakeup(run->wheel);
+        if (wakeup_ns > run->model.now_ns && wakeup_ns - run->model.now_ns > run->model.precision_ns * 64) {
+            return;
+        }
+        run_poll(run, MODEL_POLL, wakeup_ns, RUN_OUT_MAX);
+    }
+}
+
+static void do_set_start(struct run *run) {
+    const bool last_tick = verge_test_chance(&run->random, 32);
+    const uint64_t start_ns = last_tick ? UINT64_MAX : verge_test_magnitude(&run->random) / 4;
+    const struct before b = before(run);
+    const int error = verge_wheel_set_start(run->wheel, start_ns);
+    if (run->model.count > 0) {
+        RUN_CHECK_EQUAL(run, error, -EBUSY, "set_start with timers pending");
+    } else if (!last_tick) {
+        RUN_CHECK_EQUAL(run, error, 0, "set_start failed");
+    }
+    if (error != 0) {
+        check_unchanged(run, &b);
+        return;
+    }
+    run->model.options.start_ns = start_ns;
+    run->model.now_ns = start_ns;
+    run->model.exact_ns = 0;
+}
+
+/* ---- memory ---- */
+
+static void do_reserve(struct run *run) {
+    const size_t more = (size_t)verge_test_below(&run->random, 3 * run->timers_max);
+    const size_t cap = run->model.options.timer_cap;
+    const struct before b = before(run);
+    const int error = verge_wheel_reserve(run->wheel, more);
+    if (cap != 0 && run->model.count + more > cap) {
+        RUN_CHECK_EQUAL(run, error, -ENOSPC, "reserve beyond the cap");
+        check_unchanged(run, &b);
+        return;
+    }
+    RUN_CHECK_EQUAL(run, error, 0, "reserve failed");
+    run->model.reserved = more == 0 ? 0 : run->model.count + more;
+}
+
+static void do_compact(struct run *run) {
+    verge_wheel_compact(run->wheel);
+    verge_wheel_stats stats = {.struct_size = sizeof(stats)};
+    (void)verge_wheel_get_stats(run->wheel, &stats);
+    RUN_CHECK_EQUAL(run, stats.garbage, 0U, "compact left garbage");
+}
+
+static void do_clear(struct run *run) {
+    if (!verge_test_chance(&run->random, 8)) {
+        return;
+    }
+    verge_wheel_clear(run->wheel);
+    run->model.cleared += run->model.count;
+    run->model.count = 0;
+    RUN_CHECK(run, !verge_wheel_has_backlog(run->wheel), "a backlog after clear");
+}
+
+static void do_iterate(struct run *run) {
+    run_check_iterate(run);
+}
+
+/* ---- the choice ---- */
+
+struct operation {
+    const char *name;
+    void (*run)(struct run *run);
+    unsigned weight;
+};
+
+static const struct operation operations[] = {
+    {"schedule", do_schedule, 40},
+    {"schedule a burst", do_schedule_burst, 4},
+    {"schedule_window", do_schedule_window, 5},
+    {"schedule_best_fit", do_schedule_best_fit, 5},
+    {"cancel", do_cancel, 20},
+    {"cancel many", do_cancel_many, 1},
+    {"reschedule", do_reschedule, 30},
+    {"reschedule many", do_reschedule_many, 1},
+    {"get", do_get, 10},
+    {"poll", do_poll, 40},
+    {"poll_exact", do_poll_exact, 8},
+    {"poll_to_next", do_poll_to_next, 8},
+    {"sleep and poll", do_sleep_and_poll, 4},
+    {"set_start", do_set_start, 3},
+    {"reserve", do_reserve, 2},
+    {"compact", do_compact, 2},
+    {"clear", do_clear, 2},
+    {"iterate", do_iterate, 2},
+};
+
+static const struct operation *random_operation(struct verge_test_random *random) {
+    const size_t count = sizeof(operations) / sizeof(*operations);
+    unsigned total = 0;
+    for (size_t i = 0; i < count; i++) {
+        total += operations[i].weight;
+    }
+    uint64_t rest = verge_test_below(random, total);
+    size_t which = 0;
+    while (rest >= operations[which].weight) {
+        rest -= operations[which++].weight;
+    }
+    return &operations[which];
+}
+
+void run_random_operation(struct run *run) {
+    const struct operation *operation = random_operation(&run->random);
+    if (run->model.count > run->timers_max && operation->run == do_schedule_burst) {
+        return;
+    }
+    run->operation = operation->name;
+    run->operation_count++;
+    operation->run(run);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model/run.h - one wheel and its model, side by side, under random operations.
+ */
+#ifndef VERGE_TESTS_MODEL_RUN_H
+#define VERGE_TESTS_MODEL_RUN_H
+
+#include "model/model.h"
+#include "support/allocator.h"
+#include "support/random.h"
+
+enum {
+    RUN_OUT_MAX = 4096,
+};
+
+/* Which kind of wheel and load a run is about. */
+enum run_profile {
+    RUN_DENSE,   /* many timers a tick */
+    RUN_SPARSE,  /* few timers over all of the range */
+    RUN_TINY,    /* levels of one to three bits: everything wraps all the time */
+    RUN_PRESETS, /* the named geometries as they are */
+    RUN_PROFILE_COUNT,
+};
+
+struct run {
+    struct model model;
+    verge_wheel *wheel;
+    verge_wheel *stranger; /* another wheel, whose handles mean nothing here */
+    verge_timer stranger_timers[8];
+    struct verge_test_allocator memory;
+    struct verge_test_random random;
+    enum run_profile profile;
+    uint64_t seed;
+    const char *operation;
+    uint64_t operation_count;
+    size_t timers_max; /* about as many are pending at a time */
+    verge_expiry out[RUN_OUT_MAX];
+};
+
+/* ---- profile.c ---- */
+
+void run_random_options(struct verge_test_random *random, enum run_profile profile, verge_wheel_options *options);
+
+/* ---- times.c ---- */
+
+uint64_t run_random_deadline(struct run *run);
+uint64_t run_random_now(struct run *run);
+
+/* ---- operations.c ---- */
+
+void run_random_operation(struct run *run);
+void run_poll(struct run *run, enum model_poll kind, uint64_t now_ns, size_t limit);
+
+/* ---- promises.c: each fails the running test with what is needed to replay it ---- */
+
+_Noreturn void run_fail(const struct run *run, const char *promise, uint64_t value, uint64_t expected, int line);
+
+#define RUN_CHECK(run, condition, promise) RUN_CHECK_VALUES(run, condition, promise, 0, 0)
+
+/* Prints two values beside the promise that was broken. */
+#define RUN_CHECK_VALUES(run, condition, promise, value, expected) \
+    do { \
+        if (!(condition)) { \
+            run_fail(run, promise, (uint64_t)(value), (uint64_t)(expected), __LINE__); \
+        } \
+    } while (0)
+
+#define RUN_CHECK_EQUAL(run, value, expected, promise) \
+    RUN_CHECK_VALUES(run, (value) == (expected), promise, value, expected)
+
+/* The timers a poll returned, against the model, which then forgets them. */
+void run_check_batch(struct run *run, enum model_poll kind, size_t count, size_t limit);
+
+/* Everything that can be asked of a wheel at any time. */
+void run_check_state(struct run *run);
+
+/* Each timer is there once, with its deadline and data. */
+void run_check_iterate(struct run *run);
+
+#endif
