@@ -55,4 +55,6 @@ static const verge_allocator default_allocator = {
     .context = NULL,
 };
 
-const verge_allocator *verge_allocator_default(void) { return &default_allocator; }
+const verge_allocator *verge_allocator_default(void) {
+    return &default_allocator;
+}

@@ -14,12 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define VERGE__INVARIANT(condition, text)                                                                              \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
+#define VERGE__INVARIANT(condition, text) \
+    do { \
+        if (!(condition)) { \
             (void)fprintf(stderr, "%s:%d: verge invariant broken: %s (%s)\n", __FILE__, __LINE__, (text), #condition); \
-            abort();                                                                                                   \
-        }                                                                                                              \
+            abort(); \
+        } \
     } while (0)
 
 #else

@@ -41,9 +41,13 @@ static inline unsigned verge__bit_lowest_index(uint64_t nonzero) {
 #endif
 }
 
-static inline bool verge__is_power_of_two(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
+static inline bool verge__is_power_of_two(uint64_t value) {
+    return value != 0 && (value & (value - 1)) == 0;
+}
 
 /* The bits 0 to count - 1; count from 0 to 64. */
-static inline uint64_t verge__bit_mask(unsigned count) { return count >= 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1; }
+static inline uint64_t verge__bit_mask(unsigned count) {
+    return count >= 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
+}
 
 #endif

@@ -21,7 +21,9 @@ static uint64_t monotonic_now(void *context) {
     return nanoseconds(&time);
 }
 
-verge_clock verge_clock_monotonic(void) { return (verge_clock){.now_ns = monotonic_now, .context = NULL}; }
+verge_clock verge_clock_monotonic(void) {
+    return (verge_clock){.now_ns = monotonic_now, .context = NULL};
+}
 
 #if defined(CLOCK_BOOTTIME)
 
@@ -43,7 +45,9 @@ verge_clock verge_clock_boottime(void) {
 
 #else
 
-verge_clock verge_clock_boottime(void) { return verge_clock_monotonic(); }
+verge_clock verge_clock_boottime(void) {
+    return verge_clock_monotonic();
+}
 
 #endif
 

@@ -25,13 +25,17 @@ static bool is_policy(verge_interval_policy policy) {
 }
 
 /* Zeroed memory is not an interval; nothing below divides by a period that it has not seen. */
-static bool is_interval(const verge_interval *interval) { return interval != NULL && interval->period_ns != 0; }
+static bool is_interval(const verge_interval *interval) {
+    return interval != NULL && interval->period_ns != 0;
+}
 
 static uint64_t add_or_never(uint64_t time_ns, uint64_t duration_ns) {
     return duration_ns > VERGE_NEVER - time_ns ? VERGE_NEVER : time_ns + duration_ns;
 }
 
-static uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static uint64_t min_u64(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
 
 static uint64_t effective_tolerance(const verge_interval *interval) {
     return min_u64(interval->tolerance_ns, interval->period_ns / 2);
@@ -124,7 +128,9 @@ int verge_interval_set_period(verge_interval *interval, uint64_t period_ns) {
     return 0;
 }
 
-uint64_t verge_interval_period(const verge_interval *interval) { return interval != NULL ? interval->period_ns : 0; }
+uint64_t verge_interval_period(const verge_interval *interval) {
+    return interval != NULL ? interval->period_ns : 0;
+}
 
 int verge_interval_set_policy(verge_interval *interval, verge_interval_policy policy) {
     if (!is_interval(interval) || !is_policy(policy)) {
@@ -146,7 +152,9 @@ int verge_interval_set_burst_cap(verge_interval *interval, uint64_t tick_count_m
     return 0;
 }
 
-uint64_t verge_interval_burst_cap(const verge_interval *interval) { return interval != NULL ? interval->burst_cap : 0; }
+uint64_t verge_interval_burst_cap(const verge_interval *interval) {
+    return interval != NULL ? interval->burst_cap : 0;
+}
 
 int verge_interval_set_tolerance(verge_interval *interval, uint64_t tolerance_ns) {
     if (!is_interval(interval)) {

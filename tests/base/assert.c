@@ -12,7 +12,9 @@ static int evaluate(int result) {
     return result;
 }
 
-static void state_unchecked(void) { VERGE__INVARIANT(evaluate(0), "T1: not looked at"); }
+static void state_unchecked(void) {
+    VERGE__INVARIANT(evaluate(0), "T1: not looked at");
+}
 
 #undef VERGE_SRC_BASE_ASSERT_H
 #undef VERGE__INVARIANT
@@ -26,7 +28,9 @@ static void state_unchecked(void) { VERGE__INVARIANT(evaluate(0), "T1: not looke
 
 #include "support/cmocka.h"
 
-static void state_checked(int holds) { VERGE__INVARIANT(evaluate(holds), "T2: looked at"); }
+static void state_checked(int holds) {
+    VERGE__INVARIANT(evaluate(holds), "T2: looked at");
+}
 
 static void without_asserts_nothing_is_evaluated(void **state) {
     (void)state;

@@ -6,7 +6,9 @@
 #include "support/cmocka.h"
 #include "verge/base.h"
 
-static uint64_t read_clock(verge_clock clock) { return clock.now_ns(clock.context); }
+static uint64_t read_clock(verge_clock clock) {
+    return clock.now_ns(clock.context);
+}
 
 static void never_goes_backwards(verge_clock clock) {
     uint64_t last_ns = read_clock(clock);
