@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* consumer VERSION: a user's program that touches every layer; fails if the library is not of that version. */
+#include <stdio.h>
+#include <string.h>
+#include <verge/verge.h>
+
+static int use_wheel(void) {
+    verge_wheel *wheel;
+    verge_timer timer;
+    verge_expiry expiry;
+    if (verge_wheel_create(NULL, &wheel) != 0) {
+        return 1;
+    }
+    int failed = verge_wheel_schedule(wheel, UINT64_C(10000000), &failed, &timer) != 0;
+    failed |= verge_wheel_poll(wheel, UINT64_C(20000000), &expiry, 1) != 1 || expiry.timer != timer;
+    verge_wheel_destroy(wheel);
+    return failed;
+}
+
+static int use_interval(void) {
+    verge_interval interval;
+    verge_tick tick;
+    return verge_interval_init(&interval, 0, 10, VERGE_INTERVAL_SKIP) != 0 ||
+           verge_interval_next(&interval, 35, &tick) != 1 || tick.missed != 3;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2 || strcmp(argv[1], verge_version()) != 0) {
+        (void)fprintf(stderr, "the library is of version %s\n", verge_version());
+        return 1;
+    }
+    return use_wheel() || use_interval();
+}

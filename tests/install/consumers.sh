@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# consumers.sh SOURCE BUILD CC: installs the build into a temporary folder, then builds and runs programs that find it
+# there as a user's would.
+set -eu
+
+source=$1
+build=$2
+cc=$3
+here=$source/tests/install
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+warnings="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wundef -Werror"
+
+step() { echo "== $*"; }
+
+step "install below DESTDIR"
+DESTDIR=$work/stage cmake --install "$build" --prefix /opt/verge >"$work/log"
+test -f "$work/stage/opt/verge/include/verge/verge.h"
+test -z "$(find "$work/stage" -mindepth 1 -maxdepth 1 ! -name opt)"
+
+step "install into a prefix"
+prefix=$work/prefix
+cmake --install "$build" --prefix "$prefix" >"$work/log"
+library_dir=$(dirname "$(find "$prefix" -name libverge.so)")
+PKG_CONFIG_PATH=$library_dir/pkgconfig
+export PKG_CONFIG_PATH
+flags=$(pkg-config --cflags verge)
+libraries=$(pkg-config --libs verge)
+
+# The flags are separate words throughout.
+# shellcheck disable=SC2086
+{
+    step "a C program, by pkg-config"
+    "$cc" -std=c11 $warnings $flags "$here/consumer.c" $libraries -o "$work/shared"
+    LD_LIBRARY_PATH=$library_dir "$work/shared" "$(pkg-config --modversion verge)"
+
+    step "a C program, with the static library"
+    "$cc" -std=c11 $warnings $flags "$here/consumer.c" "$library_dir/libverge.a" -o "$work/static"
+    "$work/static" "$(pkg-config --modversion verge)"
+
+    step "each header alone, in C and in C++"
+    for header in "$prefix"/include/verge/*.h; do
+        name=verge/$(basename "$header")
+        printf '#include <%s>\nint main(void);\nint main(void) { return 0; }\n' "$name" >"$work/alone.c"
+        "$cc" -std=c11 $warnings $flags -c "$work/alone.c" -o "$work/alone.o"
+        printf '#include <%s>\nint main() { return 0; }\n' "$name" >"$work/alone.cpp"
+        c++ -std=c++11 $warnings $flags -c "$work/alone.cpp" -o "$work/alone.o"
+        echo "#include <$name>" >>"$work/every_header.h"
+    done
+
+    step "a C++ program that includes every header"
+    c++ -std=c++11 $warnings $flags -I "$work" "$here/consumer.cpp" $libraries -o "$work/plusplus"
+    LD_LIBRARY_PATH=$library_dir "$work/plusplus"
+}
+
+step "C programs, by find_package"
+cmake -S "$here/package" -B "$work/package" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_BUILD_TYPE=Release >"$work/log" || {
+    cat "$work/log"
+    exit 1
+}
+cmake --build "$work/package" >"$work/log" || {
+    cat "$work/log"
+    exit 1
+}
+"$work/package/consumer_shared" "$(pkg-config --modversion verge)"
+"$work/package/consumer_static" "$(pkg-config --modversion verge)"
