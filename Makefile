@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+# A thin front of CMake: each target makes sure that its tools are there, then configures, builds and runs.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+# configured and built by a preset: $(call build,preset)
+build = cmake --preset $(1) >build/$(1).configure.log || { cat build/$(1).configure.log; exit 1; }; \
+	cmake --build --preset $(1)
+
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo       a million timers, before your eyes"
+	@echo "make test       build and run all tests"
+	@echo "make test-P     the same in another preset: debug, asan, tsan, clang"
+	@echo "make bench      measure against other libraries;  make bench-check: only that the benchmarks work"
+	@echo "make check      formatting and static analysis;   make format: apply the formatting"
+	@echo "make coverage   line coverage of src/, per folder"
+	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
+	@echo "make setup      install the Debian packages that any of the above needs"
+	@echo "make clean      remove build/"
+
+setup:
+	@scripts/setup test check bench coverage
+
+build:
+	@mkdir -p build
+
+demo: | build
+	@scripts/setup build
+	@$(call build,release)
+	@build/release/tools/verge-demo
+
+test: test-test
+
+test-test test-debug test-asan test-tsan: test-%: | build
+	@scripts/setup test
+	@$(call build,$*)
+	@ctest --preset $*
+
+test-clang: | build
+	@scripts/setup check
+	@$(call build,clang)
+	@ctest --preset clang
+
+bench: | build
+	@scripts/setup bench
+	@$(call build,bench)
+	@bench/run
+
+bench-check: | build
+	@scripts/setup bench
+	@$(call build,bench)
+	@bench/run --check
+
+check: | build
+	@scripts/setup check
+	@scripts/check
+
+format:
+	@scripts/setup check
+	@scripts/check --format
+
+coverage: | build
+	@scripts/setup coverage
+	@$(call build,coverage)
+	@find build/coverage -name '*.gcda' -delete
+	@ctest --preset coverage
+	@scripts/coverage
+
+install: | build
+	@scripts/setup build
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >build/release.configure.log \
+		|| { cat build/release.configure.log; exit 1; }
+	@cmake --build --preset release
+	@DESTDIR="$(DESTDIR)" cmake --install build/release
+
+clean:
+	@rm -rf build
+
+.PHONY: help setup demo test test-test test-debug test-asan test-tsan test-clang bench bench-check check format \
+	coverage install clean
