@@ -3,6 +3,7 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+JOBS ?= $(shell nproc)
 
 # configured and built by a preset: $(call build,preset)
 build = cmake --preset $(1) >build/$(1).configure.log || { cat build/$(1).configure.log; exit 1; }; \
@@ -37,12 +38,12 @@ test: test-test
 test-test test-debug test-asan test-tsan: test-%: | build
 	@scripts/setup test
 	@$(call build,$*)
-	@ctest --preset $*
+	@ctest --preset $* --parallel $(JOBS)
 
 test-clang: | build
 	@scripts/setup check
 	@$(call build,clang)
-	@ctest --preset clang
+	@ctest --preset clang --parallel $(JOBS)
 
 bench: | build
 	@scripts/setup bench
@@ -66,7 +67,7 @@ coverage: | build
 	@scripts/setup coverage
 	@$(call build,coverage)
 	@find build/coverage -name '*.gcda' -delete
-	@ctest --preset coverage
+	@ctest --preset coverage --parallel $(JOBS)
 	@scripts/coverage
 
 install: | build

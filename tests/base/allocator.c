@@ -10,7 +10,7 @@ static void every_alignment_is_honoured(void **state) {
     (void)state;
     const verge_allocator *allocator = verge_allocator_default();
     for (size_t alignment = 1; alignment <= (size_t)8 << 20; alignment *= 2) {
-        const size_t size = alignment < 64 ? 100 : alignment;
+        const size_t size = (99 + alignment) / alignment * alignment;
         unsigned char *memory = allocator->allocate(allocator->context, size, alignment);
         assert_non_null(memory);
         assert_int_equal((uintptr_t)memory % alignment, 0);
