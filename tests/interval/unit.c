@@ -77,8 +77,10 @@ static void i3_a_capped_burst_counts_the_oldest_as_missed(void **state) {
     expect_tick(&interval, 1150, 1000, 0);
     expect_tick(&interval, 1150, 1100, 0);
     expect_none(&interval, 1150);
+    expect_tick(&interval, 1499, 1200, 0); /* three are due: none is given up */
+    expect_tick(&interval, 1600, 1400, 1); /* four are */
     assert_int_equal(verge_interval_set_burst_cap(&interval, 0), 0);
-    expect_tick(&interval, 10000, 1200, 0);
+    expect_tick(&interval, 10000, 1500, 0);
 }
 
 static void i4_skip_keeps_the_grid(void **state) {
