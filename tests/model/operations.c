@@ -51,6 +51,9 @@ static void scheduled(struct run *run, const struct before *b, int error, int ex
     }
     RUN_CHECK(run, timer != 0, "G4: 0 is a handle");
     RUN_CHECK(run, !model_handle_issued(&run->model, timer), "G4: a handle that was given out before");
+    for (size_t i = 0; i < RUN_STRANGER_TIMERS; i++) {
+        RUN_CHECK(run, timer != run->stranger_timers[i], "G4: a handle of another wheel");
+    }
     model_add(&run->model, timer, deadline_ns, next_data(run));
     run->model.scheduled++;
 }
@@ -146,7 +149,7 @@ static verge_timer random_forged(struct run *run) {
     case 6:
         return verge_test_below(&run->random, 1000);
     default:
-        return run->stranger_timers[verge_test_below(&run->random, 8)];
+        return run->stranger_timers[verge_test_below(&run->random, RUN_STRANGER_TIMERS)];
     }
 }
 

@@ -10,13 +10,9 @@
 #include "model/run.h"
 #include "support/cmocka.h"
 
-enum {
-    STRANGER_TIMERS = 8,
-};
-
 static void create_stranger(struct run *run) {
     assert_int_equal(verge_wheel_create(NULL, &run->stranger), 0);
-    for (size_t i = 0; i < STRANGER_TIMERS; i++) {
+    for (size_t i = 0; i < RUN_STRANGER_TIMERS; i++) {
         assert_int_equal(verge_wheel_schedule(run->stranger, 1000, NULL, &run->stranger_timers[i]), 0);
         if (i % 2 == 0) {
             assert_int_equal(verge_wheel_cancel(run->stranger, run->stranger_timers[i], NULL), 0);

@@ -11,6 +11,7 @@
 
 enum {
     RUN_OUT_MAX = 4096,
+    RUN_STRANGER_TIMERS = 8,
 };
 
 /* Which kind of wheel and load a run is about. */
@@ -26,7 +27,7 @@ struct run {
     struct model model;
     verge_wheel *wheel;
     verge_wheel *stranger; /* another wheel, whose handles mean nothing here */
-    verge_timer stranger_timers[8];
+    verge_timer stranger_timers[RUN_STRANGER_TIMERS];
     struct verge_test_allocator memory;
     struct verge_test_random random;
     enum run_profile profile;

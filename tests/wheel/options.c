@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* Options: the presets, levels given or computed, and every way to get them wrong. */
+#include "wheel/support.h"
+
+static void assert_refused(const verge_wheel_options *options) {
+    verge_wheel *untouched = (verge_wheel *)(uintptr_t)8;
+    verge_wheel *wheel = untouched;
+    assert_int_equal(verge_wheel_create(options, &wheel), -EINVAL);
+    assert_ptr_equal(wheel, untouched);
+}
+
+static void assert_accepted(const verge_wheel_options *options) {
+    verge_wheel *wheel = wheel_new(options);
+    verge_timer timer = 0;
+    const uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
+    assert_int_equal(verge_wheel_schedule(wheel, largest_ns, NULL, &timer), 0);
+    assert_int_equal(verge_wheel_schedule(wheel, verge_wheel_now(wheel) + 1, NULL, &timer), 0);
+    assert_int_equal(poll_count(wheel, UINT64_MAX), 2);
+    wheel_end(wheel);
+}
+
+static void defaults_are_the_default_preset(void **state) {
+    (void)state;
+    verge_wheel_options options;
+    assert_int_equal(verge_wheel_options_init(&options), 0);
+    assert_int_equal(options.struct_size, sizeof(options));
+    verge_wheel *wheel = wheel_new(&options);
+    verge_wheel *other = wheel_new(NULL);
+    assert_int_equal(verge_wheel_precision(wheel), TICK);
+    assert_int_equal(verge_wheel_precision(other), TICK);
+    assert_int_equal(verge_wheel_level_count(wheel), verge_wheel_level_count(other));
+    assert_int_equal(verge_wheel_largest_deadline(wheel), verge_wheel_largest_deadline(other));
+    assert_int_equal(verge_wheel_now(other), 0);
+    assert_int_equal(verge_wheel_start(other), 0);
+    wheel_end(wheel);
+    wheel_end(other);
+}
+
+static void default_covers_all_of_time(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    const size_t level_count = verge_wheel_level_count(wheel);
+    assert_true(verge_wheel_coverage(wheel, level_count - 1) >= UINT64_C(1) << 63);
+    assert_int_equal(verge_wheel_coverage(wheel, level_count), 0);
+    assert_int_equal(verge_wheel_coverage(wheel, SIZE_MAX), 0);
+    assert_true(verge_wheel_largest_deadline(wheel) > UINT64_MAX - 2 * TICK);
+    for (size_t i = 1; i < level_count; i++) {
+        assert_true(verge_wheel_coverage(wheel, i) > verge_wheel_coverage(wheel, i - 1));
+    }
+    wheel_end(wheel);
+}
+
+static void each_preset_makes_a_wheel(void **state) {
+    (void)state;
+    for (int preset = VERGE_PRESET_DEFAULT; preset <= VERGE_PRESET_RUNTIME; preset++) {
+        verge_wheel_options options = options_of((verge_wheel_preset)preset);
+        options.worker_id = 17;
+        assert_accepted(&options);
+        verge_wheel *wheel = wheel_new(&options);
+        assert_int_equal(verge_wheel_worker_id(wheel), 17);
+        wheel_end(wheel);
+    }
+}
+
+static void preset_of_unknown_kind_or_size_is_refused(void **state) {
+    (void)state;
+    verge_wheel_options options = options_of(VERGE_PRESET_TWO_LEVEL);
+    const verge_wheel_options before = options;
+    assert_int_equal(verge_wheel_options_preset(&options, (verge_wheel_preset)99), -EINVAL);
+    assert_int_equal(verge_wheel_options_preset(&options, (verge_wheel_preset)-1), -EINVAL);
+    assert_int_equal(verge_wheel_options_preset_sized(&options, 0, VERGE_PRESET_DEFAULT), -EINVAL);
+    assert_int_equal(verge_wheel_options_preset_sized(&options, 3, VERGE_PRESET_DEFAULT), -EINVAL);
+    assert_int_equal(verge_wheel_options_preset_sized(&options, sizeof(options) + 8, VERGE_PRESET_DEFAULT), -EINVAL);
+    assert_memory_equal(&options, &before, sizeof(options));
+    assert_int_equal(verge_wheel_options_preset(NULL, VERGE_PRESET_DEFAULT), -EINVAL);
+    assert_int_equal(verge_wheel_options_init(NULL), -EINVAL);
+}
+
+static void unknown_size_is_refused(void **state) {
+    (void)state;
+    static const size_t sizes[] = {0, 1, sizeof(size_t), sizeof(verge_wheel_options) + 1, SIZE_MAX};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+        options.struct_size = sizes[i];
+        assert_refused(&options);
+    }
+}
+
+static void precision_is_a_power_of_two(void **state) {
+    (void)state;
+    static const uint64_t wrong[] = {0, 3, 1000, TICK + 1, TICK - 1, UINT64_MAX, (UINT64_C(1) << 63) + 1};
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        options.precision_ns = wrong[i];
+        assert_refused(&options);
+    }
+    for (unsigned shift = 0; shift < 62; shift++) {
+        options.precision_ns = UINT64_C(1) << shift;
+        assert_accepted(&options);
+    }
+}
+
+struct level_case {
+    size_t level_count;
+    verge_wheel_level levels[4];
+};
+
+static verge_wheel_options options_of_case(const struct level_case *one) {
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.level_count = one->level_count;
+    memcpy(options.levels, one->levels, sizeof(one->levels));
+    return options;
+}
+
+static void levels_that_do_not_fit_together_are_refused(void **state) {
+    (void)state;
+    static const struct level_case wrong[] = {
+        {2, {{10, 4}, {10, 6}}},           /* the shift does not rise */
+        {2, {{10, 4}, {9, 8}}},            /* it falls */
+        {2, {{10, 4}, {15, 4}}},           /* a gap */
+        {3, {{0, 6}, {6, 6}, {13, 6}}},    /* a gap higher up */
+        {2, {{10, 6}, {12, 4}}},           /* no range added */
+        {2, {{10, 6}, {12, 3}}},           /* less range than below */
+        {1, {{10, 0}}},                    /* no slots */
+        {2, {{10, 4}, {14, 0}}},           /* no slots higher up */
+        {1, {{10, 15}}},                   /* too many slots */
+        {1, {{10, 255}}},                  /* far too many */
+        {1, {{64, 1}}},                    /* a shift beyond 63 */
+        {1, {{255, 6}}},                   /* far beyond */
+        {1, {{60, 6}}},                    /* a reach beyond 2^64 */
+        {2, {{52, 10}, {62, 3}}},          /* beyond it higher up */
+        {VERGE_LEVEL_COUNT_MAX + 1, {{0, 1}}},
+        {SIZE_MAX, {{0, 1}}},
+    };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        const verge_wheel_options options = options_of_case(&wrong[i]);
+        assert_refused(&options);
+    }
+}
+
+static void levels_that_fit_together_are_accepted(void **state) {
+    (void)state;
+    static const struct level_case right[] = {
+        {1, {{0, 1}}},
+        {1, {{0, 14}}},
+        {1, {{20, 10}}},
+        {2, {{0, 1}, {1, 1}}},
+        {2, {{10, 4}, {14, 1}}},
+        {2, {{10, 4}, {11, 4}}}, /* overlapping, and one bit further */
+        {3, {{20, 10}, {30, 10}, {36, 10}}},
+        {4, {{0, 6}, {6, 6}, {12, 6}, {18, 6}}},
+    };
+    for (size_t i = 0; i < COUNT_OF(right); i++) {
+        verge_wheel_options options = options_of_case(&right[i]);
+        assert_accepted(&options);
+        options.coarse = true;
+        options.strict = true;
+        options.order = VERGE_ORDER_DEADLINE;
+        assert_accepted(&options);
+    }
+}
+
+static void sixteen_levels_reach_the_end_of_time(void **state) {
+    (void)state;
+    static const uint8_t bits[] = {4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 0};
+    const verge_wheel_options options = options_of_levels(1, bits);
+    assert_accepted(&options);
+    verge_wheel *wheel = wheel_new(&options);
+    assert_int_equal(verge_wheel_coverage(wheel, 0), 16);
+    assert_int_equal(verge_wheel_coverage(wheel, 14), UINT64_C(1) << 60);
+    assert_int_equal(verge_wheel_coverage(wheel, 15), VERGE_NEVER);
+    wheel_end(wheel);
+}
+
+static void compaction_settings_make_sense(void **state) {
+    (void)state;
+    static const verge_wheel_compaction wrong[] = {{64, 0, 2}, {64, 4, 0}, {64, 4, 4}, {64, 2, 3}, {0, 0, 0}};
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        options.compaction = wrong[i];
+        assert_refused(&options);
+    }
+    options.compaction = (verge_wheel_compaction){0, 2, 1};
+    assert_accepted(&options);
+}
+
+static void unknown_order_and_past_are_refused(void **state) {
+    (void)state;
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.order = (verge_order)3;
+    assert_refused(&options);
+    options = options_of(VERGE_PRESET_DEFAULT);
+    options.past = (verge_past)7;
+    assert_refused(&options);
+}
+
+static void levels_from_bits(void **state) {
+    (void)state;
+    static const uint8_t bits[] = {3, 5, 2};
+    static const uint8_t no_bits[] = {3, 0, 2};
+    static const uint8_t many_bits[] = {15};
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    assert_int_equal(verge_wheel_options_levels(&options, 1024, bits, 3), 0);
+    verge_wheel *wheel = wheel_new(&options);
+    assert_int_equal(verge_wheel_level_count(wheel), 3);
+    assert_int_equal(verge_wheel_precision(wheel), 1024);
+    assert_int_equal(verge_wheel_coverage(wheel, 0), 1024U << 3);
+    assert_int_equal(verge_wheel_coverage(wheel, 1), 1024U << 8);
+    assert_int_equal(verge_wheel_coverage(wheel, 2), 1024U << 10);
+    wheel_end(wheel);
+
+    const verge_wheel_options before = options;
+    assert_int_equal(verge_wheel_options_levels(NULL, 1024, bits, 3), -EINVAL);
+    assert_int_equal(verge_wheel_options_levels(&options, 1024, NULL, 3), -EINVAL);
+    assert_int_equal(verge_wheel_options_levels(&options, 1000, bits, 3), -EINVAL);
+    assert_int_equal(verge_wheel_options_levels(&options, 0, bits, 3), -EINVAL);
+    assert_int_equal(verge_wheel_options_levels(&options, 1024, no_bits, 3), -EINVAL);
+    assert_int_equal(verge_wheel_options_levels(&options, 1024, many_bits, 1), -EINVAL);
+    assert_int_equal(verge_wheel_options_levels(&options, 1024, bits, VERGE_LEVEL_COUNT_MAX + 1), -EINVAL);
+    assert_int_equal(verge_wheel_options_levels(&options, UINT64_C(1) << 60, bits, 3), -EINVAL);
+    assert_memory_equal(&options, &before, sizeof(options));
+}
+
+static void levels_from_a_duration(void **state) {
+    (void)state;
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    assert_int_equal(verge_wheel_options_from_duration(&options, MS, 1024, 3), 0); /* rounded up to 2^20 */
+    verge_wheel *wheel = wheel_new(&options);
+    assert_int_equal(verge_wheel_precision(wheel), TICK);
+    assert_int_equal(verge_wheel_coverage(wheel, 0), TICK << 10);
+    assert_int_equal(verge_wheel_coverage(wheel, 1), TICK << 20);
+    assert_int_equal(verge_wheel_coverage(wheel, 2), TICK << 30);
+    wheel_end(wheel);
+    assert_int_equal(verge_wheel_options_from_duration(&options, 1024, 2, 1), 0); /* a power of two stays */
+    wheel = wheel_new(&options);
+    assert_int_equal(verge_wheel_precision(wheel), 1024);
+    wheel_end(wheel);
+
+    const verge_wheel_options before = options;
+    assert_int_equal(verge_wheel_options_from_duration(NULL, MS, 64, 3), -EINVAL);
+    assert_int_equal(verge_wheel_options_from_duration(&options, 0, 64, 3), -EINVAL);
+    assert_int_equal(verge_wheel_options_from_duration(&options, MS, 0, 3), -EINVAL);
+    assert_int_equal(verge_wheel_options_from_duration(&options, MS, 1, 3), -EINVAL);
+    assert_int_equal(verge_wheel_options_from_duration(&options, MS, 1000, 3), -EINVAL);
+    assert_int_equal(verge_wheel_options_from_duration(&options, MS, 1U << 15, 1), -EINVAL);
+    assert_int_equal(verge_wheel_options_from_duration(&options, MS, 1024, 5), -EINVAL);
+    assert_int_equal(verge_wheel_options_from_duration(&options, MS, 2, VERGE_LEVEL_COUNT_MAX + 1), -EINVAL);
+    assert_int_equal(verge_wheel_options_from_duration(&options, UINT64_MAX, 2, 1), -EINVAL);
+    assert_memory_equal(&options, &before, sizeof(options));
+}
+
+static void timers_may_be_capped(void **state) {
+    (void)state;
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.timer_cap = 3;
+    verge_wheel *wheel = wheel_new(&options);
+    const verge_timer first = schedule(wheel, SECOND, 1);
+    (void)schedule(wheel, 2 * SECOND, 2);
+    (void)schedule(wheel, 0, 3);
+    const struct snapshot before = snapshot_of(wheel);
+    verge_timer timer = 0;
+    assert_int_equal(verge_wheel_schedule(wheel, SECOND, NULL, &timer), -ENOSPC);
+    assert_int_equal(verge_wheel_schedule_window(wheel, SECOND, 2 * SECOND, NULL, &timer), -ENOSPC);
+    assert_int_equal(verge_wheel_schedule_best_fit(wheel, SECOND, NULL, &timer, NULL), -ENOSPC);
+    assert_int_equal(verge_wheel_reserve(wheel, 1), -ENOSPC);
+    assert_int_equal(timer, 0);
+    assert_unchanged(wheel, &before);
+    assert_int_equal(verge_wheel_reschedule(wheel, first, 3 * SECOND), 0);
+    assert_int_equal(poll_count(wheel, TICK), 1);
+    (void)schedule(wheel, SECOND, 4);
+    assert_int_equal(verge_wheel_cancel(wheel, first, NULL), 0);
+    assert_int_equal(verge_wheel_reserve(wheel, 1), 0);
+    assert_int_equal(verge_wheel_reserve(wheel, SIZE_MAX), -ENOSPC);
+    (void)schedule(wheel, SECOND, 5);
+    assert_int_equal(verge_wheel_schedule(wheel, SECOND, NULL, &timer), -ENOSPC);
+    wheel_end(wheel);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_are_the_default_preset),
+        cmocka_unit_test(default_covers_all_of_time),
+        cmocka_unit_test(each_preset_makes_a_wheel),
+        cmocka_unit_test(preset_of_unknown_kind_or_size_is_refused),
+        cmocka_unit_test(unknown_size_is_refused),
+        cmocka_unit_test(precision_is_a_power_of_two),
+        cmocka_unit_test(levels_that_do_not_fit_together_are_refused),
+        cmocka_unit_test(levels_that_fit_together_are_accepted),
+        cmocka_unit_test(sixteen_levels_reach_the_end_of_time),
+        cmocka_unit_test(compaction_settings_make_sense),
+        cmocka_unit_test(unknown_order_and_past_are_refused),
+        cmocka_unit_test(levels_from_bits),
+        cmocka_unit_test(levels_from_a_duration),
+        cmocka_unit_test(timers_may_be_capped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wheel/support.h - what the tests of the wheel share.
+ */
+#ifndef VERGE_TESTS_WHEEL_SUPPORT_H
+#define VERGE_TESTS_WHEEL_SUPPORT_H
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/allocator.h"
+#include "support/cmocka.h"
+#include "support/random.h"
+#include "verge/wheel.h"
+
+#define US UINT64_C(1000)
+#define MS UINT64_C(1000000)
+#define SECOND UINT64_C(1000000000)
+#define MINUTE (60 * SECOND)
+#define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
+#define YEAR (365 * DAY)
+
+/* The precision of most presets. */
+#define TICK (UINT64_C(1) << 20)
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+
+/* A number as a timer's data, and back. */
+static inline void *data_of(uintptr_t number) {
+    return (void *)number;
+}
+
+static inline uintptr_t number_of(const void *data) {
+    return (uintptr_t)data;
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_SLOW_BUILD 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define TEST_SLOW_BUILD 1
+#endif
+#endif
+#ifndef TEST_SLOW_BUILD
+#define TEST_SLOW_BUILD 0
+#endif
+
+/* A large number of repetitions: a tenth of it under a sanitizer; VERGE_TEST_SCALE is another factor. */
+static inline size_t test_scaled(size_t count) {
+    const char *text = getenv("VERGE_TEST_SCALE");
+    const double factor = text != NULL && *text != '\0' ? strtod(text, NULL) : TEST_SLOW_BUILD ? 0.1 : 1.0;
+    const size_t scaled = (size_t)((double)count * factor);
+    return scaled < 100 ? 100 : scaled;
+}
+
+/* ---- making wheels ---- */
+
+static inline verge_wheel_options options_of(verge_wheel_preset preset) {
+    verge_wheel_options options;
+    assert_int_equal(verge_wheel_options_preset(&options, preset), 0);
+    return options;
+}
+
+/* Levels that follow each other from precision_ns up; bits ends with 0. */
+static inline verge_wheel_options options_of_levels(uint64_t precision_ns, const uint8_t *bits) {
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    size_t level_count = 0;
+    while (bits[level_count] != 0) {
+        level_count++;
+    }
+    assert_int_equal(verge_wheel_options_levels(&options, precision_ns, bits, level_count), 0);
+    return options;
+}
+
+static inline verge_wheel *wheel_new(const verge_wheel_options *options) {
+    verge_wheel *wheel = NULL;
+    assert_int_equal(verge_wheel_create(options, &wheel), 0);
+    assert_non_null(wheel);
+    return wheel;
+}
+
+static inline verge_wheel *wheel_of(verge_wheel_preset preset, uint64_t start_ns) {
+    verge_wheel_options options = options_of(preset);
+    options.start_ns = start_ns;
+    return wheel_new(&options);
+}
+
+static inline void assert_well(const verge_wheel *wheel) {
+    const char *broken = verge_wheel_check(wheel);
+    if (broken != NULL) {
+        fail_msg("%s", broken);
+    }
+}
+
+/* Checks it a last time. */
+static inline void wheel_end(verge_wheel *wheel) {
+    assert_well(wheel);
+    verge_wheel_destroy(wheel);
+}
+
+/* ---- timers ---- */
+
+static inline verge_timer schedule(verge_wheel *wheel, uint64_t deadline_ns, uintptr_t number) {
+    verge_timer timer = 0;
+    assert_int_equal(verge_wheel_schedule(wheel, deadline_ns, data_of(number), &timer), 0);
+    assert_int_not_equal(timer, 0);
+    return timer;
+}
+
+static inline verge_wheel_stats stats_of(const verge_wheel *wheel) {
+    verge_wheel_stats stats;
+    memset(&stats, 0, sizeof(stats));
+    stats.struct_size = sizeof(stats);
+    assert_int_equal(verge_wheel_get_stats(wheel, &stats), 0);
+    return stats;
+}
+
+static inline verge_wheel_level_stats level_stats_of(const verge_wheel *wheel, size_t level) {
+    verge_wheel_level_stats stats;
+    memset(&stats, 0, sizeof(stats));
+    stats.struct_size = sizeof(stats);
+    assert_int_equal(verge_wheel_get_level_stats(wheel, level, &stats), 0);
+    return stats;
+}
+
+static inline size_t poll_count(verge_wheel *wheel, uint64_t now_ns) {
+    verge_expiry out[64];
+    const size_t count = verge_wheel_poll(wheel, now_ns, out, COUNT_OF(out));
+    assert_true(count < COUNT_OF(out));
+    return count;
+}
+
+static inline void assert_quiet(verge_wheel *wheel, uint64_t now_ns) {
+    assert_int_equal(poll_count(wheel, now_ns), 0);
+}
+
+/* A poll returns just this one timer. */
+static inline void assert_fires(verge_wheel *wheel, uint64_t now_ns, verge_timer timer) {
+    verge_expiry out[4];
+    assert_int_equal(verge_wheel_poll(wheel, now_ns, out, COUNT_OF(out)), 1);
+    assert_int_equal(out[0].timer, timer);
+    assert_true(out[0].deadline_ns <= verge_wheel_now(wheel));
+}
+
+/* A poll returns timers with just these numbers, in this order; numbers ends with 0. */
+static inline void assert_fires_in_order(verge_wheel *wheel, uint64_t now_ns, const uintptr_t *numbers) {
+    verge_expiry out[64];
+    const size_t count = verge_wheel_poll(wheel, now_ns, out, COUNT_OF(out));
+    size_t expected = 0;
+    while (numbers[expected] != 0) {
+        expected++;
+    }
+    assert_int_equal(count, expected);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(number_of(out[i].data), numbers[i]);
+    }
+}
+
+#define ASSERT_FIRES_IN_ORDER(wheel, now_ns, ...) \
+    assert_fires_in_order(wheel, now_ns, (const uintptr_t[]){__VA_ARGS__, 0})
+
+/* ---- a failed call changes nothing ---- */
+
+struct snapshot {
+    verge_wheel_stats stats;
+    uint64_t now_ns;
+    uint64_t start_ns;
+    uint64_t wakeup_ns;
+    uint64_t deadline_ns;
+    uint64_t backlog;
+};
+
+static inline struct snapshot snapshot_of(verge_wheel *wheel) {
+    struct snapshot snapshot;
+    memset(&snapshot, 0, sizeof(snapshot));
+    snapshot.stats = stats_of(wheel);
+    snapshot.now_ns = verge_wheel_now(wheel);
+    snapshot.start_ns = verge_wheel_start(wheel);
+    snapshot.wakeup_ns = verge_wheel_next_wakeup(wheel);
+    snapshot.deadline_ns = verge_wheel_next_deadline(wheel);
+    snapshot.backlog = verge_wheel_has_backlog(wheel);
+    return snapshot;
+}
+
+static inline void assert_unchanged(verge_wheel *wheel, const struct snapshot *before) {
+    const struct snapshot after = snapshot_of(wheel);
+    assert_memory_equal(&after, before, sizeof(after));
+    assert_well(wheel);
+}
+
+#endif
