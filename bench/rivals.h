@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* bench/rivals.h - one table per file in rivals/. */
+#ifndef BENCH_RIVALS_H
+#define BENCH_RIVALS_H
+
+struct bench_rival;
+
+extern const struct bench_rival bench_rival_textbook;
+extern const struct bench_rival bench_rival_verge;
+extern const struct bench_rival bench_rival_heap;
+extern const struct bench_rival bench_rival_libev;
+extern const struct bench_rival bench_rival_libuv;
+extern const struct bench_rival bench_rival_libevent;
+extern const struct bench_rival bench_rival_timerfd;
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* verge: the user's object holds the handle, the timer's data is the object. */
+#include <verge/wheel.h>
+
+#include "../clock.h"
+#include "../fail.h"
+#include "../memory.h"
+#include "../rival.h"
+#include "../rivals.h"
+
+enum {
+    BATCH_COUNT = 256,
+};
+
+struct user {
+    verge_timer timer;
+};
+
+struct adapter {
+    verge_wheel *wheel;
+    struct bench_object *objects;
+    struct bench_log *log;
+    size_t work_limit;
+    size_t work_max;
+    verge_allocator allocator;
+    verge_expiry batch[BATCH_COUNT];
+};
+
+static inline struct user *user_of(struct adapter *adapter, uint32_t id) {
+    return (struct user *)(void *)&adapter->objects[id];
+}
+
+static void *allocate(void *context, size_t size, size_t alignment) {
+    (void)context;
+    return bench_memory_allocate(size, alignment);
+}
+
+static void release(void *context, void *memory, size_t size) {
+    (void)context;
+    bench_memory_release(memory, size);
+}
+
+static void expect(int result, const char *what) {
+    if (result < 0)
+        bench_fail("verge: %s: %s", what, verge_strerror(result));
+}
+
+static void *adapter_create(const struct bench_setup *setup) {
+    struct adapter *adapter = bench_memory_allocate(sizeof(*adapter), 64);
+    adapter->objects = setup->objects;
+    adapter->log = setup->log;
+    adapter->work_limit = setup->work_limit;
+    adapter->allocator = (verge_allocator){.allocate = allocate, .release = release};
+    verge_wheel_options options;
+    expect(verge_wheel_options_init(&options), "options");
+    options.start_ns = setup->start_ns;
+    options.precision_ns = BENCH_TICK_NS;
+    options.work_limit = setup->work_limit;
+    options.allocator = &adapter->allocator;
+    expect(verge_wheel_create(&options, &adapter->wheel), "create");
+    if (setup->reserve)
+        expect(verge_wheel_reserve(adapter->wheel, setup->id_count), "reserve");
+    return adapter;
+}
+
+static void adapter_destroy(void *self) {
+    struct adapter *adapter = self;
+    verge_wheel_destroy(adapter->wheel);
+    bench_memory_release(adapter, sizeof(*adapter));
+}
+
+static void adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
+    struct adapter *adapter = self;
+    struct user *user = user_of(adapter, id);
+    expect(verge_wheel_schedule(adapter->wheel, deadline_ns, user, &user->timer), "schedule");
+}
+
+static bool adapter_cancel(void *self, uint32_t id) {
+    struct adapter *adapter = self;
+    return verge_wheel_cancel(adapter->wheel, user_of(adapter, id)->timer, NULL) == 0;
+}
+
+static void adapter_reschedule(void *self, uint32_t id, uint64_t deadline_ns) {
+    struct adapter *adapter = self;
+    if (verge_wheel_reschedule(adapter->wheel, user_of(adapter, id)->timer, deadline_ns) != 0)
+        adapter_schedule(self, id, deadline_ns);
+}
+
+static void log_batch(struct adapter *adapter, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const struct bench_object *object = adapter->batch[i].data;
+        bench_log_fired(adapter->log, (uint32_t)(object - adapter->objects));
+    }
+}
+
+/* With a work limit each advance is one poll; without, polls go on until nothing is due. */
+static void adapter_advance_limited(struct adapter *adapter, uint64_t now_ns) {
+    log_batch(adapter, verge_wheel_poll(adapter->wheel, now_ns, adapter->batch, BATCH_COUNT));
+    verge_wheel_stats stats = {.struct_size = sizeof(stats)};
+    expect(verge_wheel_get_stats(adapter->wheel, &stats), "stats");
+    if (stats.last_poll_work > adapter->work_max)
+        adapter->work_max = (size_t)stats.last_poll_work;
+}
+
+static void adapter_advance(void *self, uint64_t now_ns) {
+    struct adapter *adapter = self;
+    if (adapter->work_limit != 0) {
+        adapter_advance_limited(adapter, now_ns);
+        return;
+    }
+    size_t count;
+    do {
+        count = verge_wheel_poll(adapter->wheel, now_ns, adapter->batch, BATCH_COUNT);
+        log_batch(adapter, count);
+    } while (count == BATCH_COUNT);
+}
+
+static uint64_t adapter_next(void *self) {
+    const struct adapter *adapter = self;
+    return verge_wheel_next_wakeup(adapter->wheel);
+}
+
+static void adapter_footprint(void *self, struct bench_footprint *ret_footprint) {
+    const struct adapter *adapter = self;
+    verge_wheel_stats stats = {.struct_size = sizeof(stats)};
+    expect(verge_wheel_get_stats(adapter->wheel, &stats), "stats");
+    *ret_footprint = (struct bench_footprint){
+        .own_bytes = (size_t)stats.bytes,
+        .embedded_bytes = sizeof(struct user),
+        .work_max = adapter->work_max,
+    };
+}
+
+const struct bench_rival bench_rival_verge = {
+    .name = "verge",
+    .flags = BENCH_RIVAL_WORK_LIMIT,
+    .lateness_ns = BENCH_TICK_NS,
+    .create = adapter_create,
+    .destroy = adapter_destroy,
+    .schedule = adapter_schedule,
+    .cancel = adapter_cancel,
+    .reschedule = adapter_reschedule,
+    .advance = adapter_advance,
+    .next = adapter_next,
+    .footprint = adapter_footprint,
+};
