@@ -24,14 +24,20 @@ static uint64_t first_step_at(uint64_t now_ns, uint64_t step_ns, uint64_t time_n
     return time_ns <= now_ns ? now_ns : now_ns + (time_ns - now_ns + step_ns - 1) / step_ns * step_ns;
 }
 
-static void each_delta_and_step(verge_wheel *wheel, uint64_t start_ns, uint64_t step_max_ns) {
+/* The first tick at or after the deadline; strict: the first after it. */
+static uint64_t tick_of(uint64_t precision_ns, bool strict, uint64_t deadline_ns) {
+    return (deadline_ns + (strict ? precision_ns : precision_ns - 1)) / precision_ns * precision_ns;
+}
+
+static void each_delta_and_step(verge_wheel *wheel, bool strict, uint64_t start_ns, uint64_t step_max_ns) {
     tiny_restart(wheel, start_ns);
     const uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
     for (uint64_t deadline_ns = start_ns < 3 ? 0 : start_ns - 3; deadline_ns <= largest_ns; deadline_ns++) {
         for (uint64_t step_ns = 1; step_ns <= step_max_ns; step_ns++) {
             tiny_restart(wheel, start_ns);
             const verge_timer timer = schedule(wheel, deadline_ns, 1);
-            const uint64_t fires_ns = verge_wheel_fires_at(wheel, deadline_ns);
+            const uint64_t fires_ns = tick_of(verge_wheel_precision(wheel), strict, deadline_ns);
+            assert_int_equal(verge_wheel_fires_at(wheel, deadline_ns), fires_ns);
             assert_true(verge_wheel_next_wakeup(wheel) <= (fires_ns < start_ns ? start_ns : fires_ns));
             assert_int_equal(step_until_fired(wheel, timer, step_ns), first_step_at(start_ns, step_ns, fires_ns));
         }
@@ -47,7 +53,7 @@ static void one_timer(void **state) {
         verge_wheel *wheel = wheel_new(&options);
         const uint64_t coverage_ns = tiny_coverage(&tiny_geometries[i]);
         for (uint64_t start_ns = 0; start_ns <= 2 * coverage_ns; start_ns++) {
-            each_delta_and_step(wheel, start_ns, coverage_ns + 3);
+            each_delta_and_step(wheel, strict, start_ns, coverage_ns + 3);
         }
         wheel_end(wheel);
     }

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* G3, G8: a limit on what a poll returns or does defers, and never skips. */
+#include "wheel/support.h"
+
+static verge_wheel *wheel_limited(verge_order order, size_t work_limit) {
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.order = order;
+    options.work_limit = work_limit;
+    return wheel_new(&options);
+}
+
+/* 100,000 timers of one tick, one a poll: all come out, in order, with time standing still. */
+static void limit_of_one_with_many_due_in_one_tick(void **state) {
+    (void)state;
+    const size_t count = test_scaled(100000);
+    verge_wheel *wheel = wheel_limited(VERGE_ORDER_FIFO, 0);
+    for (uintptr_t i = 0; i < count; i++) {
+        (void)schedule(wheel, SECOND, i);
+    }
+    for (uintptr_t i = 0; i < count; i++) {
+        verge_expiry out;
+        assert_int_equal(verge_wheel_poll(wheel, 2 * SECOND, &out, 1), 1);
+        assert_int_equal(number_of(out.data), i);
+    }
+    assert_int_equal(verge_wheel_poll(wheel, 2 * SECOND, NULL, 0), 0);
+    assert_false(verge_wheel_has_backlog(wheel));
+    wheel_end(wheel);
+}
+
+/* The same with time going on, so that slots are passed while the backlog waits. */
+static void limit_of_one_while_time_goes_on(void **state) {
+    (void)state;
+    const size_t count = test_scaled(100000);
+    verge_wheel *wheel = wheel_limited(VERGE_ORDER_FIFO, 0);
+    for (uintptr_t i = 0; i < count; i++) {
+        (void)schedule(wheel, SECOND, i);
+        (void)schedule(wheel, 2 * SECOND, count + i);
+    }
+    uint64_t now_ns = SECOND + TICK;
+    for (uintptr_t i = 0; i < 2 * count; i++) {
+        verge_expiry out;
+        assert_int_equal(verge_wheel_poll(wheel, now_ns, &out, 1), 1);
+        assert_int_equal(number_of(out.data), i);
+        now_ns += SECOND;
+    }
+    assert_int_equal(verge_wheel_count(wheel), 0);
+    wheel_end(wheel);
+}
+
+static void a_limit_never_makes_a_timer_wait_a_rotation(void **state) {
+    (void)state;
+    for (size_t limit = 1; limit < 20; limit++) {
+        verge_wheel *wheel = wheel_of(VERGE_PRESET_TWO_LEVEL, 0);
+        verge_expiry out[20];
+        for (uintptr_t i = 0; i < 100; i++) {
+            (void)schedule(wheel, (100 + i) * TICK, i);
+        }
+        uintptr_t next = 0;
+        while (next < 100) {
+            const size_t count = verge_wheel_poll(wheel, 250 * TICK, out, limit);
+            assert_int_equal(count, limit < 100 - next ? limit : 100 - next);
+            for (size_t i = 0; i < count; i++) {
+                assert_int_equal(number_of(out[i].data), next++);
+            }
+        }
+        wheel_end(wheel);
+    }
+}
+
+/* Every poll does at most its share, and a wheel full of due timers empties all the same. */
+static void a_work_limit_is_kept(void **state) {
+    (void)state;
+    static const size_t work_limits[] = {1, 2, 7, 64, 100, 1000};
+    static verge_expiry out[2000];
+    for (size_t w = 0; w < COUNT_OF(work_limits); w++) {
+        verge_wheel *wheel = wheel_limited(VERGE_ORDER_ANY, work_limits[w]);
+        struct verge_test_random random = verge_test_random_from(w);
+        for (uintptr_t i = 0; i < 5000; i++) {
+            const verge_timer timer = schedule(wheel, TICK + (verge_test_magnitude(&random) >> 8), i);
+            if (i % 4 == 0) {
+                assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
+            } else if (i % 4 == 1) {
+                assert_int_equal(verge_wheel_reschedule(wheel, timer, TICK + (verge_test_magnitude(&random) >> 8)), 0);
+            }
+        }
+        size_t polls_left = 5000 * 16;
+        while (verge_wheel_count(wheel) > 0) {
+            const size_t count = verge_wheel_poll(wheel, 1000 * YEAR, out, COUNT_OF(out));
+            const uint64_t work = stats_of(wheel).last_poll_work;
+            assert_true(work >= count && work <= work_limits[w]);
+            assert_int_equal(verge_wheel_now(wheel), UINT64_C(1000) * YEAR);
+            assert_true(polls_left-- > 0);
+        }
+        wheel_end(wheel);
+    }
+}
+
+/* With room to spare in each poll, a work limit costs no lateness. */
+static void work_is_spread_over_the_time_before(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_limited(VERGE_ORDER_ANY, 64);
+    verge_expiry out[64];
+    struct verge_test_random random = verge_test_random_from(3);
+    const size_t count = 10000;
+    for (uintptr_t i = 0; i < count; i++) {
+        (void)schedule(wheel, 100 * TICK + verge_test_below(&random, 10000 * TICK), i); /* one a tick */
+    }
+    size_t total = 0;
+    for (uint64_t now_ns = 0; now_ns <= 10102 * TICK; now_ns += TICK) {
+        total += verge_wheel_poll(wheel, now_ns, out, 64);
+        assert_false(verge_wheel_has_backlog(wheel));
+        assert_true(stats_of(wheel).last_poll_work <= 64);
+    }
+    assert_int_equal(total, count);
+    wheel_end(wheel);
+}
+
+static void poll_exact_and_to_next_keep_the_work_limit(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_limited(VERGE_ORDER_DEADLINE, 7);
+    verge_expiry out[16];
+    for (uintptr_t i = 0; i < 100; i++) {
+        (void)schedule(wheel, 10 * TICK + 1 + i, i);
+    }
+    size_t total = 0;
+    for (uint64_t now_ns = 10 * TICK + 50; total < 100; now_ns += now_ns < 11 * TICK ? TICK : 0) {
+        const size_t count = verge_wheel_poll_exact(wheel, now_ns, out, COUNT_OF(out));
+        for (size_t i = 0; i < count; i++) {
+            assert_true(out[i].deadline_ns <= now_ns);
+        }
+        total += count;
+        assert_true(stats_of(wheel).last_poll_work <= 7);
+    }
+    for (uintptr_t i = 0; i < 10; i++) {
+        (void)schedule(wheel, 20 * TICK + i, i);
+    }
+    for (size_t polls = 0; verge_wheel_count(wheel) > 0; polls++) {
+        (void)verge_wheel_poll_to_next(wheel, 30 * TICK, out, COUNT_OF(out));
+        assert_true(stats_of(wheel).last_poll_work <= 7);
+        assert_true(polls < 200);
+    }
+    wheel_end(wheel);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limit_of_one_with_many_due_in_one_tick),
+        cmocka_unit_test(limit_of_one_while_time_goes_on),
+        cmocka_unit_test(a_limit_never_makes_a_timer_wait_a_rotation),
+        cmocka_unit_test(a_work_limit_is_kept),
+        cmocka_unit_test(work_is_spread_over_the_time_before),
+        cmocka_unit_test(poll_exact_and_to_next_keep_the_work_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

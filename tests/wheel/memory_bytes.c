@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* G7: at most 48 bytes a timer at a million of them, bounded garbage, and memory that goes when the load goes. */
+#include "wheel/support.h"
+
+enum {
+    BYTES_PER_TIMER_MAX = 48,
+    GARBAGE_CONSTANT_MAX = 4096,
+};
+
+struct fixture {
+    struct verge_test_allocator memory;
+    struct verge_test_random random;
+    verge_wheel *wheel;
+    verge_timer *timers;
+    size_t count;
+};
+
+static void set_up(struct fixture *fixture, verge_order order) {
+    memset(fixture, 0, sizeof(*fixture));
+    verge_test_allocator_init(&fixture->memory);
+    fixture->random = verge_test_random_from(verge_test_seed(5));
+    fixture->count = test_scaled(1000000);
+    fixture->timers = calloc(fixture->count, sizeof(*fixture->timers));
+    assert_non_null(fixture->timers);
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.order = order;
+    options.allocator = &fixture->memory.allocator;
+    fixture->wheel = wheel_new(&options);
+}
+
+static void tear_down(struct fixture *fixture) {
+    wheel_end(fixture->wheel);
+    verge_test_allocator_assert_empty(&fixture->memory);
+    free(fixture->timers);
+}
+
+/* Within an hour, which is what many timeouts of a busy server look like. */
+static uint64_t random_deadline(struct fixture *fixture) {
+    return verge_wheel_now(fixture->wheel) + TICK + verge_test_below(&fixture->random, HOUR);
+}
+
+static void fill(struct fixture *fixture) {
+    for (size_t i = 0; i < fixture->count; i++) {
+        fixture->timers[i] = schedule(fixture->wheel, random_deadline(fixture), i);
+    }
+}
+
+/* The constant is what slots and chunks under way may take; it does not grow with the timers. */
+static void assert_bytes(const struct fixture *fixture) {
+    const verge_wheel_stats stats = stats_of(fixture->wheel);
+    assert_int_equal(stats.bytes, fixture->memory.bytes_in_use);
+    const size_t constant = fixture->count < 1000000 ? (size_t)4 << 20 : 0;
+    assert_true(stats.bytes <= fixture->count * BYTES_PER_TIMER_MAX + constant);
+}
+
+static void assert_garbage_bounded(const struct fixture *fixture) {
+    const verge_wheel_stats stats = stats_of(fixture->wheel);
+    assert_true(stats.garbage <= stats.timers + GARBAGE_CONSTANT_MAX);
+}
+
+static void a_million_pending(void **state) {
+    struct fixture fixture;
+    set_up(&fixture, *(verge_order *)*state);
+    fill(&fixture);
+    assert_bytes(&fixture);
+    tear_down(&fixture);
+}
+
+static void a_million_moved_at_random(void **state) {
+    struct fixture fixture;
+    set_up(&fixture, *(verge_order *)*state);
+    fill(&fixture);
+    for (size_t i = 0; i < fixture.count; i++) {
+        const size_t index = (size_t)verge_test_below(&fixture.random, fixture.count);
+        const uint64_t deadline_ns = random_deadline(&fixture);
+        assert_int_equal(verge_wheel_reschedule(fixture.wheel, fixture.timers[index], deadline_ns), 0);
+        if (i % 1024 == 0) {
+            assert_garbage_bounded(&fixture);
+        }
+    }
+    assert_bytes(&fixture);
+    tear_down(&fixture);
+}
+
+static void a_million_cancelled_and_scheduled_again(void **state) {
+    struct fixture fixture;
+    set_up(&fixture, *(verge_order *)*state);
+    fill(&fixture);
+    for (size_t i = 0; i < fixture.count; i++) {
+        const size_t index = (size_t)verge_test_below(&fixture.random, fixture.count);
+        assert_int_equal(verge_wheel_cancel(fixture.wheel, fixture.timers[index], NULL), 0);
+        fixture.timers[index] = schedule(fixture.wheel, random_deadline(&fixture), index);
+        if (i % 1024 == 0) {
+            assert_garbage_bounded(&fixture);
+        }
+    }
+    assert_bytes(&fixture);
+    tear_down(&fixture);
+}
+
+/* Without any poll: one timer moved earlier a million times, and all of them moved earlier one after the other. */
+static void garbage_of_moves_is_bounded_without_a_poll(void **state) {
+    (void)state;
+    struct fixture fixture;
+    set_up(&fixture, VERGE_ORDER_ANY);
+    const verge_timer one = schedule(fixture.wheel, 2 * HOUR + fixture.count * TICK, 1);
+    for (size_t i = fixture.count; i > 0; i--) {
+        assert_int_equal(verge_wheel_reschedule(fixture.wheel, one, 2 * HOUR + i * TICK), 0);
+        assert_garbage_bounded(&fixture);
+    }
+    const size_t bytes_of_one = fixture.memory.bytes_in_use;
+    assert_true(bytes_of_one < (size_t)1 << 20);
+    fixture.count /= 10;
+    fill(&fixture);
+    for (uint64_t round = 1; round <= 10; round++) {
+        for (size_t i = 0; i < fixture.count; i++) {
+            assert_int_equal(verge_wheel_reschedule(fixture.wheel, fixture.timers[i], TICK + HOUR / (round * 2) + i), 0);
+            assert_garbage_bounded(&fixture);
+        }
+    }
+    tear_down(&fixture);
+}
+
+static void garbage_of_cancels_is_bounded_without_a_poll(void **state) {
+    (void)state;
+    struct fixture fixture;
+    set_up(&fixture, VERGE_ORDER_ANY);
+    fill(&fixture);
+    for (size_t i = 0; i < fixture.count; i++) {
+        assert_int_equal(verge_wheel_cancel(fixture.wheel, fixture.timers[i], NULL), 0);
+        assert_garbage_bounded(&fixture);
+    }
+    assert_int_equal(verge_wheel_count(fixture.wheel), 0);
+    /* Nor does schedule and cancel of ever earlier and of ever later timers pile anything up. */
+    for (size_t i = 0; i < fixture.count; i++) {
+        const uint64_t distance = i % 2 == 0 ? i : fixture.count - i;
+        const verge_timer timer = schedule(fixture.wheel, HOUR + distance * TICK, i);
+        assert_int_equal(verge_wheel_cancel(fixture.wheel, timer, NULL), 0);
+        assert_garbage_bounded(&fixture);
+    }
+    tear_down(&fixture);
+}
+
+static void drain(struct fixture *fixture, uint64_t until_ns) {
+    verge_expiry out[256];
+    while (verge_wheel_poll(fixture->wheel, until_ns, out, COUNT_OF(out)) > 0) {
+    }
+    assert_false(verge_wheel_has_backlog(fixture->wheel));
+}
+
+/* After the load has gone, polling alone brings memory down; what is left must not depend on what there was. */
+static void memory_shrinks_with_the_load(void **state) {
+    (void)state;
+    struct fixture fixture;
+    set_up(&fixture, VERGE_ORDER_ANY);
+    fill(&fixture);
+    const size_t bytes_full = fixture.memory.bytes_in_use;
+    drain(&fixture, 2 * HOUR);
+    assert_int_equal(verge_wheel_count(fixture.wheel), 0);
+    for (uint64_t i = 0; i < 10000; i++) { /* life goes on, with a timer now and then */
+        (void)schedule(fixture.wheel, 2 * HOUR + (i + 1) * TICK, i);
+        drain(&fixture, 2 * HOUR + (i + 1) * TICK);
+    }
+    assert_true(fixture.memory.bytes_in_use < bytes_full / 8);
+    verge_wheel_compact(fixture.wheel);
+    assert_true(fixture.memory.bytes_in_use < (size_t)1 << 20);
+    tear_down(&fixture);
+}
+
+/* A few timers that stay keep their handles, and do not keep the memory of all others. */
+static void memory_shrinks_around_those_who_stay(void **state) {
+    (void)state;
+    struct fixture fixture;
+    set_up(&fixture, VERGE_ORDER_ANY);
+    fill(&fixture);
+    const size_t bytes_full = fixture.memory.bytes_in_use;
+    for (size_t i = 0; i < fixture.count; i++) {
+        if (i >= 100) {
+            assert_int_equal(verge_wheel_cancel(fixture.wheel, fixture.timers[i], NULL), 0);
+        }
+    }
+    verge_wheel_compact(fixture.wheel);
+    assert_int_equal(stats_of(fixture.wheel).garbage, 0);
+    assert_true(fixture.memory.bytes_in_use < bytes_full / 4);
+    for (size_t i = 0; i < fixture.count; i++) {
+        assert_int_equal(verge_wheel_cancel(fixture.wheel, fixture.timers[i], NULL), i < 100 ? 0 : -ENOENT);
+    }
+    tear_down(&fixture);
+}
+
+/* Memory that was given back and is taken again serves new handles only. */
+static void handles_survive_growing_and_shrinking(void **state) {
+    (void)state;
+    struct fixture fixture;
+    set_up(&fixture, VERGE_ORDER_ANY);
+    fixture.count /= 10;
+    verge_timer *old_timers = calloc(fixture.count, sizeof(*old_timers));
+    assert_non_null(old_timers);
+    for (int round = 0; round < 3; round++) {
+        fill(&fixture);
+        for (size_t i = 0; i < fixture.count; i++) {
+            assert_int_equal(verge_wheel_cancel(fixture.wheel, old_timers[i], NULL), round == 0 ? -EBADF : -ENOENT);
+        }
+        memcpy(old_timers, fixture.timers, fixture.count * sizeof(*old_timers));
+        verge_wheel_clear(fixture.wheel);
+        verge_wheel_compact(fixture.wheel);
+        for (size_t i = 0; i < fixture.count; i++) {
+            assert_int_equal(verge_wheel_cancel(fixture.wheel, old_timers[i], NULL), -ENOENT);
+        }
+    }
+    free(old_timers);
+    tear_down(&fixture);
+}
+
+int main(void) {
+    static verge_order any = VERGE_ORDER_ANY;
+    static verge_order fifo = VERGE_ORDER_FIFO;
+    const struct CMUnitTest tests[] = {
+        {"a_million_pending", a_million_pending, NULL, NULL, &any},
+        {"a_million_pending_fifo", a_million_pending, NULL, NULL, &fifo},
+        {"a_million_moved_at_random", a_million_moved_at_random, NULL, NULL, &any},
+        {"a_million_moved_at_random_fifo", a_million_moved_at_random, NULL, NULL, &fifo},
+        {"a_million_cancelled_and_scheduled_again", a_million_cancelled_and_scheduled_again, NULL, NULL, &any},
+        {"a_million_cancelled_and_scheduled_again_fifo", a_million_cancelled_and_scheduled_again, NULL, NULL, &fifo},
+        cmocka_unit_test(garbage_of_moves_is_bounded_without_a_poll),
+        cmocka_unit_test(garbage_of_cancels_is_bounded_without_a_poll),
+        cmocka_unit_test(memory_shrinks_with_the_load),
+        cmocka_unit_test(memory_shrinks_around_those_who_stay),
+        cmocka_unit_test(handles_survive_growing_and_shrinking),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

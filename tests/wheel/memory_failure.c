@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * G3, G7 when memory runs out: a scenario with every kind of call is run again and again, and each time another
+ * allocation fails. What fails says -ENOMEM and changes nothing; no timer is lost, nothing leaks.
+ */
+#include "wheel/support.h"
+
+enum {
+    TIMERS_MAX = 4000,
+};
+
+struct scenario {
+    struct verge_test_allocator memory;
+    verge_wheel *wheel;
+    uint64_t failures; /* of calls, not of allocations */
+    struct {
+        verge_timer timer;
+        uint64_t deadline_ns;
+        bool pending;
+    } timers[TIMERS_MAX];
+    size_t count; /* of timers ever scheduled */
+    size_t pending;
+};
+
+static void assert_consistent(struct scenario *scenario) {
+    assert_well(scenario->wheel);
+    assert_int_equal(verge_wheel_count(scenario->wheel), scenario->pending);
+    assert_null(scenario->memory.complaint);
+}
+
+/* Nothing but memory held may differ after a failure, and that not even visibly to the caller. */
+static void assert_nothing_changed(struct scenario *scenario, const struct snapshot *before) {
+    struct snapshot after = snapshot_of(scenario->wheel);
+    after.stats.bytes = before->stats.bytes;
+    after.stats.records = before->stats.records;
+    assert_memory_equal(&after, before, sizeof(after));
+    assert_consistent(scenario);
+    scenario->failures++;
+}
+
+static void try_schedule(struct scenario *scenario, uint64_t deadline_ns) {
+    const struct snapshot before = snapshot_of(scenario->wheel);
+    const uint64_t memory_failures = scenario->memory.failures;
+    const size_t index = scenario->count;
+    verge_timer timer = 0;
+    const int error = verge_wheel_schedule(scenario->wheel, deadline_ns, data_of(index), &timer);
+    assert_true(index < TIMERS_MAX);
+    if (error != 0) {
+        assert_int_equal(error, -ENOMEM);
+        assert_int_equal(timer, 0);
+        assert_true(scenario->memory.failures > memory_failures);
+        assert_nothing_changed(scenario, &before);
+        return;
+    }
+    scenario->timers[index].timer = timer;
+    scenario->timers[index].deadline_ns = deadline_ns;
+    scenario->timers[index].pending = true;
+    scenario->count++;
+    scenario->pending++;
+}
+
+static void try_reschedule(struct scenario *scenario, size_t index, uint64_t deadline_ns) {
+    const struct snapshot before = snapshot_of(scenario->wheel);
+    const int error = verge_wheel_reschedule(scenario->wheel, scenario->timers[index].timer, deadline_ns);
+    if (error == 0) {
+        scenario->timers[index].deadline_ns = deadline_ns;
+        return;
+    }
+    assert_int_equal(error, -ENOMEM);
+    verge_expiry expiry;
+    assert_int_equal(verge_wheel_get(scenario->wheel, scenario->timers[index].timer, &expiry), 0);
+    assert_int_equal(expiry.deadline_ns, scenario->timers[index].deadline_ns);
+    assert_nothing_changed(scenario, &before);
+}
+
+static void do_cancel(struct scenario *scenario, size_t index) {
+    void *data = NULL;
+    assert_int_equal(verge_wheel_cancel(scenario->wheel, scenario->timers[index].timer, &data), 0);
+    assert_int_equal(number_of(data), index);
+    scenario->timers[index].pending = false;
+    scenario->pending--;
+}
+
+/* A poll allocates nothing; what is due afterwards has come out. */
+static void do_poll(struct scenario *scenario, uint64_t now_ns) {
+    static verge_expiry out[TIMERS_MAX];
+    const uint64_t calls = scenario->memory.calls;
+    const size_t count = verge_wheel_poll(scenario->wheel, now_ns, out, TIMERS_MAX);
+    assert_int_equal(scenario->memory.calls, calls);
+    for (size_t i = 0; i < count; i++) {
+        const uintptr_t index = number_of(out[i].data);
+        assert_true(scenario->timers[index].pending);
+        assert_int_equal(out[i].deadline_ns, scenario->timers[index].deadline_ns);
+        assert_true(out[i].deadline_ns <= now_ns);
+        scenario->timers[index].pending = false;
+        scenario->pending--;
+    }
+    for (size_t i = 0; i < scenario->count; i++) {
+        assert_false(scenario->timers[i].pending &&
+                     verge_wheel_fires_at(scenario->wheel, scenario->timers[i].deadline_ns) <= now_ns);
+    }
+    assert_consistent(scenario);
+}
+
+static void for_each_pending(struct scenario *scenario, size_t stride, uint64_t divide, uint64_t add_ns) {
+    for (size_t i = 0; i < scenario->count; i += stride) {
+        if (scenario->timers[i].pending) {
+            try_reschedule(scenario, i, scenario->timers[i].deadline_ns / divide + add_ns);
+        }
+    }
+}
+
+static void try_reserve(struct scenario *scenario, size_t count) {
+    const struct snapshot before = snapshot_of(scenario->wheel);
+    const int error = verge_wheel_reserve(scenario->wheel, count);
+    if (error != 0) {
+        assert_int_equal(error, -ENOMEM);
+        assert_nothing_changed(scenario, &before);
+        return;
+    }
+    const uint64_t calls = scenario->memory.calls;
+    for (size_t i = 0; i < count; i++) {
+        try_schedule(scenario, verge_wheel_now(scenario->wheel) + i * MINUTE);
+    }
+    assert_int_equal(scenario->memory.calls, calls);
+}
+
+static void play(struct scenario *scenario) {
+    struct verge_test_random random = verge_test_random_from(7);
+    for (size_t i = 0; i < 600; i++) { /* on all levels, and many in one slot */
+        try_schedule(scenario, i % 2 == 0 ? 5 * SECOND : TICK + (verge_test_magnitude(&random) >> 4));
+    }
+    for_each_pending(scenario, 2, 2, TICK); /* earlier */
+    for_each_pending(scenario, 3, 1, HOUR); /* later */
+    for (size_t i = 0; i < scenario->count; i += 5) {
+        do_cancel(scenario, i);
+    }
+    do_poll(scenario, 3 * SECOND);
+    for (size_t i = 0; i < 200; i++) {
+        try_schedule(scenario, 4 * SECOND + (verge_test_magnitude(&random) >> 10));
+    }
+    do_poll(scenario, 10 * YEAR);
+    verge_wheel_compact(scenario->wheel);
+    assert_consistent(scenario);
+    for_each_pending(scenario, 1, 1, SECOND);
+    try_reserve(scenario, 700);
+    for (size_t i = 0; i < 200; i++) {
+        try_schedule(scenario, 11 * YEAR + i * DAY);
+    }
+    do_poll(scenario, 12 * YEAR);
+    verge_wheel_clear(scenario->wheel);
+    for (size_t i = 0; i < scenario->count; i++) {
+        scenario->timers[i].pending = false;
+    }
+    scenario->pending = 0;
+    assert_consistent(scenario);
+    for (size_t i = 0; i < 100; i++) {
+        try_schedule(scenario, 13 * YEAR + (i * i << 30));
+    }
+    do_poll(scenario, 600 * YEAR - TICK);
+    assert_int_equal(scenario->pending, 0);
+}
+
+/* Returns how many allocations the whole of it asked for. */
+static uint64_t play_failing(verge_wheel_options options, uint64_t fail_at, uint64_t fail_from) {
+    static struct scenario scenario;
+    memset(&scenario, 0, sizeof(scenario));
+    verge_test_allocator_init(&scenario.memory);
+    scenario.memory.fail_at = fail_at;
+    scenario.memory.fail_from = fail_from;
+    options.allocator = &scenario.memory.allocator;
+    const int error = verge_wheel_create(&options, &scenario.wheel);
+    if (error == 0) {
+        play(&scenario);
+        verge_wheel_destroy(scenario.wheel);
+    } else {
+        assert_int_equal(error, -ENOMEM);
+        assert_null(scenario.wheel);
+    }
+    verge_test_allocator_assert_empty(&scenario.memory);
+    return scenario.memory.calls;
+}
+
+static void each_allocation_fails_once(void **state) {
+    const verge_wheel_options *options = *state;
+    const uint64_t calls = play_failing(*options, 0, 0);
+    assert_true(calls > 1);
+    for (uint64_t n = 1; n <= calls; n++) {
+        (void)play_failing(*options, n, 0);
+    }
+}
+
+static void all_allocations_fail_from_each_on(void **state) {
+    const verge_wheel_options *options = *state;
+    const uint64_t calls = play_failing(*options, 0, 0);
+    for (uint64_t n = 1; n <= calls; n++) {
+        (void)play_failing(*options, 0, n);
+    }
+}
+
+int main(void) {
+    static verge_wheel_options plain;
+    static verge_wheel_options fifo;
+    static verge_wheel_options wide;
+    static const uint8_t bits[] = {10, 10, 10, 14};
+    if (verge_wheel_options_init(&plain) != 0 || verge_wheel_options_init(&fifo) != 0 ||
+        verge_wheel_options_init(&wide) != 0 || verge_wheel_options_levels(&wide, TICK, bits, 4) != 0) {
+        return 1;
+    }
+    fifo.order = VERGE_ORDER_FIFO;
+    fifo.strict = true;
+    const struct CMUnitTest tests[] = {
+        {"each_allocation_fails_once", each_allocation_fails_once, NULL, NULL, &plain},
+        {"each_allocation_fails_once_fifo", each_allocation_fails_once, NULL, NULL, &fifo},
+        {"each_allocation_fails_once_wide", each_allocation_fails_once, NULL, NULL, &wide},
+        {"all_allocations_fail_from_each_on", all_allocations_fail_from_each_on, NULL, NULL, &plain},
+        {"all_allocations_fail_from_each_on_fifo", all_allocations_fail_from_each_on, NULL, NULL, &fifo},
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* G5: ticks ascend within a poll and across polls; inside a tick the order asked for. */
+#include "wheel/support.h"
+
+enum {
+    TIMERS = 3000,
+};
+
+static verge_wheel *wheel_ordered(verge_order order, size_t work_limit) {
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.order = order;
+    options.work_limit = work_limit;
+    return wheel_new(&options);
+}
+
+/* Timers in a few hundred ticks on all levels, each tick often, numbered in the order of their scheduling. */
+static void schedule_scattered(verge_wheel *wheel, struct verge_test_random *random) {
+    for (uintptr_t i = 1; i <= TIMERS; i++) {
+        const uint64_t ticks = UINT64_C(1) << verge_test_below(random, 30);
+        const uint64_t offset_ns = verge_test_below(random, TICK);
+        (void)schedule(wheel, verge_wheel_now(wheel) + (ticks + verge_test_below(random, 4)) * TICK + offset_ns, i);
+    }
+}
+
+/* In the order of ticks, then of the mode. */
+static bool may_follow(verge_wheel *wheel, verge_order order, const verge_expiry *first, const verge_expiry *second) {
+    const uint64_t first_tick_ns = verge_wheel_fires_at(wheel, first->deadline_ns);
+    const uint64_t second_tick_ns = verge_wheel_fires_at(wheel, second->deadline_ns);
+    if (first_tick_ns != second_tick_ns) {
+        return first_tick_ns < second_tick_ns;
+    }
+    if (order == VERGE_ORDER_ANY) {
+        return true;
+    }
+    if (order == VERGE_ORDER_DEADLINE && first->deadline_ns != second->deadline_ns) {
+        return first->deadline_ns < second->deadline_ns;
+    }
+    return number_of(first->data) < number_of(second->data);
+}
+
+static void assert_drains_in_order(verge_wheel *wheel, verge_order order, size_t limit, uint64_t step_ns) {
+    static verge_expiry out[TIMERS];
+    verge_expiry last = {0};
+    size_t total = 0;
+    size_t polls = 0;
+    for (uint64_t now_ns = verge_wheel_now(wheel); total < TIMERS; now_ns += step_ns) {
+        const size_t count = verge_wheel_poll(wheel, now_ns, out, limit);
+        for (size_t i = 0; i < count; i++) {
+            assert_true(total == 0 || may_follow(wheel, order, &last, &out[i]));
+            last = out[i];
+            total++;
+        }
+        if (verge_wheel_has_backlog(wheel)) {
+            now_ns -= step_ns;
+        }
+        assert_true(++polls < 1000000);
+    }
+    assert_int_equal(verge_wheel_count(wheel), 0);
+}
+
+static void ticks_ascend(void **state) {
+    (void)state;
+    static const size_t limits[] = {TIMERS, 100, 7, 1};
+    static const size_t work_limits[] = {0, 1, 50};
+    static const uint64_t steps_ns[] = {MINUTE + 17, 100 * YEAR};
+    struct verge_test_random random = verge_test_random_from(verge_test_seed(1));
+    for (int order = VERGE_ORDER_ANY; order <= VERGE_ORDER_DEADLINE; order++) {
+        for (size_t l = 0; l < COUNT_OF(limits); l++) {
+            for (size_t w = 0; w < COUNT_OF(work_limits); w++) {
+                for (size_t s = 0; s < COUNT_OF(steps_ns); s++) {
+                    verge_wheel *wheel = wheel_ordered((verge_order)order, work_limits[w]);
+                    schedule_scattered(wheel, &random);
+                    assert_drains_in_order(wheel, (verge_order)order, limits[l], steps_ns[s]);
+                    wheel_end(wheel);
+                }
+            }
+        }
+    }
+}
+
+static void fifo_after_a_cascade(void **state) {
+    (void)state;
+    /* The second is scheduled when the tick is near: straight into the lowest level, where the first comes down to. */
+    for (uint64_t distance = 1; distance < 5000; distance = distance * 3 / 2 + 1) {
+        verge_wheel *wheel = wheel_ordered(VERGE_ORDER_FIFO, 0);
+        const uint64_t deadline_ns = 5000 * TICK;
+        (void)schedule(wheel, deadline_ns, 1);
+        assert_quiet(wheel, deadline_ns - distance * TICK);
+        (void)schedule(wheel, deadline_ns - 1, 2);
+        (void)schedule(wheel, deadline_ns, 3);
+        ASSERT_FIRES_IN_ORDER(wheel, deadline_ns, 1, 2, 3);
+        wheel_end(wheel);
+    }
+}
+
+static void fifo_counts_the_last_reschedule(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_ordered(VERGE_ORDER_FIFO, 0);
+    const verge_timer first = schedule(wheel, HOUR, 1);
+    const verge_timer second = schedule(wheel, 2 * HOUR, 2);
+    (void)schedule(wheel, HOUR, 3);
+    const verge_timer fourth = schedule(wheel, SECOND, 4);
+    assert_int_equal(verge_wheel_reschedule(wheel, fourth, HOUR), 0);  /* later */
+    assert_int_equal(verge_wheel_reschedule(wheel, second, HOUR), 0); /* earlier */
+    assert_int_equal(verge_wheel_reschedule(wheel, first, HOUR), 0);  /* to where it is */
+    ASSERT_FIRES_IN_ORDER(wheel, HOUR + TICK, 3, 4, 2, 1);
+    wheel_end(wheel);
+}
+
+static void deadline_order_then_fifo(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_ordered(VERGE_ORDER_DEADLINE, 0);
+    const uint64_t tick_ns = 1000 * TICK;
+    (void)schedule(wheel, tick_ns + 9, 1);
+    (void)schedule(wheel, tick_ns + 5, 2);
+    (void)schedule(wheel, tick_ns + 9, 3);
+    (void)schedule(wheel, tick_ns + TICK, 4);
+    (void)schedule(wheel, tick_ns + 1, 5);
+    (void)schedule(wheel, tick_ns + 5, 6);
+    ASSERT_FIRES_IN_ORDER(wheel, HOUR, 5, 2, 6, 1, 3, 4);
+    wheel_end(wheel);
+}
+
+static void the_past_precedes_what_comes_due_later(void **state) {
+    (void)state;
+    for (int order = VERGE_ORDER_ANY; order <= VERGE_ORDER_DEADLINE; order++) {
+        verge_wheel *wheel = wheel_ordered((verge_order)order, 0);
+        (void)schedule(wheel, 101 * TICK, 1);
+        (void)schedule(wheel, 200 * TICK, 2);
+        assert_quiet(wheel, 100 * TICK);
+        (void)schedule(wheel, 3 * TICK, 3);
+        ASSERT_FIRES_IN_ORDER(wheel, 300 * TICK, 3, 1, 2);
+        wheel_end(wheel);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ticks_ascend),
+        cmocka_unit_test(fifo_after_a_cascade),
+        cmocka_unit_test(fifo_counts_the_last_reschedule),
+        cmocka_unit_test(deadline_order_then_fifo),
+        cmocka_unit_test(the_past_precedes_what_comes_due_later),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

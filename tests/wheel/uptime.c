@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* G9: a wheel may start anywhere, and time may do what it likes. */
+#include "wheel/support.h"
+
+static const uint64_t starts_ns[] = {
+    0,
+    1,
+    TICK - 1,
+    TICK,
+    UINT64_C(1) << 30,
+    (UINT64_C(1) << 30) - 1,
+    UINT64_C(1) << 36,
+    (UINT64_C(1) << 36) + 12345,
+    20 * HOUR,
+    UINT64_C(1785542400) * SECOND, /* a wall clock */
+    (UINT64_C(1) << 52) - 1,       /* 32 bits of ticks end here */
+    UINT64_C(1) << 52,
+    (UINT64_C(1) << 63) - 1,
+    UINT64_C(1) << 63,
+    UINT64_MAX - YEAR,
+};
+
+static const uint64_t deltas_ns[] = {
+    1, TICK - 1, TICK, TICK + 1, 10 * MS, 63 * TICK, 64 * TICK, 65 * TICK, SECOND, MINUTE, 17 * MINUTE,
+};
+
+/* One timer at each distance, each fired at its tick and none before. */
+static void assert_ticks_along(verge_wheel *wheel, bool coarse) {
+    const uint64_t start_ns = verge_wheel_now(wheel);
+    for (size_t i = 0; i < COUNT_OF(deltas_ns); i++) {
+        const uint64_t now_ns = verge_wheel_now(wheel);
+        const uint64_t deadline_ns = now_ns + deltas_ns[i];
+        const verge_timer timer = schedule(wheel, deadline_ns, i);
+        const uint64_t fires_ns = verge_wheel_fires_at(wheel, deadline_ns);
+        assert_int_equal(verge_wheel_next_deadline(wheel), deadline_ns);
+        assert_quiet(wheel, fires_ns - 1);
+        if (!coarse) {
+            assert_fires(wheel, fires_ns, timer);
+        } else {
+            assert_int_equal(poll_count(wheel, deadline_ns + (UINT64_C(1) << 36)), 1);
+        }
+    }
+    assert_true(verge_wheel_now(wheel) > start_ns);
+    assert_well(wheel);
+}
+
+static void each_preset_from_each_start(void **state) {
+    (void)state;
+    for (int preset = VERGE_PRESET_DEFAULT; preset <= VERGE_PRESET_RUNTIME; preset++) {
+        for (size_t i = 0; i < COUNT_OF(starts_ns); i++) {
+            verge_wheel *wheel = wheel_of((verge_wheel_preset)preset, starts_ns[i]);
+            assert_int_equal(verge_wheel_start(wheel), starts_ns[i]);
+            assert_ticks_along(wheel, preset == VERGE_PRESET_THREE_LEVEL);
+            wheel_end(wheel);
+        }
+    }
+}
+
+/* The same by setting the start of a wheel made elsewhere. */
+static void each_start_set_later(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    for (size_t i = COUNT_OF(starts_ns); i-- > 0;) {
+        assert_int_equal(verge_wheel_set_start(wheel, starts_ns[i]), 0);
+        assert_ticks_along(wheel, false);
+    }
+    wheel_end(wheel);
+}
+
+static void idle_for_years_then_a_short_timer(void **state) {
+    (void)state;
+    static const uint64_t idles_ns[] = {HOUR, 20 * HOUR, 30 * DAY, 50 * YEAR, 400 * YEAR};
+    for (int preset = VERGE_PRESET_DEFAULT; preset <= VERGE_PRESET_RUNTIME; preset++) {
+        verge_wheel *wheel = wheel_of((verge_wheel_preset)preset, 0);
+        for (size_t i = 0; i < COUNT_OF(idles_ns); i++) {
+            assert_quiet(wheel, idles_ns[i]);
+            assert_ticks_along(wheel, preset == VERGE_PRESET_THREE_LEVEL);
+        }
+        wheel_end(wheel);
+    }
+}
+
+static void a_jump_of_years_returns_all(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 12345);
+    verge_expiry out[64];
+    for (uintptr_t i = 0; i < 60; i++) {
+        (void)schedule(wheel, 12345 + (UINT64_C(1) << i), i);
+    }
+    const size_t count = verge_wheel_poll(wheel, 500 * YEAR, out, 64);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(number_of(out[i].data) <= 20 || number_of(out[i].data) == i, 1);
+    }
+    assert_int_equal(count + verge_wheel_count(wheel), 60);
+    assert_int_equal(verge_wheel_poll(wheel, UINT64_MAX, out + count, 64 - count), 60 - count);
+    wheel_end(wheel);
+}
+
+static void back_in_time_counts_as_the_last_now(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, HOUR);
+    const verge_timer timer = schedule(wheel, HOUR + SECOND, 1);
+    assert_quiet(wheel, 0);
+    assert_int_equal(verge_wheel_now(wheel), HOUR);
+    assert_quiet(wheel, HOUR + SECOND - TICK);
+    assert_quiet(wheel, HOUR);
+    assert_int_equal(verge_wheel_now(wheel), HOUR + SECOND - TICK);
+    const verge_timer past = schedule(wheel, HOUR, 2);
+    assert_fires(wheel, 5, past);
+    assert_fires(wheel, HOUR + SECOND + TICK, timer);
+    wheel_end(wheel);
+}
+
+static void standing_still(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 7 * TICK + 3);
+    for (uintptr_t i = 0; i < 1000; i++) {
+        const verge_timer at_once = schedule(wheel, 7 * TICK - 1, i);
+        const verge_timer cancelled = schedule(wheel, 8 * TICK, i);
+        assert_fires(wheel, 7 * TICK + 3, at_once);
+        assert_int_equal(verge_wheel_cancel(wheel, cancelled, NULL), 0);
+    }
+    wheel_end(wheel);
+}
+
+/* The last tick of time is a tick like any other. */
+static void the_end_of_time(void **state) {
+    (void)state;
+    static const uint64_t before_end_ns[] = {4 * TICK, 4 * TICK + 1, 64 * TICK, 5000 * TICK, HOUR, 300 * YEAR};
+    for (size_t i = 0; i < COUNT_OF(before_end_ns); i++) {
+        const uint64_t start_ns = UINT64_MAX - before_end_ns[i];
+        verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, start_ns);
+        const uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
+        assert_true(largest_ns > UINT64_MAX - 2 * TICK && largest_ns != VERGE_NEVER);
+        const uint64_t fires_ns = verge_wheel_fires_at(wheel, largest_ns);
+        assert_true(fires_ns >= largest_ns && fires_ns != VERGE_NEVER);
+        verge_timer timer = 0;
+        assert_int_equal(verge_wheel_schedule(wheel, largest_ns + 1, NULL, &timer), -ERANGE);
+        assert_int_equal(verge_wheel_schedule(wheel, VERGE_NEVER, NULL, &timer), -ERANGE);
+        const verge_timer last = schedule(wheel, largest_ns, 1);
+        const verge_timer middle = schedule(wheel, start_ns + TICK, 2);
+        assert_fires(wheel, start_ns + 2 * TICK - 1, middle);
+        if (fires_ns > start_ns + 2 * TICK - 1) {
+            assert_quiet(wheel, fires_ns - 1);
+        }
+        assert_int_equal(verge_wheel_next_deadline(wheel), largest_ns);
+        assert_fires(wheel, fires_ns, last);
+        assert_quiet(wheel, UINT64_MAX);
+        /* Time is over, but the past is still there. */
+        assert_fires(wheel, UINT64_MAX, schedule(wheel, start_ns, 3));
+        assert_well(wheel);
+        verge_wheel_destroy(wheel);
+    }
+}
+
+/* Either there is no such wheel, or it works. */
+static void a_start_in_the_last_tick(void **state) {
+    (void)state;
+    static const uint64_t late_ns[] = {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - TICK / 2, UINT64_MAX - TICK + 1};
+    for (size_t i = 0; i < COUNT_OF(late_ns); i++) {
+        verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+        options.start_ns = late_ns[i];
+        verge_wheel *wheel = NULL;
+        const int error = verge_wheel_create(&options, &wheel);
+        verge_wheel *moved = wheel_new(NULL);
+        assert_int_equal(verge_wheel_set_start(moved, late_ns[i]), error);
+        if (error == 0) {
+            assert_fires(wheel, late_ns[i], schedule(wheel, 5, 1));
+            assert_fires(moved, late_ns[i], schedule(moved, 5, 1));
+            wheel_end(wheel);
+        } else {
+            assert_int_equal(error, -EINVAL);
+            assert_null(wheel);
+            assert_int_equal(verge_wheel_now(moved), 0);
+        }
+        wheel_end(moved);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_preset_from_each_start),
+        cmocka_unit_test(each_start_set_later),
+        cmocka_unit_test(idle_for_years_then_a_short_timer),
+        cmocka_unit_test(a_jump_of_years_returns_all),
+        cmocka_unit_test(back_in_time_counts_as_the_last_now),
+        cmocka_unit_test(standing_still),
+        cmocka_unit_test(the_end_of_time),
+        cmocka_unit_test(a_start_in_the_last_tick),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
