@@ -21,8 +21,9 @@ static int (*real_epoll_pwait)(int, struct epoll_event *, int, int, const sigset
 /* A function pointer out of the void * of dlsym, without a cast that ISO C does not know. */
 static void resolve(const char *name, void *function, size_t size) {
     void *symbol = dlsym(RTLD_NEXT, name);
-    if (symbol == NULL)
+    if (symbol == NULL) {
         bench_fail("the C library has no %s", name);
+    }
     memcpy(function, &symbol, size);
 }
 
@@ -56,10 +57,13 @@ void bench_simulated_set(uint64_t now_ns) {
     simulated_ns = now_ns;
 }
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the C library spells them with underscores */
+
 int clock_gettime(clockid_t clock, struct timespec *ret_time) {
     if (!simulated) {
-        if (real_clock_gettime == NULL)
+        if (real_clock_gettime == NULL) {
             resolve_all();
+        }
         return real_clock_gettime(clock, ret_time);
     }
     ret_time->tv_sec = (time_t)(simulated_ns / 1000000000);
@@ -69,8 +73,9 @@ int clock_gettime(clockid_t clock, struct timespec *ret_time) {
 
 int gettimeofday(struct timeval *restrict ret_time, void *restrict zone) {
     if (!simulated) {
-        if (real_gettimeofday == NULL)
+        if (real_gettimeofday == NULL) {
             resolve_all();
+        }
         return real_gettimeofday(ret_time, zone);
     }
     ret_time->tv_sec = (time_t)(simulated_ns / 1000000000);
@@ -85,3 +90,5 @@ int epoll_wait(int epoll, struct epoll_event *events, int event_count_max, int t
 int epoll_pwait(int epoll, struct epoll_event *events, int event_count_max, int timeout_ms, const sigset_t *mask) {
     return simulated ? 0 : real_epoll_pwait(epoll, events, event_count_max, timeout_ms, mask);
 }
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

@@ -66,8 +66,8 @@ double bench_figure_median(const struct bench_figure *figure, enum bench_metric 
 struct bench_row {
     const char *name;
     const char *workload;
-    enum bench_metric metric;
     const char *unit;
+    enum bench_metric metric;
     bool plotted;
 };
 

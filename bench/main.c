@@ -15,8 +15,9 @@ static struct bench_figures figures;
 
 static void report(const struct bench_options *options) {
     bench_report_print(&figures);
-    if (options->out == NULL)
+    if (options->out == NULL) {
         return;
+    }
     bench_report_csv(&figures, options->out);
     bench_report_plot(&figures, options->out);
 }
@@ -44,23 +45,28 @@ static int check(int argument_count, char **arguments) {
 
 static int list(void) {
     puts("workloads:");
-    for (size_t i = 0; i < bench_workload_count; i++)
+    for (size_t i = 0; i < bench_workload_count; i++) {
         printf("  %s\n", bench_workloads[i]->name);
+    }
     puts("rivals:");
-    for (size_t i = 0; i < bench_rival_count; i++)
+    for (size_t i = 0; i < bench_rival_count; i++) {
         printf("  %s\n", bench_rivals[i]->name);
+    }
     return 0;
 }
 
 int main(int argument_count, char **arguments) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     const char *command = argument_count > 1 ? arguments[1] : "";
-    if (strcmp(command, "run") == 0)
+    if (strcmp(command, "run") == 0) {
         return run(argument_count - 2, arguments + 2);
-    if (strcmp(command, "check") == 0)
+    }
+    if (strcmp(command, "check") == 0) {
         return check(argument_count - 2, arguments + 2);
-    if (strcmp(command, "list") == 0)
+    }
+    if (strcmp(command, "list") == 0) {
         return list();
+    }
     bench_options_usage();
     return 2;
 }

@@ -38,23 +38,28 @@ static void set_defaults(struct bench_options *options, bool quick, bool check) 
 }
 
 static uint32_t find_workload(const char *name) {
-    for (size_t i = 0; i < bench_workload_count; i++)
-        if (strcmp(bench_workloads[i]->name, name) == 0)
+    for (size_t i = 0; i < bench_workload_count; i++) {
+        if (strcmp(bench_workloads[i]->name, name) == 0) {
             return 1u << i;
+        }
+    }
     bench_fail("no workload %s", name);
 }
 
 static uint32_t find_rival(const char *name) {
-    for (size_t i = 0; i < bench_rival_count; i++)
-        if (strcmp(bench_rivals[i]->name, name) == 0)
+    for (size_t i = 0; i < bench_rival_count; i++) {
+        if (strcmp(bench_rivals[i]->name, name) == 0) {
             return 1u << i;
+        }
+    }
     bench_fail("no rival %s", name);
 }
 
 static uint32_t parse_names(char *list, uint32_t (*find)(const char *name)) {
     uint32_t mask = 0;
-    for (char *name = strtok(list, ","); name != NULL; name = strtok(NULL, ","))
+    for (char *name = strtok(list, ","); name != NULL; name = strtok(NULL, ",")) {
         mask |= find(name);
+    }
     return mask;
 }
 
@@ -62,8 +67,9 @@ static void parse_sizes(struct bench_options *options, char *list) {
     options->size_count = 0;
     for (char *text = strtok(list, ","); text != NULL; text = strtok(NULL, ",")) {
         double size = strtod(text, NULL);
-        if (size < 1 || size > 1e8 || options->size_count == BENCH_SIZE_COUNT_MAX)
+        if (size < 1 || size > 1e8 || options->size_count == BENCH_SIZE_COUNT_MAX) {
             bench_fail("cannot run with %s timers", text);
+        }
         options->sizes[options->size_count++] = (uint32_t)size;
     }
 }
@@ -72,8 +78,9 @@ static void parse_pages(struct bench_options *options, const char *text) {
     bool both = strcmp(text, "both") == 0;
     options->pages[BENCH_PAGES_HUGE] = both || strcmp(text, "huge") == 0;
     options->pages[BENCH_PAGES_SMALL] = both || strcmp(text, "small") == 0;
-    if (!options->pages[BENCH_PAGES_HUGE] && !options->pages[BENCH_PAGES_SMALL])
+    if (!options->pages[BENCH_PAGES_HUGE] && !options->pages[BENCH_PAGES_SMALL]) {
         bench_fail("pages are huge, small or both");
+    }
 }
 
 static void parse_value(struct bench_options *options, const char *name, char *value) {
@@ -83,39 +90,44 @@ static void parse_value(struct bench_options *options, const char *name, char *v
     }
     if (strcmp(name, "--rounds") == 0) {
         options->round_count = (unsigned)strtoul(value, NULL, 10);
-        if (options->round_count < 1 || options->round_count > BENCH_ROUND_COUNT_MAX)
+        if (options->round_count < 1 || options->round_count > BENCH_ROUND_COUNT_MAX) {
             bench_fail("1 to %d rounds", BENCH_ROUND_COUNT_MAX);
+        }
         return;
     }
     options->filtered = true;
-    if (strcmp(name, "--only") == 0)
+    if (strcmp(name, "--only") == 0) {
         options->workloads = parse_names(value, find_workload);
-    else if (strcmp(name, "--rivals") == 0)
+    } else if (strcmp(name, "--rivals") == 0) {
         options->rivals = parse_names(value, find_rival);
-    else if (strcmp(name, "--n") == 0)
+    } else if (strcmp(name, "--n") == 0) {
         parse_sizes(options, value);
-    else if (strcmp(name, "--pages") == 0)
+    } else if (strcmp(name, "--pages") == 0) {
         parse_pages(options, value);
-    else
+    } else {
         bench_fail("no option %s", name);
+    }
 }
 
 void bench_options_parse(struct bench_options *options, int argument_count, char **arguments, bool check) {
     *options = (struct bench_options){0};
     bool quick = false;
-    for (int i = 0; i < argument_count; i++)
+    for (int i = 0; i < argument_count; i++) {
         quick = quick || strcmp(arguments[i], "--quick") == 0;
+    }
     set_defaults(options, quick, check);
     options->filtered = quick;
     for (int i = 0; i < argument_count; i++) {
-        if (strcmp(arguments[i], "--quick") == 0)
+        if (strcmp(arguments[i], "--quick") == 0) {
             continue;
+        }
         if (strcmp(arguments[i], "--touch") == 0) {
             options->touch = true;
             continue;
         }
-        if (i + 1 == argument_count)
+        if (i + 1 == argument_count) {
             bench_fail("%s: no such option, or its value is missing", arguments[i]);
+        }
         parse_value(options, arguments[i], arguments[i + 1]);
         i++;
     }

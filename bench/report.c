@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rival.h"
+#include "workload.h"
 
 static void print_size(uint32_t timer_count) {
     unsigned exponent = 0;
@@ -16,12 +17,13 @@ static void print_size(uint32_t timer_count) {
 }
 
 static void print_value(double value) {
-    if (value >= 1e6)
+    if (value >= 1e6) {
         printf("%8.2fM", value / 1e6);
-    else if (value >= 1e4)
+    } else if (value >= 1e4) {
         printf("%8.1fk", value / 1e3);
-    else
+    } else {
         printf("%9.*f", value < 10 ? 2 : 1, value);
+    }
 }
 
 static double best_of(const struct bench_figures *figures, const struct bench_row *row, uint32_t timer_count,
@@ -33,16 +35,33 @@ static double best_of(const struct bench_figures *figures, const struct bench_ro
 
 static bool has_any(const struct bench_figures *figures, const struct bench_row *row, uint32_t timer_count,
                     enum bench_pages pages) {
-    for (size_t r = 0; r < bench_rival_count; r++)
-        if (best_of(figures, row, timer_count, pages, r) >= 0)
+    for (size_t r = 0; r < bench_rival_count; r++) {
+        if (best_of(figures, row, timer_count, pages, r) >= 0) {
             return true;
+        }
+    }
     return false;
 }
 
-static void print_head(const char *title) {
+/* Rivals that were not asked for get no column. */
+static bool is_shown(const struct bench_figures *figures, enum bench_pages pages, size_t rival) {
+    for (size_t w = 0; w < bench_workload_count; w++) {
+        for (size_t s = 0; s < figures->size_count; s++) {
+            if (figures->cells[w][s][pages][rival] != NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void print_head(const struct bench_figures *figures, enum bench_pages pages, const char *title) {
     printf("\n%s\n%-17s %6s", title, "", "timers");
-    for (size_t r = 0; r < bench_rival_count; r++)
-        printf(" %17s", bench_rivals[r]->name);
+    for (size_t r = 0; r < bench_rival_count; r++) {
+        if (is_shown(figures, pages, r)) {
+            printf(" %17s", bench_rivals[r]->name);
+        }
+    }
     putchar('\n');
 }
 
@@ -53,24 +72,29 @@ static void print_row(const struct bench_figures *figures, const struct bench_ro
     double baseline = best_of(figures, row, timer_count, pages, 0);
     for (size_t r = 0; r < bench_rival_count; r++) {
         double value = best_of(figures, row, timer_count, pages, r);
+        if (!is_shown(figures, pages, r)) {
+            continue;
+        }
         if (value < 0) {
             printf(" %17s", "-");
             continue;
         }
         putchar(' ');
         print_value(value);
-        if (r > 0 && baseline > 0)
+        if (r > 0 && baseline > 0) {
             printf(" %6.*fx", value / baseline < 10 ? 2 : 1, value / baseline);
-        else
+        } else {
             printf(" %7s", "");
+        }
     }
     printf("  %s\n", row->unit);
 }
 
 static size_t verge_index(void) {
     size_t r = 0;
-    while (r < bench_rival_count && strcmp(bench_rivals[r]->name, "verge") != 0)
+    while (r < bench_rival_count && strcmp(bench_rivals[r]->name, "verge") != 0) {
         r++;
+    }
     return r;
 }
 
@@ -80,10 +104,14 @@ static void print_verge_row(const struct bench_figures *figures, const struct be
     print_size(timer_count);
     for (size_t r = 0; r < bench_rival_count; r++) {
         double value = best_of(figures, row, timer_count, pages, r);
-        if (value > 0)
+        if (!is_shown(figures, pages, r)) {
+            continue;
+        }
+        if (value > 0) {
             printf(" %17.3f", verge / value);
-        else
+        } else {
             printf(" %17s", "-");
+        }
     }
     putchar('\n');
 }
@@ -92,31 +120,40 @@ static void print_tables(const struct bench_figures *figures, enum bench_pages p
     char title[120];
     snprintf(title, sizeof(title), "%s pages: best of the rounds, and its ratio to %s (lower is better)",
              bench_pages_name(pages), bench_rivals[0]->name);
-    print_head(title);
-    for (const struct bench_row *row = bench_rows; row < bench_rows + bench_row_count; row++)
-        for (size_t s = 0; s < figures->size_count; s++)
-            if (has_any(figures, row, figures->sizes[s], pages))
+    print_head(figures, pages, title);
+    for (const struct bench_row *row = bench_rows; row < bench_rows + bench_row_count; row++) {
+        for (size_t s = 0; s < figures->size_count; s++) {
+            if (has_any(figures, row, figures->sizes[s], pages)) {
                 print_row(figures, row, figures->sizes[s], pages);
-    if (verge_index() == bench_rival_count)
+            }
+        }
+    }
+    if (verge_index() == bench_rival_count) {
         return;
+    }
     snprintf(title, sizeof(title), "%s pages: verge divided by each of the others (lower is better)",
              bench_pages_name(pages));
-    print_head(title);
-    for (const struct bench_row *row = bench_rows; row < bench_rows + bench_row_count; row++)
+    print_head(figures, pages, title);
+    for (const struct bench_row *row = bench_rows; row < bench_rows + bench_row_count; row++) {
         for (size_t s = 0; s < figures->size_count; s++) {
             double verge = best_of(figures, row, figures->sizes[s], pages, verge_index());
-            if (verge >= 0)
+            if (verge >= 0) {
                 print_verge_row(figures, row, figures->sizes[s], pages, verge);
+            }
         }
+    }
 }
 
 void bench_report_print(const struct bench_figures *figures) {
     for (enum bench_pages pages = 0; pages < BENCH_PAGES_COUNT; pages++) {
         bool any = false;
-        for (size_t i = 0; i < bench_row_count; i++)
-            for (size_t s = 0; s < figures->size_count; s++)
+        for (size_t i = 0; i < bench_row_count; i++) {
+            for (size_t s = 0; s < figures->size_count; s++) {
                 any = any || has_any(figures, &bench_rows[i], figures->sizes[s], pages);
-        if (any)
+            }
+        }
+        if (any) {
             print_tables(figures, pages);
+        }
     }
 }

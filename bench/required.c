@@ -65,20 +65,26 @@ static const size_t requirement_count = sizeof(requirements) / sizeof(requiremen
 
 static bool needs(const char *workload, const char *rival, uint32_t timer_count) {
     for (const struct requirement *r = requirements; r < requirements + requirement_count; r++) {
-        if (r->timer_count != timer_count || strcmp(bench_row_named(r->row)->workload, workload) != 0)
+        if (r->timer_count != timer_count || strcmp(bench_row_named(r->row)->workload, workload) != 0) {
             continue;
-        if (strcmp(rival, "verge") == 0 || (r->other != NULL && strcmp(r->other, rival) == 0))
+        }
+        if (strcmp(rival, "verge") == 0 || (r->other != NULL && strcmp(r->other, rival) == 0)) {
             return true;
+        }
     }
     return false;
 }
 
 void bench_required_select(const struct bench_options *options, struct bench_selection *selection) {
-    for (size_t w = 0; w < bench_workload_count; w++)
-        for (size_t s = 0; s < options->size_count; s++)
-            for (size_t r = 0; r < bench_rival_count; r++)
-                if (!needs(bench_workloads[w]->name, bench_rivals[r]->name, options->sizes[s]))
+    for (size_t w = 0; w < bench_workload_count; w++) {
+        for (size_t s = 0; s < options->size_count; s++) {
+            for (size_t r = 0; r < bench_rival_count; r++) {
+                if (!needs(bench_workloads[w]->name, bench_rivals[r]->name, options->sizes[s])) {
                     selection->rivals[w][s] &= ~(1u << r);
+                }
+            }
+        }
+    }
 }
 
 /* ---- the verdict ---- */
@@ -93,16 +99,19 @@ static double measured(const struct bench_figures *figures, const struct bench_r
 static double measured_for(const struct bench_figures *figures, const struct requirement *requirement) {
     const struct bench_row *row = bench_row_named(requirement->row);
     double verge = measured(figures, row, requirement->timer_count, "verge");
-    if (requirement->other == NULL)
+    if (requirement->other == NULL) {
         return verge;
+    }
     double other = measured(figures, row, requirement->timer_count, requirement->other);
     return verge < 0 || other <= 0 ? -1 : verge / other;
 }
 
 static bool is_rival_built(const char *name) {
-    for (size_t r = 0; r < bench_rival_count; r++)
-        if (strcmp(bench_rivals[r]->name, name) == 0)
+    for (size_t r = 0; r < bench_rival_count; r++) {
+        if (strcmp(bench_rivals[r]->name, name) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -111,11 +120,13 @@ size_t bench_required_check(const struct bench_figures *figures, bool filtered) 
     printf("\n%-16s %9s %-12s %12s %12s\n", "verge", "timers", "against", "measured", "at most");
     for (const struct requirement *r = requirements; r < requirements + requirement_count; r++) {
         double value = measured_for(figures, r);
-        if (value < 0 && filtered)
+        if (value < 0 && filtered) {
             continue;
+        }
         const char *verdict = value < 0 ? "NOT MEASURED" : value <= r->at_most ? "ok" : "MISSED";
-        if (value < 0 && r->other != NULL && !is_rival_built(r->other))
+        if (value < 0 && r->other != NULL && !is_rival_built(r->other)) {
             verdict = "not installed";
+        }
         missed_count += verdict[0] == 'N' || verdict[0] == 'M';
         printf("%-16s %9u %-12s %12.3f %12.3f  %s\n", r->row, r->timer_count,
                r->other != NULL ? r->other : bench_row_named(r->row)->unit, value, r->at_most, verdict);

@@ -32,10 +32,11 @@ struct bench_log {
 };
 
 static inline void bench_log_fired(struct bench_log *log, uint32_t id) {
-    if (log->count < log->capacity)
+    if (log->count < log->capacity) {
         log->ids[log->count++] = id;
-    else
+    } else {
         log->dropped_count++;
+    }
 }
 
 struct bench_setup {

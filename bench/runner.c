@@ -35,21 +35,26 @@ static unsigned round_count_of(const struct bench_options *options, const struct
                                uint32_t timer_count) {
     bool slow = rival->flags & BENCH_RIVAL_SLOW;
     unsigned limit = BENCH_ROUND_COUNT_MAX;
-    if (timer_count >= HUGE_TIMER_COUNT)
+    if (timer_count >= HUGE_TIMER_COUNT) {
         limit = slow ? 1 : LARGE_ROUND_COUNT;
-    else if (timer_count >= LARGE_TIMER_COUNT && slow)
+    } else if (timer_count >= LARGE_TIMER_COUNT && slow) {
         limit = options->quick ? 1 : LARGE_ROUND_COUNT;
+    }
     return options->round_count < limit ? options->round_count : limit;
 }
 
 void bench_select_all(const struct bench_options *options, struct bench_selection *ret_selection) {
     memset(ret_selection, 0, sizeof(*ret_selection));
-    for (size_t w = 0; w < bench_workload_count; w++)
-        for (size_t s = 0; s < options->size_count; s++)
-            for (size_t r = 0; r < bench_rival_count; r++)
+    for (size_t w = 0; w < bench_workload_count; w++) {
+        for (size_t s = 0; s < options->size_count; s++) {
+            for (size_t r = 0; r < bench_rival_count; r++) {
                 if ((options->workloads >> w & 1) && (options->rivals >> r & 1) &&
-                    bench_workload_suits(bench_workloads[w], bench_rivals[r], options->sizes[s]))
+                    bench_workload_suits(bench_workloads[w], bench_rivals[r], options->sizes[s])) {
                     ret_selection->rivals[w][s] |= 1u << r;
+                }
+            }
+        }
+    }
 }
 
 static bool is_wanted(const struct runner *runner, size_t workload, size_t size, size_t rival, unsigned round) {
@@ -59,11 +64,15 @@ static bool is_wanted(const struct runner *runner, size_t workload, size_t size,
 
 static size_t count_cases(const struct runner *runner) {
     size_t count = 0;
-    for (size_t w = 0; w < bench_workload_count; w++)
-        for (size_t s = 0; s < runner->options->size_count; s++)
-            for (size_t r = 0; r < bench_rival_count; r++)
-                for (unsigned round = 0; round < runner->options->round_count; round++)
+    for (size_t w = 0; w < bench_workload_count; w++) {
+        for (size_t s = 0; s < runner->options->size_count; s++) {
+            for (size_t r = 0; r < bench_rival_count; r++) {
+                for (unsigned round = 0; round < runner->options->round_count; round++) {
                     count += is_wanted(runner, w, s, r, round);
+                }
+            }
+        }
+    }
     return count * ((size_t)runner->options->pages[BENCH_PAGES_HUGE] + runner->options->pages[BENCH_PAGES_SMALL]);
 }
 
@@ -89,15 +98,18 @@ static void run_case(const struct runner *runner, const struct bench_plan *plan,
     memset(result, 0, sizeof(*result));
     fflush(NULL);
     pid_t child = fork();
-    if (child < 0)
+    if (child < 0) {
         bench_fail("cannot fork");
-    if (child == 0)
+    }
+    if (child == 0) {
         run_in_child(runner, plan, workload, rival);
+    }
     int status = 0;
     waitpid(child, &status, 0);
-    if (!result->done && result->error[0] == '\0')
+    if (!result->done && result->error[0] == '\0') {
         snprintf(result->error, sizeof(result->error), "ended by signal %d",
                  WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    }
 }
 
 /* ---- all of them ---- */
@@ -113,10 +125,12 @@ static void show_progress(struct runner *runner, size_t workload, size_t rival, 
 static struct bench_figure *figure_of(struct runner *runner, size_t workload, size_t size, enum bench_pages pages,
                                       size_t rival) {
     struct bench_figure **cell = &runner->figures->cells[workload][size][pages][rival];
-    if (*cell == NULL)
+    if (*cell == NULL) {
         *cell = calloc(1, sizeof(**cell));
-    if (*cell == NULL)
+    }
+    if (*cell == NULL) {
         bench_fail("no memory");
+    }
     return *cell;
 }
 
@@ -137,8 +151,9 @@ static void run_rounds(struct runner *runner, const struct bench_plan *plan, siz
     for (unsigned round = 0; round < options->round_count; round++) {
         for (size_t i = 0; i < bench_rival_count; i++) {
             size_t rival = (i + round) % bench_rival_count;
-            if (!is_wanted(runner, workload, size, rival, round))
+            if (!is_wanted(runner, workload, size, rival, round)) {
                 continue;
+            }
             show_progress(runner, workload, rival, options->sizes[size], pages, round);
             run_case(runner, plan, workload, rival);
             keep_result(runner, workload, size, pages, rival);
@@ -152,8 +167,9 @@ static void run_workload(struct runner *runner, size_t workload, size_t size) {
     bench_memory_use(BENCH_PAGES_HUGE);
     bench_workloads[workload]->plan(&plan);
     for (enum bench_pages pages = 0; pages < BENCH_PAGES_COUNT; pages++) {
-        if (!runner->options->pages[pages])
+        if (!runner->options->pages[pages]) {
             continue;
+        }
         bench_memory_use(pages);
         run_rounds(runner, &plan, workload, size, pages);
     }
@@ -172,13 +188,18 @@ void bench_run(const struct bench_options *options, const struct bench_selection
     };
     runner.case_count = count_cases(&runner);
     runner.result = mmap(NULL, sizeof(*runner.result), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (runner.result == MAP_FAILED)
+    if (runner.result == MAP_FAILED) {
         bench_fail("no memory");
-    for (size_t w = 0; w < bench_workload_count; w++)
-        for (size_t s = 0; s < options->size_count; s++)
-            if (selection->rivals[w][s] != 0)
+    }
+    for (size_t w = 0; w < bench_workload_count; w++) {
+        for (size_t s = 0; s < options->size_count; s++) {
+            if (selection->rivals[w][s] != 0) {
                 run_workload(&runner, w, s);
+            }
+        }
+    }
     munmap(runner.result, sizeof(*runner.result));
-    if (runner.terminal)
+    if (runner.terminal) {
         fputs("\r\033[K", stderr);
+    }
 }

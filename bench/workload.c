@@ -16,20 +16,25 @@ const struct bench_workload *const bench_workloads[] = {
 const size_t bench_workload_count = sizeof(bench_workloads) / sizeof(bench_workloads[0]);
 
 const struct bench_workload *bench_workload_named(const char *name) {
-    for (size_t i = 0; i < bench_workload_count; i++)
-        if (strcmp(bench_workloads[i]->name, name) == 0)
+    for (size_t i = 0; i < bench_workload_count; i++) {
+        if (strcmp(bench_workloads[i]->name, name) == 0) {
             return bench_workloads[i];
+        }
+    }
     return NULL;
 }
 
 bool bench_workload_suits(const struct bench_workload *workload, const struct bench_rival *rival,
                           uint32_t timer_count) {
-    if (timer_count < workload->timer_count_min)
+    if (timer_count < workload->timer_count_min) {
         return false;
-    if (workload->work_limit && !(rival->flags & BENCH_RIVAL_WORK_LIMIT))
+    }
+    if (workload->work_limit && !(rival->flags & BENCH_RIVAL_WORK_LIMIT)) {
         return false;
-    if ((rival->flags & BENCH_RIVAL_REAL_TIME) && !workload->real_time)
+    }
+    if ((rival->flags & BENCH_RIVAL_REAL_TIME) && !workload->real_time) {
         return false;
+    }
     return rival->id_count_max == 0 || timer_count <= rival->id_count_max;
 }
 
@@ -59,8 +64,9 @@ void bench_case_open(struct bench_case *run, const struct bench_case_needs *need
 }
 
 void bench_case_close(struct bench_case *run) {
-    if (run->advance_count > run->advance_count_max)
+    if (run->advance_count > run->advance_count_max) {
         bench_fail("the plan has too few advances");
+    }
     run->rival->destroy(run->self);
 }
 
@@ -73,6 +79,7 @@ void bench_case_weigh(struct bench_case *run) {
 }
 
 void bench_touch_fired(struct bench_case *run, size_t log_begin) {
-    for (size_t i = log_begin; i < run->log.count; i++)
+    for (size_t i = log_begin; i < run->log.count; i++) {
         run->objects[run->log.ids[i]].bytes[BENCH_OBJECT_SIZE - 1]++;
+    }
 }

@@ -97,8 +97,9 @@ void bench_touch_fired(struct bench_case *run, size_t log_begin);
 static inline void bench_case_advance(struct bench_case *run, uint64_t now_ns) {
     size_t log_begin = run->log.count;
     run->rival->advance(run->self, now_ns);
-    if (run->touch)
+    if (run->touch) {
         bench_touch_fired(run, log_begin);
+    }
     run->log_ends[run->advance_count++] = run->log.count;
 }
 

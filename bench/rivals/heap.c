@@ -40,8 +40,9 @@ static inline void place(struct heap *heap, uint32_t index, struct entry entry) 
 static void sift_up(struct heap *heap, uint32_t index, struct entry entry) {
     while (index > ROOT) {
         uint32_t parent = index / ARITY - 1 + ROOT;
-        if (heap->entries[parent].deadline_ns <= entry.deadline_ns)
+        if (heap->entries[parent].deadline_ns <= entry.deadline_ns) {
             break;
+        }
         place(heap, index, heap->entries[parent]);
         index = parent;
     }
@@ -51,20 +52,24 @@ static void sift_up(struct heap *heap, uint32_t index, struct entry entry) {
 static uint32_t smallest_child(const struct heap *heap, uint32_t first) {
     uint32_t smallest = first;
     uint32_t end = heap->end - first < ARITY ? heap->end : first + ARITY;
-    for (uint32_t child = first + 1; child < end; child++)
-        if (heap->entries[child].deadline_ns < heap->entries[smallest].deadline_ns)
+    for (uint32_t child = first + 1; child < end; child++) {
+        if (heap->entries[child].deadline_ns < heap->entries[smallest].deadline_ns) {
             smallest = child;
+        }
+    }
     return smallest;
 }
 
 static void sift_down(struct heap *heap, uint32_t index, struct entry entry) {
     for (;;) {
         uint64_t first = (uint64_t)ARITY * (index - ROOT) + ROOT + 1;
-        if (first >= heap->end)
+        if (first >= heap->end) {
             break;
+        }
         uint32_t child = smallest_child(heap, (uint32_t)first);
-        if (entry.deadline_ns <= heap->entries[child].deadline_ns)
+        if (entry.deadline_ns <= heap->entries[child].deadline_ns) {
             break;
+        }
         place(heap, index, heap->entries[child]);
         index = child;
     }
@@ -72,10 +77,11 @@ static void sift_down(struct heap *heap, uint32_t index, struct entry entry) {
 }
 
 static void sift(struct heap *heap, uint32_t index, struct entry entry) {
-    if (index > ROOT && entry.deadline_ns < heap->entries[index / ARITY - 1 + ROOT].deadline_ns)
+    if (index > ROOT && entry.deadline_ns < heap->entries[index / ARITY - 1 + ROOT].deadline_ns) {
         sift_up(heap, index, entry);
-    else
+    } else {
         sift_down(heap, index, entry);
+    }
 }
 
 static size_t entries_size(const struct heap *heap) {
@@ -106,15 +112,17 @@ static void heap_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
 static void remove_at(struct heap *heap, uint32_t index) {
     *position_of(heap, heap->entries[index].id) = NOT_PENDING;
     struct entry last = heap->entries[--heap->end];
-    if (index != heap->end)
+    if (index != heap->end) {
         sift(heap, index, last);
+    }
 }
 
 static bool heap_cancel(void *self, uint32_t id) {
     struct heap *heap = self;
     uint32_t index = *position_of(heap, id);
-    if (index == NOT_PENDING)
+    if (index == NOT_PENDING) {
         return false;
+    }
     remove_at(heap, index);
     return true;
 }
@@ -122,10 +130,11 @@ static bool heap_cancel(void *self, uint32_t id) {
 static void heap_reschedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct heap *heap = self;
     uint32_t index = *position_of(heap, id);
-    if (index == NOT_PENDING)
+    if (index == NOT_PENDING) {
         heap_schedule(heap, id, deadline_ns);
-    else
+    } else {
         sift(heap, index, (struct entry){.deadline_ns = deadline_ns, .id = id});
+    }
 }
 
 static void heap_advance(void *self, uint64_t now_ns) {

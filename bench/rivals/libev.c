@@ -41,8 +41,9 @@ static void adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
 static bool adapter_cancel(void *self, uint32_t id) {
     struct adapter *adapter = self;
     ev_timer *timer = &adapter->timers[id];
-    if (!ev_is_active(timer))
+    if (!ev_is_active(timer)) {
         return false;
+    }
     ev_timer_stop(adapter->loop, timer);
     return true;
 }
@@ -72,24 +73,29 @@ static void *adapter_create(const struct bench_setup *setup) {
     bench_simulated_start(setup->start_ns);
     struct adapter *adapter = bench_memory_allocate(sizeof(*adapter), alignof(struct adapter));
     adapter->loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV);
-    if (adapter->loop == NULL)
+    if (adapter->loop == NULL) {
         bench_fail("libev: no loop");
+    }
     ev_set_userdata(adapter->loop, adapter);
     adapter->log = setup->log;
     adapter->id_count = setup->id_count;
     adapter->now_ns = setup->start_ns;
     adapter->timers = bench_memory_allocate(setup->id_count * sizeof(*adapter->timers), 64);
-    for (uint32_t id = 0; id < setup->id_count; id++)
+    for (uint32_t id = 0; id < setup->id_count; id++) {
         ev_timer_init(&adapter->timers[id], fired, 0., 0.);
+    }
     adapter_advance(adapter, setup->start_ns);
     ev_tstamp seen = ev_now(adapter->loop) - (double)setup->start_ns * 1e-9;
-    if (seen > 1e-3 || seen < -1e-3)
+    if (seen > 1e-3 || seen < -1e-3) {
         bench_fail("libev does not follow simulated time");
+    }
     if (setup->reserve) {
-        for (uint32_t id = 0; id < setup->id_count; id++)
+        for (uint32_t id = 0; id < setup->id_count; id++) {
             adapter_schedule(adapter, id, setup->start_ns + BENCH_TICK_NS);
-        for (uint32_t id = setup->id_count; id-- > 0;)
+        }
+        for (uint32_t id = setup->id_count; id-- > 0;) {
             adapter_cancel(adapter, id);
+        }
     }
     return adapter;
 }

@@ -28,8 +28,9 @@ static void *resize(void *memory, size_t size) {
 }
 
 static void release(void *memory) {
-    if (memory != NULL)
+    if (memory != NULL) {
         bench_memory_resize(memory, 0);
+    }
 }
 
 static void fired(evutil_socket_t socket, short what, void *argument) {
@@ -48,15 +49,17 @@ static void adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
         .tv_sec = (time_t)(timeout_us / 1000000),
         .tv_usec = (suseconds_t)(timeout_us % 1000000),
     };
-    if (event_add(&adapter->events[id], &timeout) != 0)
+    if (event_add(&adapter->events[id], &timeout) != 0) {
         bench_fail("libevent: cannot add");
+    }
 }
 
 static bool adapter_cancel(void *self, uint32_t id) {
     struct adapter *adapter = self;
     struct event *event = &adapter->events[id];
-    if (!event_pending(event, EV_TIMEOUT, NULL))
+    if (!event_pending(event, EV_TIMEOUT, NULL)) {
         return false;
+    }
     event_del(event);
     return true;
 }
@@ -71,12 +74,14 @@ static void adapter_advance(void *self, uint64_t now_ns) {
 static struct event_base *create_base(void) {
     event_set_mem_functions(allocate, resize, release);
     struct event_config *config = event_config_new();
-    if (config == NULL || event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_IGNORE_ENV) != 0)
+    if (config == NULL || event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_IGNORE_ENV) != 0) {
         bench_fail("libevent: no configuration");
+    }
     struct event_base *base = event_base_new_with_config(config);
     event_config_free(config);
-    if (base == NULL)
+    if (base == NULL) {
         bench_fail("libevent: no base");
+    }
     return base;
 }
 
@@ -88,26 +93,31 @@ static void *adapter_create(const struct bench_setup *setup) {
     adapter->id_count = setup->id_count;
     adapter->events = bench_memory_allocate(setup->id_count * sizeof(*adapter->events), 64);
     only_adapter = adapter;
-    for (uint32_t id = 0; id < setup->id_count; id++)
+    for (uint32_t id = 0; id < setup->id_count; id++) {
         event_assign(&adapter->events[id], adapter->base, -1, 0, fired, &adapter->events[id]);
+    }
     adapter_advance(adapter, setup->start_ns);
     struct timeval seen;
     event_base_gettimeofday_cached(adapter->base, &seen);
-    if ((uint64_t)seen.tv_sec != setup->start_ns / 1000000000)
+    if ((uint64_t)seen.tv_sec != setup->start_ns / 1000000000) {
         bench_fail("libevent does not follow simulated time");
+    }
     if (setup->reserve) {
-        for (uint32_t id = 0; id < setup->id_count; id++)
+        for (uint32_t id = 0; id < setup->id_count; id++) {
             adapter_schedule(adapter, id, setup->start_ns + BENCH_TICK_NS);
-        for (uint32_t id = setup->id_count; id-- > 0;)
+        }
+        for (uint32_t id = setup->id_count; id-- > 0;) {
             adapter_cancel(adapter, id);
+        }
     }
     return adapter;
 }
 
 static void adapter_destroy(void *self) {
     struct adapter *adapter = self;
-    for (uint32_t id = 0; id < adapter->id_count; id++)
+    for (uint32_t id = 0; id < adapter->id_count; id++) {
         event_del(&adapter->events[id]);
+    }
     event_base_free(adapter->base);
     bench_memory_release(adapter->events, adapter->id_count * sizeof(*adapter->events));
     bench_memory_release(adapter, sizeof(*adapter));

@@ -34,8 +34,9 @@ static void adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
 static bool adapter_cancel(void *self, uint32_t id) {
     struct adapter *adapter = self;
     uv_timer_t *timer = &adapter->timers[id];
-    if (!uv_is_active((const uv_handle_t *)timer))
+    if (!uv_is_active((const uv_handle_t *)timer)) {
         return false;
+    }
     uv_timer_stop(timer);
     return true;
 }
@@ -50,26 +51,30 @@ static void adapter_advance(void *self, uint64_t now_ns) {
 static void *adapter_create(const struct bench_setup *setup) {
     bench_simulated_start(setup->start_ns);
     struct adapter *adapter = bench_memory_allocate(sizeof(*adapter), alignof(struct adapter));
-    if (uv_loop_init(&adapter->loop) != 0)
+    if (uv_loop_init(&adapter->loop) != 0) {
         bench_fail("libuv: no loop");
+    }
     adapter->loop.data = adapter;
     adapter->log = setup->log;
     adapter->id_count = setup->id_count;
     adapter->timers = bench_memory_allocate(setup->id_count * sizeof(*adapter->timers), 64);
-    for (uint32_t id = 0; id < setup->id_count; id++)
+    for (uint32_t id = 0; id < setup->id_count; id++) {
         uv_timer_init(&adapter->loop, &adapter->timers[id]);
+    }
     adapter_advance(adapter, setup->start_ns);
     uv_update_time(&adapter->loop);
-    if (uv_now(&adapter->loop) != adapter->now_ms)
+    if (uv_now(&adapter->loop) != adapter->now_ms) {
         bench_fail("libuv does not follow simulated time");
+    }
     return adapter;
 }
 
 /* Handles are closed by the loop, one turn later. */
 static void adapter_destroy(void *self) {
     struct adapter *adapter = self;
-    for (uint32_t id = 0; id < adapter->id_count; id++)
+    for (uint32_t id = 0; id < adapter->id_count; id++) {
         uv_close((uv_handle_t *)&adapter->timers[id], NULL);
+    }
     uv_run(&adapter->loop, UV_RUN_NOWAIT);
     uv_loop_close(&adapter->loop);
     bench_memory_release(adapter->timers, adapter->id_count * sizeof(*adapter->timers));

@@ -60,16 +60,18 @@ static inline void insert(struct textbook *wheel, struct node *node) {
     unsigned level = (63u - (unsigned)__builtin_clzll(delta | 1)) / SLOT_BITS;
     struct node **head = &wheel->slots[level][(slot_tick >> (level * SLOT_BITS)) & SLOT_MASK];
     node->next = *head;
-    if (node->next != NULL)
+    if (node->next != NULL) {
         node->next->link = &node->next;
+    }
     node->link = head;
     *head = node;
 }
 
 static inline void unlink_node(struct node *node) {
     *node->link = node->next;
-    if (node->next != NULL)
+    if (node->next != NULL) {
         node->next->link = node->link;
+    }
 }
 
 static inline uint64_t future_tick(const struct textbook *wheel, uint64_t deadline_ns) {
@@ -101,8 +103,9 @@ static void textbook_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
 static bool textbook_cancel(void *self, uint32_t id) {
     struct textbook *wheel = self;
     struct node *node = node_of(wheel, id);
-    if (node->link == NULL)
+    if (node->link == NULL) {
         return false;
+    }
     unlink_node(node);
     node->link = NULL;
     wheel->pending_count--;
@@ -114,8 +117,9 @@ static void textbook_reschedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct node *node = node_of(wheel, id);
     uint64_t tick = future_tick(wheel, deadline_ns);
     if (node->link != NULL) {
-        if (node->tick == tick)
+        if (node->tick == tick) {
             return;
+        }
         unlink_node(node);
     } else {
         wheel->pending_count++;
@@ -156,40 +160,48 @@ static void textbook_advance(void *self, uint64_t now_ns) {
         }
         uint64_t tick = ++wheel->now_tick;
         for (unsigned level = 1; level < LEVEL_COUNT; level++) {
-            if ((tick & SLOT_MASK) != 0)
+            if ((tick & SLOT_MASK) != 0) {
                 break;
+            }
             cascade(wheel, level);
             tick >>= SLOT_BITS;
         }
         struct node **head = &wheel->slots[0][wheel->now_tick & SLOT_MASK];
-        if (*head != NULL)
+        if (*head != NULL) {
             fire_slot(wheel, head);
+        }
     }
 }
 
 /* The first slot in use of begin..end-1, or end. Looks at eight heads at a time. */
 static unsigned used_slot(struct node *const *slots, unsigned begin, unsigned end) {
     unsigned slot = begin;
-    for (; slot < end && slot % 8 != 0; slot++)
-        if (slots[slot] != NULL)
+    for (; slot < end && slot % 8 != 0; slot++) {
+        if (slots[slot] != NULL) {
             return slot;
+        }
+    }
     for (; slot + 8 <= end; slot += 8) {
         uintptr_t any = 0;
-        for (unsigned i = 0; i < 8; i++)
+        for (unsigned i = 0; i < 8; i++) {
             any |= (uintptr_t)slots[slot + i];
-        if (any != 0)
+        }
+        if (any != 0) {
             break;
+        }
     }
-    while (slot < end && slots[slot] == NULL)
+    while (slot < end && slots[slot] == NULL) {
         slot++;
+    }
     return slot;
 }
 
 /* The distance (1..SLOT_COUNT) from a slot to the next one in use, or 0. */
 static unsigned used_slot_distance(struct node *const *slots, unsigned from) {
     unsigned slot = used_slot(slots, from + 1, SLOT_COUNT);
-    if (slot < SLOT_COUNT)
+    if (slot < SLOT_COUNT) {
         return slot - from;
+    }
     slot = used_slot(slots, 0, from + 1);
     return slot <= from ? slot + SLOT_COUNT - from : 0;
 }
@@ -197,15 +209,17 @@ static unsigned used_slot_distance(struct node *const *slots, unsigned from) {
 /* The earliest start of a slot in use: exact in level 0, never late in the others. */
 static uint64_t textbook_next(void *self) {
     struct textbook *wheel = self;
-    if (wheel->pending_count == 0)
+    if (wheel->pending_count == 0) {
         return UINT64_MAX;
+    }
     uint64_t next_tick = UINT64_MAX;
     for (unsigned level = 0; level < LEVEL_COUNT; level++) {
         uint64_t position = wheel->now_tick >> (level * SLOT_BITS);
         unsigned distance = used_slot_distance(wheel->slots[level], (unsigned)(position & SLOT_MASK));
         uint64_t slot_tick = (position + distance) << (level * SLOT_BITS);
-        if (distance != 0 && slot_tick < next_tick)
+        if (distance != 0 && slot_tick < next_tick) {
             next_tick = slot_tick;
+        }
     }
     return next_tick << BENCH_TICK_SHIFT;
 }

@@ -45,11 +45,13 @@ static void allow_descriptors(uint32_t count) {
 
 static int create_timer(const struct adapter *adapter, uint32_t id) {
     int descriptor = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    if (descriptor < 0)
+    if (descriptor < 0) {
         bench_fail("timerfd: cannot create timer %u", id);
+    }
     struct epoll_event event = {.events = EPOLLIN, .data = {.u32 = id}};
-    if (epoll_ctl(adapter->epoll, EPOLL_CTL_ADD, descriptor, &event) != 0)
+    if (epoll_ctl(adapter->epoll, EPOLL_CTL_ADD, descriptor, &event) != 0) {
         bench_fail("timerfd: cannot watch timer %u", id);
+    }
     return descriptor;
 }
 
@@ -60,16 +62,18 @@ static void *adapter_create(const struct bench_setup *setup) {
     adapter->log = setup->log;
     adapter->id_count = setup->id_count;
     adapter->descriptors = bench_memory_allocate(setup->id_count * sizeof(int), alignof(int));
-    for (uint32_t id = 0; id < setup->id_count; id++)
+    for (uint32_t id = 0; id < setup->id_count; id++) {
         adapter->descriptors[id] = create_timer(adapter, id);
+    }
     adapter->simulated_to_real_ns = bench_wall_ns() - setup->start_ns;
     return adapter;
 }
 
 static void adapter_destroy(void *self) {
     struct adapter *adapter = self;
-    for (uint32_t id = 0; id < adapter->id_count; id++)
+    for (uint32_t id = 0; id < adapter->id_count; id++) {
         close(adapter->descriptors[id]);
+    }
     close(adapter->epoll);
     bench_memory_release(adapter->descriptors, adapter->id_count * sizeof(int));
     bench_memory_release(adapter, sizeof(*adapter));
@@ -99,8 +103,9 @@ static void adapter_advance(void *self, uint64_t now_ns) {
         for (int i = 0; i < count; i++) {
             uint32_t id = events[i].data.u32;
             uint64_t expirations;
-            if (read(adapter->descriptors[id], &expirations, sizeof(expirations)) == (ssize_t)sizeof(expirations))
+            if (read(adapter->descriptors[id], &expirations, sizeof(expirations)) == (ssize_t)sizeof(expirations)) {
                 bench_log_fired(adapter->log, id);
+            }
         }
     } while (count == BATCH_COUNT);
 }

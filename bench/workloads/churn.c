@@ -53,8 +53,9 @@ static uint64_t reset_block(struct bench_case *run, size_t block, uint64_t now_n
 static void replay_reset_block(const struct bench_plan *plan, struct bench_model *model, size_t block,
                                uint64_t now_ns) {
     const struct bench_step *step = &plan->steps[block * BENCH_BLOCK_OPERATIONS];
-    for (size_t i = 0; i < BENCH_BLOCK_OPERATIONS; i++, now_ns += BENCH_OPERATION_NS)
+    for (size_t i = 0; i < BENCH_BLOCK_OPERATIONS; i++, now_ns += BENCH_OPERATION_NS) {
         bench_model_schedule(model, step[i].id, now_ns + bench_duration_ns(step[i].duration));
+    }
 }
 
 static const struct bench_stream replace_stream = {.run_block = replace_block, .replay_block = replay_replace_block};
@@ -73,8 +74,9 @@ static void plan_churn(struct bench_plan *plan) {
     uint32_t n = plan->id_count = plan->timer_count;
     size_t measured_count = plan->quick ? 5000000 : n >= 10000000 ? 10000000 : 20000000;
     size_t count = bench_stream_plan(plan, n, 11000000, measured_count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         plan->steps[i] = (struct bench_step){.id = (uint32_t)(i % n), .duration = units_of_seconds(10)};
+    }
 }
 
 static uint32_t random_duration(struct bench_random *random, uint32_t low_s, uint32_t high_s) {
@@ -100,11 +102,12 @@ static void plan_reset(struct bench_plan *plan) {
     size_t count = bench_stream_plan(plan, n, warm_count, plan->quick ? 3000000 : 10000000);
     struct bench_random random = {.state = n};
     for (size_t i = 0; i < count; i++) {
-        if (i < n)
+        if (i < n) {
             plan->steps[i] = (struct bench_step){.id = (uint32_t)i, .duration = random_duration(&random, 1, 60)};
-        else
+        } else {
             plan->steps[i] =
                 (struct bench_step){.id = bench_random_below(&random, n), .duration = units_of_seconds(60)};
+        }
     }
 }
 

@@ -24,7 +24,7 @@ static const struct bench_spread expire_spread = {
 };
 
 static const struct bench_spread expire_24h_spread = {
-    .span_ns = 24 * 3600 * SECOND_NS,
+    .span_ns = 24 * UINT64_C(3600) * SECOND_NS,
     .step_ns = SECOND_NS,
 };
 
@@ -77,8 +77,9 @@ static void run_burst(struct bench_case *run) {
 
 static void run_limit(struct bench_case *run) {
     bench_spread_run(run, &limit_spread);
-    if (run->result->work_max > WORK_LIMIT)
+    if (run->result->work_max > WORK_LIMIT) {
         bench_fail("an advance did %zu entries of work, its limit is %d", (size_t)run->result->work_max, WORK_LIMIT);
+    }
 }
 
 const struct bench_workload bench_workload_expire = {

@@ -32,8 +32,9 @@ static uint64_t run_ticks(struct bench_case *run, size_t begin, size_t end) {
     uint64_t next_ns = 0;
     for (size_t tick = begin; tick < end; tick++) {
         bench_case_advance(run, tick_time_ns(tick));
-        if (run->rival->next != NULL)
+        if (run->rival->next != NULL) {
             next_ns = run->rival->next(run->self);
+        }
     }
     return next_ns;
 }
@@ -45,8 +46,9 @@ static void check_next(const struct bench_case *run, uint64_t now_ns, uint64_t n
         first_ns = deadline_ns < first_ns ? deadline_ns : first_ns;
     }
     uint64_t latest_ns = first_ns + run->rival->lateness_ns;
-    if (run->rival->next != NULL && (next_ns <= now_ns || next_ns > latest_ns))
+    if (run->rival->next != NULL && (next_ns <= now_ns || next_ns > latest_ns)) {
         bench_fail("next is %" PRIu64 ", should be after %" PRIu64 " and until %" PRIu64, next_ns, now_ns, latest_ns);
+    }
 }
 
 static void verify(struct bench_case *run, size_t tick_count) {
@@ -54,12 +56,15 @@ static void verify(struct bench_case *run, size_t tick_count) {
     bench_case_advance(run, end_ns);
     struct bench_model model;
     bench_model_start(&model, &run->log, run->plan->id_count, UINT64_MAX);
-    for (uint32_t id = 0; id < run->plan->id_count; id++)
+    for (uint32_t id = 0; id < run->plan->id_count; id++) {
         bench_model_schedule(&model, id, BENCH_START_NS + bench_duration_ns(run->plan->durations[id]));
-    for (size_t tick = 0; tick < tick_count; tick++)
+    }
+    for (size_t tick = 0; tick < tick_count; tick++) {
         bench_model_advance(&model, tick_time_ns(tick), run->log_ends[tick]);
-    if (model.fired_count != 0)
+    }
+    if (model.fired_count != 0) {
         bench_fail("%zu timers fired where none is due", (size_t)model.fired_count);
+    }
     bench_model_advance(&model, end_ns, run->log_ends[tick_count]);
     run->result->fired_count = model.fired_count;
     bench_model_end(&model);
@@ -71,8 +76,9 @@ static void run_idle(struct bench_case *run) {
                              .log_capacity = run->plan->timer_count,
                              .advance_count = tick_count + 1,
                          });
-    for (uint32_t id = 0; id < run->plan->id_count; id++)
+    for (uint32_t id = 0; id < run->plan->id_count; id++) {
         run->rival->schedule(run->self, id, BENCH_START_NS + bench_duration_ns(run->plan->durations[id]));
+    }
     struct bench_section *section = &run->result->sections[0];
     section->unit_count = tick_count;
     uint64_t next_ns = 0;

@@ -46,10 +46,11 @@ static double horizon_us_for(double pending_count) {
     double high = RING_BATCHES * BATCH_OPERATIONS * 0.9;
     for (int i = 0; i < 60; i++) {
         double middle = sqrt(low * high);
-        if (mean_life_us(middle) < pending_count)
+        if (mean_life_us(middle) < pending_count) {
             low = middle;
-        else
+        } else {
             high = middle;
+        }
     }
     return low;
 }
@@ -81,12 +82,15 @@ static void maker_open(struct maker *maker, uint32_t id_count, uint32_t timer_co
         .cancelled = malloc(id_count * sizeof(bool)),
         .ring = malloc(RING_BATCHES * sizeof(uint32_t)),
     };
-    if (maker->free_ids == NULL || maker->next == NULL || maker->cancelled == NULL || maker->ring == NULL)
+    if (maker->free_ids == NULL || maker->next == NULL || maker->cancelled == NULL || maker->ring == NULL) {
         bench_fail("no memory for the plan");
-    for (uint32_t i = 0; i < id_count; i++)
+    }
+    for (uint32_t i = 0; i < id_count; i++) {
         maker->free_ids[maker->free_count++] = id_count - 1 - i;
-    for (size_t i = 0; i < RING_BATCHES; i++)
+    }
+    for (size_t i = 0; i < RING_BATCHES; i++) {
         maker->ring[i] = NO_ID;
+    }
 }
 
 static void maker_close(struct maker *maker) {
@@ -101,8 +105,9 @@ static uint32_t make_ends(struct maker *maker, size_t batch, uint32_t *ret_cance
     uint32_t *head = &maker->ring[batch % RING_BATCHES];
     uint32_t count = 0;
     for (uint32_t id = *head; id != NO_ID; id = maker->next[id]) {
-        if (maker->cancelled[id])
+        if (maker->cancelled[id]) {
             ret_cancels[count++] = id;
+        }
         maker->free_ids[maker->free_count++] = id;
     }
     *head = NO_ID;
@@ -110,8 +115,9 @@ static uint32_t make_ends(struct maker *maker, size_t batch, uint32_t *ret_cance
 }
 
 static struct bench_step make_start(struct maker *maker, size_t batch) {
-    if (maker->free_count == 0)
+    if (maker->free_count == 0) {
         bench_fail("the plan has too few ids");
+    }
     uint32_t id = maker->free_ids[--maker->free_count];
     bool cancelled = bench_random_below(&maker->random, 100) < CANCELLED_PERCENT;
     double duration_us = log_uniform(&maker->random, SHORTEST_US, cancelled ? LONGEST_US : maker->horizon_us);
@@ -138,8 +144,9 @@ static void plan_mixed(struct bench_plan *plan) {
     for (size_t batch = 0; batch < count / BATCH_OPERATIONS; batch++) {
         cancel_count += make_ends(&maker, batch, &plan->cancels[cancel_count]);
         plan->cancel_ends[batch + 1] = cancel_count;
-        for (size_t i = 0; i < BATCH_OPERATIONS; i++)
+        for (size_t i = 0; i < BATCH_OPERATIONS; i++) {
             plan->steps[batch * BATCH_OPERATIONS + i] = make_start(&maker, batch);
+        }
     }
     maker_close(&maker);
 }
@@ -156,10 +163,12 @@ static uint64_t mixed_block(struct bench_case *run, size_t block, uint64_t now_n
     const uint32_t *cancel = &plan->cancels[*cancel_end];
     for (size_t batch = 0; batch < BATCHES_PER_BLOCK; batch++) {
         const uint32_t *end = &plan->cancels[*++cancel_end];
-        for (; cancel < end; cancel++)
+        for (; cancel < end; cancel++) {
             cancelled_count += rival->cancel(self, *cancel);
-        for (size_t i = 0; i < BATCH_OPERATIONS; i++, step++, now_ns += BENCH_OPERATION_NS)
+        }
+        for (size_t i = 0; i < BATCH_OPERATIONS; i++, step++, now_ns += BENCH_OPERATION_NS) {
             rival->schedule(self, step->id, now_ns + bench_duration_ns(step->duration));
+        }
     }
     return cancelled_count;
 }
@@ -167,12 +176,14 @@ static uint64_t mixed_block(struct bench_case *run, size_t block, uint64_t now_n
 static void replay_mixed_block(const struct bench_plan *plan, struct bench_model *model, size_t block,
                                uint64_t now_ns) {
     for (size_t batch = block * BATCHES_PER_BLOCK; batch < (block + 1) * BATCHES_PER_BLOCK; batch++) {
-        for (size_t i = plan->cancel_ends[batch]; i < plan->cancel_ends[batch + 1]; i++)
+        for (size_t i = plan->cancel_ends[batch]; i < plan->cancel_ends[batch + 1]; i++) {
             bench_model_cancel(model, plan->cancels[i]);
+        }
         for (size_t i = batch * BATCH_OPERATIONS; i < (batch + 1) * BATCH_OPERATIONS; i++) {
             const struct bench_step *step = &plan->steps[i];
-            if (model->deadlines_ns[step->id] != 0)
+            if (model->deadlines_ns[step->id] != 0) {
                 bench_fail("timer %u should have fired by now", step->id);
+            }
             bench_model_schedule(model, step->id, now_ns + bench_duration_ns(step->duration));
             now_ns += BENCH_OPERATION_NS;
         }

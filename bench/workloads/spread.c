@@ -20,8 +20,9 @@ void bench_spread_plan(struct bench_plan *plan, uint64_t low_ns, uint64_t high_n
     uint32_t low = (uint32_t)(low_ns >> BENCH_DURATION_SHIFT);
     uint32_t range = (uint32_t)((high_ns - low_ns) >> BENCH_DURATION_SHIFT);
     struct bench_random random = {.state = plan->id_count};
-    for (uint32_t id = 0; id < plan->id_count; id++)
+    for (uint32_t id = 0; id < plan->id_count; id++) {
         plan->durations[id] = low + (range == 0 ? 0 : bench_random_below(&random, range)) + 1;
+    }
 }
 
 /* One time through: the time it starts at, and its advances first..first + count - 1. */
@@ -44,8 +45,9 @@ static bool is_real_time(const struct bench_case *run) {
 }
 
 static size_t repeat_count_of(const struct bench_case *run, const struct bench_spread *spread) {
-    if (spread->sample && !spread->repeat)
+    if (spread->sample && !spread->repeat) {
         return 0;
+    }
     size_t count = spread->repeat && !is_real_time(run) ? REPEATED_TIMER_COUNT / run->plan->timer_count : 1;
     return count < 1 ? 1 : count > REPEAT_COUNT_MAX ? REPEAT_COUNT_MAX : count;
 }
@@ -71,15 +73,17 @@ static void schedule_range(struct bench_case *run, const struct pass *pass, uint
     const uint32_t *durations = run->plan->durations;
     const struct bench_rival *rival = run->rival;
     void *self = run->self;
-    for (uint32_t id = begin; id < end; id++)
+    for (uint32_t id = begin; id < end; id++) {
         rival->schedule(self, id, pass->start_ns + bench_duration_ns(durations[id]));
+    }
 }
 
 static void advance_range(struct bench_case *run, const struct passes *passes, const struct pass *pass, size_t begin,
                           size_t end) {
     uint64_t now_ns = pass_time_ns(passes, pass, begin);
-    for (size_t advance = begin; advance < end; advance++, now_ns += passes->spread->step_ns)
+    for (size_t advance = begin; advance < end; advance++, now_ns += passes->spread->step_ns) {
         bench_case_advance(run, now_ns);
+    }
 }
 
 /* Real time has to pass by itself; only what comes after is timed. */
@@ -122,8 +126,9 @@ static void timed_pass(struct bench_case *run, struct passes *passes, size_t rep
 static void sampled_pass(struct bench_case *run, struct passes *passes) {
     struct pass *pass = add_pass(run, passes);
     struct bench_result *result = run->result;
-    if (passes->advance_count > BENCH_SAMPLE_COUNT_MAX)
+    if (passes->advance_count > BENCH_SAMPLE_COUNT_MAX) {
         bench_fail("too many samples");
+    }
     schedule_range(run, pass, 0, run->plan->timer_count);
     uint64_t now_ns = pass->start_ns;
     for (size_t advance = 0; advance < passes->advance_count; advance++) {
@@ -154,12 +159,15 @@ static void verify(struct bench_case *run, const struct passes *passes) {
     bench_model_start(&model, &run->log, run->plan->id_count, any_lateness ? UINT64_MAX : lateness_ns);
     for (const struct pass *pass = passes->passes; pass < passes->passes + passes->count; pass++) {
         uint64_t start_ns = is_real_time(run) ? BENCH_START_NS : pass->start_ns;
-        for (uint32_t id = 0; id < run->plan->timer_count; id++)
+        for (uint32_t id = 0; id < run->plan->timer_count; id++) {
             bench_model_schedule(&model, id, start_ns + bench_duration_ns(run->plan->durations[id]));
-        for (size_t advance = pass->advance_begin; advance < pass->advance_end; advance++)
+        }
+        for (size_t advance = pass->advance_begin; advance < pass->advance_end; advance++) {
             bench_model_advance(&model, pass_time_ns(passes, pass, advance), run->log_ends[advance]);
-        if (model.pending_count != 0)
+        }
+        if (model.pending_count != 0) {
             bench_fail("%zu timers never fired", (size_t)model.pending_count);
+        }
     }
     run->result->fired_count = model.fired_count;
     run->result->lateness_ns_max = model.lateness_ns_max;
@@ -168,8 +176,9 @@ static void verify(struct bench_case *run, const struct passes *passes) {
 
 void bench_spread_run(struct bench_case *run, const struct bench_spread *spread) {
     struct passes *passes = calloc(1, sizeof(*passes));
-    if (passes == NULL)
+    if (passes == NULL) {
         bench_fail("no memory");
+    }
     passes->spread = spread;
     passes->advance_count = (size_t)(spread->span_ns / spread->step_ns) + LATE_ADVANCE_COUNT;
     passes->repeat_count = spread->work_limit != 0 ? 0 : repeat_count_of(run, spread);
@@ -185,12 +194,15 @@ void bench_spread_run(struct bench_case *run, const struct bench_spread *spread)
         run->result->sections[BENCH_SECTION_SCHEDULE].unit_count = passes->repeat_count * run->plan->timer_count;
         run->result->sections[BENCH_SECTION_EXPIRE].unit_count = passes->repeat_count * run->plan->timer_count;
     }
-    for (size_t repeat = 0; repeat < passes->repeat_count; repeat++)
+    for (size_t repeat = 0; repeat < passes->repeat_count; repeat++) {
         timed_pass(run, passes, repeat);
-    if (sampled)
+    }
+    if (sampled) {
         sampled_pass(run, passes);
-    if (spread->work_limit != 0)
+    }
+    if (spread->work_limit != 0) {
         limited_pass(run, passes);
+    }
     verify(run, passes);
     bench_case_close(run);
     free(passes);

@@ -60,12 +60,14 @@ static void verify(struct bench_case *run, const struct bench_stream *stream, si
     run->result->fired_count = model.fired_count;
     run->result->cancelled_count = cancelled_count;
     run->result->lateness_ns_max = model.lateness_ns_max;
-    if (cancelled_count != model.cancelled_count)
+    if (cancelled_count != model.cancelled_count) {
         bench_fail("%" PRIu64 " cancelled, should be %" PRIu64, cancelled_count, model.cancelled_count);
+    }
     if (real_time) {
         uint32_t pending_count = run->rival->pending(run->self);
-        if (pending_count != model.pending_count)
+        if (pending_count != model.pending_count) {
             bench_fail("%" PRIu32 " pending, should be %" PRIu64, pending_count, model.pending_count);
+        }
         return;
     }
     bench_case_advance(run, block_start_ns(block_count) + DRAIN_NS);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * verge-instructions OPERATION COUNT: does an operation COUNT times, for bench/instructions to count instructions.
+ *
+ * Everything but the operation itself is the same for any COUNT, or is a loop of a few instructions; the difference
+ * between two counts, divided, is what one operation takes.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <verge/wheel.h>
+
+#include "random.h"
+
+enum {
+    TIMER_COUNT = 10000,
+    BATCH_COUNT = 256,
+};
+
+#define TICK_NS (UINT64_C(1) << 20)
+#define SECOND_NS UINT64_C(1000000000)
+
+static verge_wheel *wheel;
+static verge_timer timers[TIMER_COUNT];
+static uint64_t deadlines_ns[TIMER_COUNT]; /* uniform over 1..60 s */
+static verge_expiry batch[BATCH_COUNT];
+
+static void expect(int result) {
+    if (result < 0) {
+        fprintf(stderr, "verge-instructions: %s\n", verge_strerror(result));
+        exit(1);
+    }
+}
+
+static void open_wheel(void) {
+    struct bench_random random = {.state = 1};
+    for (size_t i = 0; i < TIMER_COUNT; i++) {
+        deadlines_ns[i] = SECOND_NS + bench_random_next(&random) % (59 * SECOND_NS);
+    }
+    expect(verge_wheel_create(NULL, &wheel));
+    expect(verge_wheel_reserve(wheel, TIMER_COUNT));
+}
+
+static void schedule(size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        expect(verge_wheel_schedule(wheel, deadlines_ns[i], NULL, &timers[i]));
+    }
+}
+
+static void do_schedule(size_t count) {
+    schedule(count);
+}
+
+static void do_cancel(size_t count) {
+    schedule(TIMER_COUNT);
+    for (size_t i = 0; i < count; i++) {
+        expect(verge_wheel_cancel(wheel, timers[i], NULL));
+    }
+}
+
+static void do_reschedule_later(size_t count) {
+    schedule(TIMER_COUNT);
+    for (size_t i = 0; i < count; i++) {
+        expect(verge_wheel_reschedule(wheel, timers[i], deadlines_ns[i] + 60 * SECOND_NS));
+    }
+}
+
+static void do_reschedule_earlier(size_t count) {
+    schedule(TIMER_COUNT);
+    for (size_t i = 0; i < count; i++) {
+        expect(verge_wheel_reschedule(wheel, timers[i], deadlines_ns[i] / 2));
+    }
+}
+
+/* The timer just cancelled is what the next one takes the place of. */
+static void do_replace(size_t count) {
+    schedule(TIMER_COUNT);
+    for (size_t i = 0; i < count; i++) {
+        expect(verge_wheel_cancel(wheel, timers[i], NULL));
+        expect(verge_wheel_schedule(wheel, deadlines_ns[i] + SECOND_NS, NULL, &timers[i]));
+    }
+}
+
+/* Ticks at which nothing is due: the first timers are an hour away. */
+static void do_poll_idle(size_t count) {
+    for (size_t i = 0; i < TIMER_COUNT; i++) {
+        expect(verge_wheel_schedule(wheel, deadlines_ns[i] + 3600 * SECOND_NS, NULL, &timers[i]));
+    }
+    for (size_t i = 0; i < count; i++) {
+        verge_wheel_poll(wheel, (i + 1) * TICK_NS, batch, BATCH_COUNT);
+    }
+}
+
+/* COUNT timers, and all ticks of a minute whatever COUNT is: polls are in both counts and cancel out. */
+static void do_schedule_and_expire(size_t count) {
+    schedule(count);
+    size_t expired_count = 0;
+    for (uint64_t now_ns = TICK_NS; now_ns < 61 * SECOND_NS; now_ns += TICK_NS) {
+        size_t got_count;
+        do {
+            got_count = verge_wheel_poll(wheel, now_ns, batch, BATCH_COUNT);
+            expired_count += got_count;
+        } while (got_count == BATCH_COUNT);
+    }
+    if (expired_count != count) {
+        expect(-EINVAL);
+    }
+}
+
+static const struct operation {
+    const char *name;
+    void (*run)(size_t count);
+} operations[] = {
+    {"schedule", do_schedule},
+    {"cancel", do_cancel},
+    {"reschedule-later", do_reschedule_later},
+    {"reschedule-earlier", do_reschedule_earlier},
+    {"replace", do_replace},
+    {"poll-idle", do_poll_idle},
+    {"schedule-and-expire", do_schedule_and_expire},
+};
+
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+
+static const char *compiler(void) {
+#if defined(__clang__)
+    return "clang-" TEXT(__clang_major__);
+#elif defined(__GNUC__)
+    return "gcc-" TEXT(__GNUC__);
+#else
+    return "other";
+#endif
+}
+
+int main(int argument_count, char **arguments) {
+    const size_t operation_count = sizeof(operations) / sizeof(operations[0]);
+    for (size_t i = 0; i < operation_count && argument_count == 1; i++) {
+        puts(operations[i].name);
+    }
+    if (argument_count == 2 && strcmp(arguments[1], "--compiler") == 0) {
+        puts(compiler());
+        return 0;
+    }
+    if (argument_count != 3) {
+        return argument_count == 1 ? 0 : 2;
+    }
+    size_t count = strtoul(arguments[2], NULL, 10);
+    for (size_t i = 0; i < operation_count && count <= TIMER_COUNT; i++) {
+        if (strcmp(operations[i].name, arguments[1]) == 0) {
+            open_wheel();
+            operations[i].run(count);
+            verge_wheel_destroy(wheel);
+            return 0;
+        }
+    }
+    return 2;
+}
