@@ -43,6 +43,7 @@ void bench_plan_release(struct bench_plan *plan) {
     bench_memory_release(plan->cancels, plan->step_count * sizeof(*plan->cancels));
     bench_memory_release(plan->cancel_ends, plan->cancel_end_count * sizeof(*plan->cancel_ends));
     bench_memory_release(plan->durations, plan->id_count * sizeof(*plan->durations));
+    bench_memory_release(plan->order, plan->id_count * sizeof(*plan->order));
 }
 
 void bench_case_open(struct bench_case *run, const struct bench_case_needs *needs) {

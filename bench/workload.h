@@ -43,6 +43,7 @@ struct bench_plan {
     uint32_t *cancel_ends; /* mixed: where a batch begins in them */
     size_t cancel_end_count;
     uint32_t *durations; /* expire, tail, burst, idle, bytes: by id */
+    uint32_t *order;     /* burst: ids in the order in which they are scheduled; NULL: ascending */
 };
 
 struct bench_case {

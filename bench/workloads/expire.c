@@ -3,7 +3,7 @@
  * expire: N timers uniform over 60 s, advanced tick by tick until all have fired.
  * expire-24h: uniform over 24 h, advanced by 1 s.
  * tail: as expire, and how long each single advance takes.
- * burst: N timers due in one tick, 1000 ticks ahead.
+ * burst: N timers due in one tick, 1000 ticks ahead, scheduled in random order of their objects.
  * limit: as expire, with a limit on the work of an advance.
  */
 #include "../fail.h"
@@ -57,6 +57,7 @@ static void plan_expire_24h(struct bench_plan *plan) {
 
 static void plan_burst(struct bench_plan *plan) {
     bench_spread_plan(plan, burst_spread.span_ns, burst_spread.span_ns);
+    bench_spread_shuffle(plan);
 }
 
 static void run_expire(struct bench_case *run) {

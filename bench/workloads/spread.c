@@ -25,6 +25,16 @@ void bench_spread_plan(struct bench_plan *plan, uint64_t low_ns, uint64_t high_n
     }
 }
 
+void bench_spread_shuffle(struct bench_plan *plan) {
+    plan->order = bench_memory_allocate(plan->id_count * sizeof(*plan->order), 64);
+    struct bench_random random = {.state = plan->id_count};
+    for (uint32_t i = 0; i < plan->id_count; i++) {
+        uint32_t other = bench_random_below(&random, i + 1);
+        plan->order[i] = plan->order[other];
+        plan->order[other] = i;
+    }
+}
+
 /* One time through: the time it starts at, and its advances first..first + count - 1. */
 struct pass {
     uint64_t start_ns;
@@ -71,9 +81,11 @@ static struct pass *add_pass(struct bench_case *run, struct passes *passes) {
 
 static void schedule_range(struct bench_case *run, const struct pass *pass, uint32_t begin, uint32_t end) {
     const uint32_t *durations = run->plan->durations;
+    const uint32_t *order = run->plan->order;
     const struct bench_rival *rival = run->rival;
     void *self = run->self;
-    for (uint32_t id = begin; id < end; id++) {
+    for (uint32_t i = begin; i < end; i++) {
+        uint32_t id = order == NULL ? i : order[i];
         rival->schedule(self, id, pass->start_ns + bench_duration_ns(durations[id]));
     }
 }

@@ -26,4 +26,7 @@ void bench_spread_run(struct bench_case *run, const struct bench_spread *spread)
 /* Durations uniform over low..high. */
 void bench_spread_plan(struct bench_plan *plan, uint64_t low_ns, uint64_t high_ns);
 
+/* Ids are scheduled in random order. */
+void bench_spread_shuffle(struct bench_plan *plan);
+
 #endif
