@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wheel/calendar.h - entries filed by tick. It knows nothing of timers: an owner files (tick, index)
+ * pairs, moves the cursor on, and gets back the entries of each tick in ascending order.
+ *
+ * Levels. A slot of level k spans 2^shift ticks, and the ring holds two blocks of 2^bits slots: the
+ * block of the cursor and the next. An entry goes to the lowest level whose 2^bits slots reach it:
+ *
+ *     level 0   | . . . . c x x . x | x . x . . . . . |      slots of 1 tick, cursor at c
+ *     level 1   | . x | . x . x x . . ...                    slots of 64 ticks
+ *     level 2   | . . | x . ...                              slots of 4096 ticks
+ *
+ * Cascading. When the cursor reaches the start of an upper slot, the slot's entries are filed again
+ * below: chunks are read in sequence and written to at most 64 others; no record is touched, because
+ * an entry carries the low 32 bits of its tick and the slot the rest. (Only levels whose slots span
+ * more than 2^32 ticks have to ask the owner.) As the lower ring has room for the next block too, a
+ * slot may be drained at any time during the block before it is needed. So a slot of more than one
+ * chunk is drained a share at a time, as the cursor walks towards it, and there is no storm.
+ *
+ * Coarse calendars do not cascade: a tick is rounded up to a multiple of its level's slot, and all
+ * of a slot is due when the cursor reaches its start.
+ *
+ * Who may do what: one thread, the owner's.
+ *
+ * Invariants (verge__calendar_check)
+ *   C1  a slot's bit is set if and only if its list is not empty
+ *   C2  an entry of level k lies in the slot that spans its tick
+ *   C3  every slot starts at or after the cursor
+ *   C4  entry_count is the number of entries in all lists, of the owner's lists too
+ *   C5  nothing happens before quiet_until: no slot starts, no share is due
+ *   C6  the pool has a chunk for every list that entry_capacity entries could ever form
+ *   C7  levels below levels_ready have memory
+ */
+#ifndef VERGE_SRC_WHEEL_CALENDAR_H
+#define VERGE_SRC_WHEEL_CALENDAR_H
+
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "verge/wheel.h"
+#include "wheel/chunk_pool.h"
+
+enum {
+    /* Lists beside the slots: the owner's, and a chunk under way. */
+    VERGE__SPARE_LISTS = 8,
+};
+
+#define VERGE__NO_TICK UINT64_MAX
+
+typedef struct verge__level {
+    verge__list *slots;
+    uint32_t mask; /* ring size - 1 */
+    uint8_t shift; /* a slot spans 2^shift ticks */
+    uint8_t bits;  /* a block is 2^bits slots */
+    uint64_t *occupied; /* a bit a slot */
+    uint64_t *summary;  /* a bit a word of occupied */
+    uint64_t drained_to; /* the tick up to which the shares of the next slot were drained */
+} verge__level;
+
+/* What the calendar asks its owner about entries. */
+typedef struct verge__calendar_owner {
+    /* Moves the entries that still count to the front, in their order, and returns how many. */
+    size_t (*sift)(void *owner, verge__entry *entries, size_t count);
+    /* The tick at which an entry is to be filed again, and its mark; false if it does not count. */
+    bool (*refile)(void *owner, verge__entry *entry, uint64_t *ret_tick);
+    void *context;
+    /* The marks are the owner's own, not ticks: then the owner is asked whenever an entry moves. */
+    bool marks_are_private;
+} verge__calendar_owner;
+
+typedef struct verge__calendar {
+    /* what filing an entry reads, together */
+    uint64_t cursor;      /* the first tick that was not taken yet */
+    uint64_t quiet_until; /* while the cursor stays at or below, there is nothing to do */
+    size_t entry_count;
+    size_t entry_capacity;
+    uint64_t reach;            /* ticks from the cursor that the levels cover; at most 2^63 */
+    uint8_t level_of_bit[64];  /* of the highest bit of tick - cursor; level_count: too far */
+    verge__level levels[VERGE_LEVEL_COUNT_MAX];
+
+    uint8_t level_count;
+    uint8_t levels_ready;
+    bool coarse;
+    size_t spare_lists;
+    size_t list_count; /* slots of the levels that are ready, and spare_lists */
+    size_t entries_moved;
+    verge__list no_slot; /* the only slot of a level that is not ready: empty */
+    verge__chunk_pool pool;
+    verge__calendar_owner owner;
+    size_t level_bytes;
+
+    /* the scrub under way: what is left to sift of one slot's list */
+    verge__list scrub_list;
+    uint8_t scrub_level;
+    uint32_t scrub_slot;
+    uint32_t scrub_pass; /* counts the lists sifted; never 0 */
+} verge__calendar;
+
+/* levels: checked geometry, shifts in ns; first_tick: the cursor. */
+void verge__calendar_init(verge__calendar *calendar, const verge_wheel_level *levels, size_t level_count, bool coarse,
+                          uint64_t first_tick, size_t spare_lists, const verge_allocator *allocator,
+                          verge__calendar_owner owner);
+void verge__calendar_deinit(verge__calendar *calendar);
+
+/* Drops all entries in the slots and moves the cursor. The owner's lists are the owner's. */
+void verge__calendar_reset(verge__calendar *calendar, uint64_t first_tick);
+
+/* Makes room for so many entries in all. */
+int verge__calendar_secure(verge__calendar *calendar, size_t entries, bool prefault);
+
+/* Gives back chunks beyond what `entries` entries need. */
+void verge__calendar_shrink(verge__calendar *calendar, size_t entries);
+
+/* Gives back the memory of upper levels without an entry, when nothing will be filed after last_tick. */
+void verge__calendar_shed_levels(verge__calendar *calendar, uint64_t last_tick);
+
+/* The level for a tick at or after the cursor; level_count if it is too far. */
+static inline size_t verge__calendar_level(const verge__calendar *calendar, uint64_t tick) {
+    return calendar->level_of_bit[verge__bit_floor_index((tick - calendar->cursor) | 1)];
+}
+
+/* The slow ways of verge__calendar_file: a chunk, a level or more room is needed. */
+int verge__calendar_file_slowly(verge__calendar *calendar, uint64_t tick, uint32_t index, bool keep);
+
+/*
+ * Files an entry for a tick from the cursor to reach, unless `keep` says that there is one already.
+ * Whether to keep depends on a record that may be a cache miss away, and is as good as random in a
+ * mixed load: so it must not decide a branch. The entry is written in any case, behind the end of
+ * the list, and the end moves by 0 or 1. -ENOMEM changes nothing.
+ */
+static VERGE__ALWAYS_INLINE int verge__calendar_file(verge__calendar *calendar, uint64_t tick, uint32_t index,
+                                                     bool keep) {
+    const verge__level *level = &calendar->levels[verge__calendar_level(calendar, tick)];
+    verge__list *slot = &level->slots[(tick >> level->shift) & level->mask];
+    verge__list end = *slot;
+    if (VERGE__UNLIKELY(verge__list_needs_chunk(end) || calendar->entry_count >= calendar->entry_capacity)) {
+        return verge__calendar_file_slowly(calendar, tick, index, keep);
+    }
+    *end = (verge__entry){.index = index, .mark = (uint32_t)tick};
+    *slot = end + !keep;
+    calendar->entry_count += !keep;
+    return 0;
+}
+
+/* Files an entry for which there is room, in the slot that holds verge__calendar_round(tick). */
+void verge__calendar_put(verge__calendar *calendar, uint64_t tick, verge__entry entry);
+
+/* Makes room for one more entry: in any list; in the slot of a tick. -ENOMEM changes nothing. */
+int verge__calendar_secure_one(verge__calendar *calendar);
+int verge__calendar_prepare(verge__calendar *calendar, uint64_t tick);
+
+/* Makes the level of a tick ready: an entry that serves for it will be filed there later. */
+int verge__calendar_ready_for(verge__calendar *calendar, uint64_t tick);
+
+/* Makes all levels ready, so that none has to be later. */
+int verge__calendar_ready_all(verge__calendar *calendar);
+
+/* The tick at which verge__calendar_put would file: the tick itself unless coarse. */
+uint64_t verge__calendar_round(const verge__calendar *calendar, uint64_t tick);
+
+/* Adds to and takes chunks from lists that are the owner's, not in slots. C4 counts them. */
+void verge__calendar_list_add(verge__calendar *calendar, verge__list *list, verge__entry entry);
+void verge__calendar_list_drop_chunk(verge__calendar *calendar, verge__list *list);
+void verge__calendar_list_clear(verge__calendar *calendar, verge__list *list);
+
+/*
+ * Moves the cursor towards `target` and takes the next list of entries before it: true, the list
+ * and its tick. False: there is none, and the cursor is at target; or the budget (entries moved)
+ * has run out, and it is not.
+ */
+bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *budget, verge__list *ret_list,
+                          uint64_t *ret_tick);
+
+/* Drains the upper slots that start at the cursor; false if the budget ran out. Then the entries of the tick
+ * at the cursor are all in level 0. */
+bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget);
+
+/* Drains the shares that are due of the upper slots that come next, and finds quiet_until anew. */
+void verge__calendar_settle(verge__calendar *calendar, size_t *budget);
+
+/* The start of the first slot that is not empty; VERGE__NO_TICK if all are. */
+uint64_t verge__calendar_next(const verge__calendar *calendar);
+
+/* Position (tick >> shift) of the first slot of a level that is not empty, at or after a position. */
+uint64_t verge__level_next(const verge__level *level, uint64_t position);
+
+/* Takes the whole list of a slot, which is empty afterwards. */
+verge__list verge__calendar_take_slot(verge__calendar *calendar, size_t level, uint32_t slot);
+
+/* Puts an entry back into a slot it was taken from. */
+void verge__calendar_put_slot(verge__calendar *calendar, size_t level, uint64_t position, verge__entry entry);
+
+/* Sifts the next chunk of the next slot, round robin; returns how many entries it looked at. */
+size_t verge__calendar_scrub(verge__calendar *calendar);
+
+/* The same for a list of the owner's, given as what was sifted in this pass and what was not. */
+size_t verge__calendar_scrub_list(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted);
+
+/* NULL, or the invariant that is broken. owner_entries, owner_chunks: what is in the owner's lists. */
+const char *verge__calendar_check(const verge__calendar *calendar, size_t owner_entries, size_t owner_chunks);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* The checker: everything the clever code believes, computed the dumb way. */
+#include <stdlib.h>
+
+#include "wheel/wheel_internal.h"
+
+/* Which records were seen to have an entry that counts. */
+typedef struct census {
+    const verge_wheel *wheel;
+    uint64_t *seen;
+    size_t entries;
+    size_t chunks;
+    bool late; /* an entry lies in a slot that comes up after its timer */
+} census;
+
+static void see(census *census_, verge__entry entry, uint64_t slot_tick) {
+    const verge_wheel *wheel = census_->wheel;
+    const verge__record *record = verge__records_at(&wheel->records, entry.index);
+    if (verge__wheel_counts(wheel, record, entry)) {
+        census_->seen[entry.index >> 6] |= UINT64_C(1) << (entry.index & 63);
+        census_->late |= !wheel->options.coarse && slot_tick > verge__wheel_tick(wheel, record->deadline_ns);
+    }
+}
+
+static void see_list(census *census_, verge__list end, uint64_t slot_tick) {
+    census_->entries += verge__list_count(end);
+    census_->chunks += verge__list_chunks(end);
+    while (end != NULL) {
+        const verge__chunk *chunk = verge__list_chunk(end);
+        for (const verge__entry *entry = chunk->entries; entry < end; entry++) {
+            see(census_, *entry, slot_tick);
+        }
+        end = verge__list_from_full_chunk(chunk->below);
+    }
+}
+
+static void see_run(census *census_, const verge__run *run) {
+    const verge__chunk *chunk = run->head;
+    uint32_t at = run->head_taken;
+    for (size_t left = run->count; left > 0; left--) {
+        if (at == VERGE__CHUNK_ENTRIES) {
+            chunk = chunk->below;
+            at = 0;
+        }
+        see(census_, chunk->entries[at++], 0);
+    }
+}
+
+static void see_due(census *census_, const verge__due *due) {
+    see_list(census_, due->list, 0);
+    see_list(census_, due->sifted, 0);
+    see_list(census_, due->picked, 0);
+    if (due->sorter != NULL) {
+        verge__sorter_measure(due->sorter, &census_->entries, &census_->chunks);
+        for (size_t i = 0; i < due->sorter->run_count; i++) {
+            see_run(census_, &due->sorter->runs[i]);
+        }
+        see_run(census_, &due->sorter->merge_with);
+        see_run(census_, &due->sorter->merged);
+    }
+}
+
+static void see_slots(census *census_) {
+    const verge__calendar *calendar = &census_->wheel->calendar;
+    for (size_t k = 0; k < calendar->levels_ready; k++) {
+        const verge__level *level = &calendar->levels[k];
+        uint64_t first = calendar->cursor >> level->shift;
+        for (uint64_t position = first; position <= first + level->mask; position++) {
+            see_list(census_, level->slots[(uint32_t)position & level->mask], position << level->shift);
+        }
+    }
+    see_list(census_, calendar->scrub_list, 0);
+}
+
+/* W1 and W4. */
+static const char *check_timers(const verge_wheel *wheel, const census *census_) {
+    const verge__records *records = &wheel->records;
+    size_t live = 0;
+    uint64_t earliest_ns = VERGE_NEVER;
+    for (uint32_t index = 0; index < records->fresh; index++) {
+        if (records->segments[index >> VERGE__SEGMENT_BITS] == NULL) {
+            index |= VERGE__SEGMENT_RECORDS - 1;
+            continue;
+        }
+        const verge__record *record = verge__records_at(records, index);
+        if ((record->generation & 1) == 0) {
+            continue;
+        }
+        live++;
+        earliest_ns = record->deadline_ns < earliest_ns ? record->deadline_ns : earliest_ns;
+        if ((census_->seen[index >> 6] >> (index & 63) & 1) == 0) {
+            return "W1: every timer has an entry that counts";
+        }
+    }
+    if (census_->late) {
+        return "W1: a timer's entry comes up no later than the timer has to";
+    }
+    if (live != verge__wheel_pending(wheel)) {
+        return "W2: scheduled = pending + cancelled + expired + cleared";
+    }
+    const verge__record *earliest =
+        wheel->earliest_ns == 0 ? NULL : verge__records_find(records, wheel->earliest_timer);
+    if (earliest != NULL && earliest->deadline_ns == wheel->earliest_ns && wheel->earliest_ns != earliest_ns) {
+        return "W4: earliest_ns, when its timer stands, is the smallest deadline";
+    }
+    return verge__records_check(records, live);
+}
+
+const char *verge_wheel_check(const verge_wheel *wheel) {
+    if (wheel == NULL) {
+        return "there is no wheel";
+    }
+    census census_ = {.wheel = wheel, .seen = calloc(wheel->records.fresh / 64 + 1, sizeof(uint64_t))};
+    if (census_.seen == NULL) {
+        return "there is no memory to check with";
+    }
+    see_due(&census_, &wheel->past);
+    see_due(&census_, &wheel->batch);
+    const char *broken = verge__calendar_check(&wheel->calendar, census_.entries, census_.chunks);
+    if (broken == NULL) {
+        see_slots(&census_);
+        broken = check_timers(wheel, &census_);
+    }
+    free(census_.seen);
+    if (broken == NULL && verge__wheel_has_due(wheel) && wheel->calendar.quiet_until != 0) {
+        broken = "W5: with due entries not handed out, the calendar is not quiet";
+    }
+    size_t pending = (size_t)verge__wheel_pending(wheel);
+    if (broken == NULL && wheel->calendar.entry_count > 2 * pending + 2048) {
+        broken = "W3: garbage never exceeds the timers by more than a constant";
+    }
+    return broken;
+}

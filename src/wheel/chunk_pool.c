@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "wheel/chunk_pool.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/compiler.h"
+
+enum {
+    HUGE_PAGE_BYTES = 2 << 20,
+    HUGE_PAGE_CHUNKS = HUGE_PAGE_BYTES / VERGE__CHUNK_BYTES,
+};
+
+void verge__chunk_pool_init(verge__chunk_pool *pool, const verge_allocator *allocator) {
+    *pool = (verge__chunk_pool){.allocator = allocator};
+}
+
+static void release(verge__chunk_pool *pool, void *memory, size_t size) {
+    pool->allocator->release(pool->allocator->context, memory, size);
+    pool->bytes -= size;
+}
+
+static void *allocate(verge__chunk_pool *pool, size_t size, size_t alignment) {
+    void *memory = pool->allocator->allocate(pool->allocator->context, size, alignment);
+    if (memory != NULL) {
+        pool->bytes += size;
+    }
+    return memory;
+}
+
+static void release_slab(verge__chunk_pool *pool, verge__slab *slab) {
+    VERGE__INVARIANT(slab->used == 0, "P1: a slab that is given back has no chunk in use");
+    release(pool, slab->chunks, (size_t)slab->count * VERGE__CHUNK_BYTES);
+    pool->chunk_count -= slab->count;
+    *slab = (verge__slab){0};
+    while (pool->slab_count > 0 && pool->slabs[pool->slab_count - 1].chunks == NULL) {
+        pool->slab_count--;
+    }
+}
+
+void verge__chunk_pool_deinit(verge__chunk_pool *pool) {
+    for (uint32_t i = 0; i < pool->slab_count; i++) {
+        if (pool->slabs[i].chunks != NULL) {
+            release(pool, pool->slabs[i].chunks, (size_t)pool->slabs[i].count * VERGE__CHUNK_BYTES);
+        }
+    }
+    if (pool->slabs != NULL) {
+        release(pool, pool->slabs, (size_t)pool->slab_room * sizeof(verge__slab));
+    }
+    VERGE__INVARIANT(pool->bytes == 0, "P2: the pool's bytes are those of its slabs and its table");
+}
+
+/* Finds a vacant place for a slab, making room for one if there is none. */
+static int vacant_place(verge__chunk_pool *pool, uint32_t *ret_place) {
+    for (uint32_t i = 0; i < pool->slab_count; i++) {
+        if (pool->slabs[i].chunks == NULL) {
+            *ret_place = i;
+            return 0;
+        }
+    }
+    if (pool->slab_count == pool->slab_room) {
+        uint32_t room = pool->slab_room == 0 ? 8 : pool->slab_room * 2;
+        verge__slab *slabs = allocate(pool, room * sizeof(verge__slab), _Alignof(verge__slab));
+        if (slabs == NULL) {
+            return -ENOMEM;
+        }
+        if (pool->slabs != NULL) {
+            memcpy(slabs, pool->slabs, pool->slab_count * sizeof(verge__slab));
+            release(pool, pool->slabs, (size_t)pool->slab_room * sizeof(verge__slab));
+        }
+        pool->slabs = slabs;
+        pool->slab_room = room;
+    }
+    *ret_place = pool->slab_count;
+    return 0;
+}
+
+static int add_slab(verge__chunk_pool *pool, size_t count, bool prefault) {
+    uint32_t place = 0;
+    int error = vacant_place(pool, &place);
+    if (error != 0) {
+        return error;
+    }
+    size_t bytes = count * VERGE__CHUNK_BYTES;
+    size_t alignment = bytes % HUGE_PAGE_BYTES == 0 ? HUGE_PAGE_BYTES : VERGE__CHUNK_BYTES;
+    verge__chunk *chunks = allocate(pool, bytes, alignment);
+    if (chunks == NULL) {
+        return -ENOMEM;
+    }
+    if (prefault) {
+        memset((void *)chunks, 0, bytes);
+    }
+    pool->slabs[place] = (verge__slab){.chunks = chunks, .count = (uint32_t)count};
+    if (place == pool->slab_count) {
+        pool->slab_count++;
+    }
+    pool->chunk_count += count;
+    if (place < pool->lowest) {
+        pool->lowest = place;
+    }
+    return 0;
+}
+
+int verge__chunk_pool_grow(verge__chunk_pool *pool, size_t count, bool prefault) {
+    size_t before = pool->chunk_count;
+    size_t huge = count - count % HUGE_PAGE_CHUNKS;
+    if (count / HUGE_PAGE_CHUNKS > UINT32_MAX / HUGE_PAGE_CHUNKS - 1) {
+        return -ENOMEM;
+    }
+    int error = huge == 0 ? 0 : add_slab(pool, huge, prefault);
+    if (error == 0 && count > huge) {
+        error = add_slab(pool, count - huge, prefault);
+        if (error != 0) {
+            verge__chunk_pool_shrink(pool, before);
+        }
+    }
+    return error;
+}
+
+void verge__chunk_pool_shrink(verge__chunk_pool *pool, size_t keep) {
+    for (uint32_t i = pool->slab_count; i-- > 0;) {
+        verge__slab *slab = &pool->slabs[i];
+        if (slab->chunks != NULL && slab->used == 0 && pool->chunk_count - slab->count >= keep) {
+            release_slab(pool, slab);
+        }
+    }
+}
+
+verge__chunk *verge__chunk_pool_take(verge__chunk_pool *pool) {
+    VERGE__INVARIANT(pool->used_count < pool->chunk_count, "C6: there is a chunk for every entry filed");
+    verge__slab *slab = &pool->slabs[pool->lowest];
+    while (slab->used == slab->count) {
+        slab = &pool->slabs[++pool->lowest];
+    }
+    verge__chunk *chunk = slab->free;
+    if (chunk != NULL) {
+        slab->free = chunk->below;
+    } else {
+        chunk = &slab->chunks[slab->fresh++];
+        chunk->slab = pool->lowest;
+    }
+    slab->used++;
+    pool->used_count++;
+    return chunk;
+}
+
+void verge__chunk_pool_give(verge__chunk_pool *pool, verge__chunk *chunk) {
+    verge__slab *slab = &pool->slabs[chunk->slab];
+    chunk->below = slab->free;
+    slab->free = chunk;
+    slab->used--;
+    pool->used_count--;
+    if (chunk->slab < pool->lowest) {
+        pool->lowest = chunk->slab;
+    }
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wheel/entry.h - entries, chunks of entries, lists of chunks.
+ *
+ * An entry says: look at record `index` at the tick whose low 32 bits are `mark`. Entries lie in
+ * chunks of 256 bytes, aligned to 256, so that a list needs a single pointer: one past its newest
+ * entry. From that pointer follow, without a load,
+ *
+ *     the list is empty               end == NULL
+ *     the newest chunk is full        end is a multiple of 256
+ *     the newest chunk                (end - 1) rounded down to 256
+ *
+ * and the test for "there is room in the newest chunk" is the same for an empty list: end & 255.
+ *
+ *     slot -> end ----------------------------------.
+ *                                                   v
+ *            [ header | e0 e1 e2 ............... e17     ]   newest, depth 2
+ *                 | below
+ *            [ header | e0 e1 ........................ e29 ]  full,   depth 1
+ *                 | below
+ *            [ header | e0 e1 ........................ e29 ]  full,   depth 0
+ *
+ * Invariant E1: no chunk of a list is empty, and all but the newest are full.
+ */
+#ifndef VERGE_SRC_WHEEL_ENTRY_H
+#define VERGE_SRC_WHEEL_ENTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    VERGE__CHUNK_BYTES = 256,
+    VERGE__CHUNK_ENTRIES = 30,
+};
+
+typedef struct verge__entry {
+    uint32_t index;
+    uint32_t mark;
+} verge__entry;
+
+typedef struct verge__chunk verge__chunk;
+struct verge__chunk {
+    verge__chunk *below; /* the next older chunk of the list */
+    uint32_t depth;      /* how many there are below */
+    uint32_t slab;       /* the slab it was cut from */
+    _Alignas(16) verge__entry entries[VERGE__CHUNK_ENTRIES];
+};
+
+_Static_assert(sizeof(verge__chunk) == VERGE__CHUNK_BYTES, "a chunk's entries end where the chunk ends");
+
+/* A list of entries: one past the newest, NULL when empty. */
+typedef verge__entry *verge__list;
+
+static inline bool verge__list_needs_chunk(verge__list list) {
+    return ((uintptr_t)list & (VERGE__CHUNK_BYTES - 1)) == 0;
+}
+
+/* The newest chunk of a list that is not empty. */
+static inline verge__chunk *verge__list_chunk(verge__list list) {
+    return (verge__chunk *)(((uintptr_t)list - 1) & ~(uintptr_t)(VERGE__CHUNK_BYTES - 1));
+}
+
+/* How many entries the newest chunk of a list that is not empty holds. */
+static inline size_t verge__list_chunk_count(verge__list list) {
+    return (size_t)(list - verge__list_chunk(list)->entries);
+}
+
+/* The list that ends with a full chunk; the empty list for NULL. */
+static inline verge__list verge__list_from_full_chunk(verge__chunk *chunk) {
+    return chunk == NULL ? NULL : chunk->entries + VERGE__CHUNK_ENTRIES;
+}
+
+static inline size_t verge__list_chunks(verge__list list) {
+    return list == NULL ? 0 : (size_t)verge__list_chunk(list)->depth + 1;
+}
+
+static inline size_t verge__list_count(verge__list list) {
+    return list == NULL ? 0
+                        : (size_t)verge__list_chunk(list)->depth * VERGE__CHUNK_ENTRIES + verge__list_chunk_count(list);
+}
+
+#endif

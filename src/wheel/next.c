@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* When something comes out next: a bound from the bitmaps, and the exact deadline. */
+#include <errno.h>
+
+#include "wheel/wheel_internal.h"
+
+bool verge_wheel_has_backlog(const verge_wheel *wheel) {
+    return wheel != NULL &&
+           (verge__wheel_has_due(wheel) || wheel->calendar.cursor <= wheel->now_ns >> wheel->shift);
+}
+
+uint64_t verge_wheel_next_wakeup(const verge_wheel *wheel) {
+    if (wheel == NULL || verge__wheel_pending(wheel) == 0) {
+        return VERGE_NEVER;
+    }
+    if (verge_wheel_has_backlog(wheel)) {
+        return wheel->now_ns;
+    }
+    return verge__calendar_next(&wheel->calendar) << wheel->shift;
+}
+
+/* ---- the exact deadline ---- */
+
+/* The smallest and, of those with the same tick, the largest deadline seen. */
+typedef struct extent {
+    uint64_t tick;
+    uint64_t smallest_ns;
+    uint64_t largest_ns;
+    uint32_t index;
+} extent;
+
+static void extent_add(const verge_wheel *wheel, extent *found, uint32_t index, uint64_t deadline_ns) {
+    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
+    if (tick < found->tick) {
+        *found = (extent){.tick = tick, .smallest_ns = deadline_ns, .largest_ns = deadline_ns, .index = index};
+    } else if (tick == found->tick) {
+        if (deadline_ns < found->smallest_ns) {
+            found->smallest_ns = deadline_ns;
+            found->index = index;
+        }
+        found->largest_ns = deadline_ns > found->largest_ns ? deadline_ns : found->largest_ns;
+    }
+}
+
+/* Whether an entry is out of place in its slot: it belongs to no timer, or to one that was moved out
+ * of the slot's span. */
+static bool is_misplaced(const verge_wheel *wheel, verge__entry entry, const verge__level *level, uint64_t position) {
+    const verge__record *record = verge__records_at(&wheel->records, entry.index);
+    return !verge__wheel_counts(wheel, record, entry) ||
+           verge__calendar_round(&wheel->calendar, verge__wheel_tick(wheel, record->deadline_ns)) >> level->shift >
+               position;
+}
+
+/* Files again or drops the entries of a slot that are out of place. */
+static void straighten_slot(verge_wheel *wheel, size_t k, uint64_t position) {
+    verge__calendar *calendar = &wheel->calendar;
+    verge__level *level = &calendar->levels[k];
+    verge__list list = verge__calendar_take_slot(calendar, k, (uint32_t)position & level->mask);
+    while (list != NULL) {
+        const verge__chunk *chunk = verge__list_chunk(list);
+        size_t count = verge__list_chunk_count(list);
+        for (size_t i = 0; i < count; i++) {
+            verge__entry entry = chunk->entries[i];
+            uint64_t tick = 0;
+            if (!is_misplaced(wheel, entry, level, position)) {
+                verge__calendar_put_slot(calendar, k, position, entry);
+            } else if (verge__wheel_refile_tick(wheel, &entry, &tick)) {
+                verge__wheel_refile(wheel, verge__records_at(&wheel->records, entry.index), entry);
+            }
+        }
+        verge__calendar_list_drop_chunk(calendar, &list);
+    }
+}
+
+/* Looks at a slot's timers; straightens the slot first if some entries are out of place. */
+static void look_at_slot(verge_wheel *wheel, size_t k, uint64_t position, extent *found) {
+    const verge__level *level = &wheel->calendar.levels[k];
+    const verge__list *slot = &level->slots[(uint32_t)position & level->mask];
+    bool straight = wheel->calendar.scrub_list == NULL || wheel->calendar.scrub_level != k ||
+                    wheel->calendar.scrub_slot != ((uint32_t)position & level->mask);
+    for (int pass = 0; pass < 2; pass++) {
+        for (verge__list end = *slot; end != NULL && straight;) {
+            const verge__chunk *chunk = verge__list_chunk(end);
+            for (const verge__entry *entry = chunk->entries; entry < end && straight; entry++) {
+                straight = !is_misplaced(wheel, *entry, level, position);
+                if (straight) {
+                    extent_add(wheel, found, entry->index,
+                               verge__records_at(&wheel->records, entry->index)->deadline_ns);
+                }
+            }
+            end = verge__list_from_full_chunk(chunk->below);
+        }
+        if (straight) {
+            return;
+        }
+        straighten_slot(wheel, k, position);
+        straight = true;
+    }
+}
+
+/* The smallest tick a timer in a slot can have: coarse slots hold what was rounded up to their start. */
+static uint64_t slot_smallest_tick(const verge__calendar *calendar, const verge__level *level, uint64_t position) {
+    uint64_t start = position << level->shift;
+    uint64_t rounding = calendar->coarse ? verge__bit_mask(level->shift) : 0;
+    return start > rounding ? start - rounding : 0;
+}
+
+/* The timers that come out first. Every timer has an entry in a slot that starts no later than it
+ * comes out, so slots that start after the best found so far need not be looked at. */
+static extent find_first(verge_wheel *wheel) {
+    extent found = {.tick = VERGE__NO_TICK, .smallest_ns = VERGE_NEVER};
+    for (size_t k = 0; k < wheel->calendar.levels_ready; k++) {
+        const verge__level *level = &wheel->calendar.levels[k];
+        uint64_t first = wheel->calendar.cursor >> level->shift;
+        uint64_t position = verge__level_next(level, first);
+        while (position != VERGE__NO_TICK && position - first <= level->mask &&
+               slot_smallest_tick(&wheel->calendar, level, position) <= found.tick) {
+            look_at_slot(wheel, k, position, &found);
+            position = verge__level_next(level, position + 1);
+        }
+    }
+    return found;
+}
+
+/* With a backlog: among all timers, the slow way. */
+static extent find_first_of_all(const verge_wheel *wheel) {
+    extent found = {.tick = VERGE__NO_TICK, .smallest_ns = VERGE_NEVER};
+    const verge__records *records = &wheel->records;
+    for (uint32_t index = 0; index < records->fresh; index++) {
+        const verge__record *segment = records->segments[index >> VERGE__SEGMENT_BITS];
+        if (segment != NULL && (verge__records_at(records, index)->generation & 1) != 0) {
+            extent_add(wheel, &found, index, verge__records_at(records, index)->deadline_ns);
+        }
+    }
+    return found;
+}
+
+uint64_t verge_wheel_next_deadline(verge_wheel *wheel) {
+    if (wheel == NULL || verge__wheel_pending(wheel) == 0) {
+        return VERGE_NEVER;
+    }
+    if (verge_wheel_has_backlog(wheel)) {
+        return wheel->now_ns;
+    }
+    if (wheel->earliest_ns != 0) {
+        const verge__record *record = verge__records_find(&wheel->records, wheel->earliest_timer);
+        if (record != NULL && record->deadline_ns == wheel->earliest_ns) {
+            return wheel->earliest_ns;
+        }
+    }
+    extent found = find_first(wheel);
+    VERGE__INVARIANT(found.tick != VERGE__NO_TICK, "W1: every timer has an entry that counts");
+    wheel->earliest_ns = found.smallest_ns;
+    wheel->earliest_timer =
+        verge__records_handle(found.index, verge__records_at(&wheel->records, found.index)->generation);
+    return found.smallest_ns;
+}
+
+int verge_wheel_first_interval(verge_wheel *wheel, uint64_t *ret_interval, uint64_t *ret_smallest_ns,
+                               uint64_t *ret_largest_ns) {
+    if (wheel == NULL) {
+        return -EINVAL;
+    }
+    if (verge__wheel_pending(wheel) == 0) {
+        return -ENOENT;
+    }
+    extent found = verge_wheel_has_backlog(wheel) ? find_first_of_all(wheel) : find_first(wheel);
+    if (ret_interval != NULL) {
+        *ret_interval = found.smallest_ns >> wheel->shift;
+    }
+    if (ret_smallest_ns != NULL) {
+        *ret_smallest_ns = found.smallest_ns;
+    }
+    if (ret_largest_ns != NULL) {
+        *ret_largest_ns = found.largest_ns;
+    }
+    return 0;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Poll: take the entries of each tick that has come, look at their records, hand out the timers.
+ *
+ * `budget` counts the entries that may still be moved, inspected or returned.
+ */
+#include "wheel/wheel_internal.h"
+
+enum { PREFETCH_AHEAD = 12 };
+
+/* What one call collects. */
+typedef struct verge__handout {
+    verge_expiry *out;
+    size_t limit;
+    size_t count;
+    size_t budget;
+    bool exact; /* a deadline <= now is due although its tick is not over */
+} handout;
+
+static bool is_full(const handout *handout_) { return handout_->count == handout_->limit || handout_->budget == 0; }
+
+/* ---- one entry ---- */
+
+/* Whether the timer of an entry that came up is due at `tick`. */
+static VERGE__ALWAYS_INLINE bool is_due(const verge_wheel *wheel, const verge__record *record, uint64_t tick,
+                                        bool exact) {
+    return verge__wheel_tick(wheel, record->deadline_ns) <= tick || (exact && record->deadline_ns <= wheel->now_ns);
+}
+
+static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, handout *to, verge__record *record, uint32_t index) {
+    to->out[to->count++] = (verge_expiry){.timer = verge__records_handle(index, record->generation),
+                                          .deadline_ns = record->deadline_ns,
+                                          .data = record->data};
+    verge__records_free(&wheel->records, record, index);
+}
+
+void verge__wheel_refile(verge_wheel *wheel, verge__record *record, verge__entry entry) {
+    uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
+    if (!verge__wheel_is_ordered(wheel)) {
+        record->u.entry_tick = verge__calendar_round(&wheel->calendar, tick);
+        entry.mark = (uint32_t)record->u.entry_tick;
+    }
+    verge__calendar_put(&wheel->calendar, tick, entry);
+    wheel->entries_refiled++;
+}
+
+bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_tick) {
+    verge_wheel *wheel = owner;
+    verge__record *record = verge__records_at(&wheel->records, entry->index);
+    if (!verge__wheel_counts(wheel, record, *entry)) {
+        if (!verge__wheel_is_ordered(wheel) && (uint32_t)record->u.entry_tick == entry->mark) {
+            record->u.entry_tick = VERGE__NO_TICK; /* free: there is nothing left to adopt */
+        }
+        wheel->entries_dropped++;
+        return false;
+    }
+    *ret_tick = verge__wheel_tick(wheel, record->deadline_ns);
+    if (!verge__wheel_is_ordered(wheel)) {
+        record->u.entry_tick = *ret_tick;
+        entry->mark = (uint32_t)*ret_tick;
+    }
+    return true;
+}
+
+/* ---- unordered: the list is the order ---- */
+
+/* Brings the records of a list's newest entries towards the cache. */
+static void prefetch_list(const verge_wheel *wheel, verge__list list) {
+    if (list == NULL) {
+        return;
+    }
+    size_t count = verge__list_chunk_count(list);
+    for (size_t i = 1; i <= count && i <= PREFETCH_AHEAD; i++) {
+        VERGE__PREFETCH_WRITE(verge__records_at(&wheel->records, (list - i)->index));
+    }
+}
+
+/* Hands out from the newest chunk of a list. The caller goes on until the list is empty. */
+static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick, handout *to) {
+    verge__chunk *chunk = verge__list_chunk(*list);
+    size_t left = verge__list_chunk_count(*list);
+    size_t inspected = 0;
+    size_t counted = 0; /* of them, those that entry_count no longer has */
+    size_t dropped = 0;
+    if (chunk->below != NULL) {
+        VERGE__PREFETCH(&chunk->below->entries[VERGE__CHUNK_ENTRIES - 1]);
+    }
+    while (left > 0 && to->count < to->limit && inspected < to->budget) {
+        verge__entry entry = chunk->entries[--left];
+        inspected++;
+        if (left >= PREFETCH_AHEAD) {
+            VERGE__PREFETCH_WRITE(verge__records_at(&wheel->records, chunk->entries[left - PREFETCH_AHEAD].index));
+        } else if (chunk->below != NULL) {
+            size_t ahead = VERGE__CHUNK_ENTRIES + left - PREFETCH_AHEAD;
+            VERGE__PREFETCH_WRITE(verge__records_at(&wheel->records, chunk->below->entries[ahead].index));
+        }
+        verge__record *record = verge__records_at(&wheel->records, entry.index);
+        if (VERGE__UNLIKELY((record->generation & 1) == 0 || (uint32_t)record->u.entry_tick != entry.mark)) {
+            dropped++;
+        } else if (VERGE__LIKELY(is_due(wheel, record, tick, to->exact))) {
+            hand_out(wheel, to, record, entry.index);
+        } else {
+            wheel->calendar.entry_count -= inspected - counted;
+            counted = inspected;
+            verge__wheel_refile(wheel, record, entry);
+        }
+    }
+    to->budget -= inspected;
+    wheel->calendar.entry_count -= inspected - counted;
+    wheel->entries_dropped += dropped;
+    if (left == 0) {
+        verge__calendar_list_drop_chunk(&wheel->calendar, list);
+    } else {
+        *list = chunk->entries + left;
+    }
+}
+
+static void hand_out_unordered(verge_wheel *wheel, verge__due *due, uint64_t tick, handout *to) {
+    for (;;) {
+        if (due->list == NULL) {
+            due->list = due->sifted;
+            due->sifted = NULL;
+        }
+        if (due->list == NULL || is_full(to)) {
+            return;
+        }
+        hand_out_chunk(wheel, &due->list, tick, to);
+    }
+}
+
+/* ---- ordered: sort first ---- */
+
+/* Moves entries that are due from the newest chunk of the list to those picked for sorting, as far
+ * as the budget and a chunk go; the others are filed again or dropped. */
+static void pick_due(verge_wheel *wheel, verge__due *due, uint64_t tick, handout *to) {
+    verge__chunk *chunk = verge__list_chunk(due->list);
+    size_t left = verge__list_chunk_count(due->list);
+    size_t room = verge__list_needs_chunk(due->picked) ? VERGE__CHUNK_ENTRIES
+                                                       : VERGE__CHUNK_ENTRIES - verge__list_chunk_count(due->picked);
+    for (; left > 0 && room > 0 && to->budget > 0; room--, to->budget--) {
+        verge__entry entry = chunk->entries[--left];
+        verge__record *record = verge__records_at(&wheel->records, entry.index);
+        wheel->calendar.entry_count--;
+        if (!verge__wheel_counts(wheel, record, entry)) {
+            wheel->entries_dropped++;
+        } else if (is_due(wheel, record, tick, to->exact)) {
+            verge__calendar_list_add(&wheel->calendar, &due->picked, entry);
+        } else {
+            verge__wheel_refile(wheel, record, entry);
+        }
+    }
+    if (left == 0) {
+        verge__calendar_list_drop_chunk(&wheel->calendar, &due->list);
+    } else {
+        due->list = chunk->entries + left;
+    }
+}
+
+/* Sorts what is in the list; true if all of it is sorted. */
+static bool sort_due(verge_wheel *wheel, verge__due *due, uint64_t tick, handout *to) {
+    while (verge__sorter_settle(wheel, due->sorter, &to->budget)) {
+        if (due->list == NULL) {
+            due->list = due->sifted;
+            due->sifted = NULL;
+        }
+        if (due->picked != NULL && (due->list == NULL || verge__list_needs_chunk(due->picked))) {
+            verge__sorter_add_chunk(wheel, due->sorter, &due->picked);
+        } else if (due->list == NULL) {
+            return true;
+        } else if (to->budget == 0) {
+            return false;
+        } else {
+            pick_due(wheel, due, tick, to);
+        }
+    }
+    return false;
+}
+
+static void hand_out_ordered(verge_wheel *wheel, verge__due *due, uint64_t tick, handout *to) {
+    while (!is_full(to)) {
+        verge__entry entry;
+        if (!sort_due(wheel, due, tick, to) || !verge__sorter_pop(wheel, due->sorter, &to->budget, &entry)) {
+            return;
+        }
+        wheel->calendar.entry_count--;
+        hand_out(wheel, to, verge__records_at(&wheel->records, entry.index), entry.index);
+    }
+}
+
+/* ---- a poll ---- */
+
+static void hand_out_due(verge_wheel *wheel, verge__due *due, uint64_t tick, handout *to) {
+    if (due->sorter == NULL) {
+        hand_out_unordered(wheel, due, tick, to);
+    } else {
+        hand_out_ordered(wheel, due, tick, to);
+    }
+}
+
+/* Hands out what is due up to now, tick by tick; stops when the call is full. */
+static void hand_out_until(verge_wheel *wheel, uint64_t target, handout *to) {
+    for (;;) {
+        hand_out_due(wheel, &wheel->past, wheel->calendar.cursor - 1, to);
+        if (!verge__due_is_empty(&wheel->past)) {
+            return;
+        }
+        hand_out_due(wheel, &wheel->batch, wheel->batch_tick, to);
+        if (!verge__due_is_empty(&wheel->batch) ||
+            !verge__calendar_take(&wheel->calendar, target, &to->budget, &wheel->batch.list, &wheel->batch_tick)) {
+            return;
+        }
+        if (wheel->batch.sorter == NULL) {
+            prefetch_list(wheel, wheel->batch.list);
+        }
+    }
+}
+
+/* Moves the timers of the tick under way that are due to the nanosecond to those that come out next. */
+static void select_exact(verge_wheel *wheel, handout *to) {
+    verge__calendar *calendar = &wheel->calendar;
+    if (calendar->levels_ready == 0 || (!calendar->coarse && !verge__calendar_open_cursor(calendar, &to->budget))) {
+        return;
+    }
+    verge__level *lowest = &calendar->levels[0];
+    uint32_t slot = (uint32_t)calendar->cursor & lowest->mask;
+    if (lowest->slots[slot] == NULL || verge__list_count(lowest->slots[slot]) > to->budget) {
+        return;
+    }
+    verge__list list = verge__calendar_take_slot(calendar, 0, slot);
+    while (list != NULL) {
+        const verge__chunk *chunk = verge__list_chunk(list);
+        size_t count = verge__list_chunk_count(list);
+        to->budget -= count < to->budget ? count : to->budget;
+        for (size_t i = 0; i < count; i++) {
+            verge__entry entry = chunk->entries[i];
+            verge__record *record = verge__records_at(&wheel->records, entry.index);
+            if (!verge__wheel_counts(wheel, record, entry)) {
+                if (!verge__wheel_is_ordered(wheel) && (uint32_t)record->u.entry_tick == entry.mark) {
+                    record->u.entry_tick = VERGE__NO_TICK;
+                }
+                wheel->entries_dropped++;
+            } else if (record->deadline_ns > wheel->now_ns) {
+                verge__calendar_put_slot(calendar, 0, calendar->cursor, entry);
+            } else {
+                if (!verge__wheel_is_ordered(wheel)) {
+                    record->u.entry_tick = calendar->cursor - 1;
+                    entry.mark = (uint32_t)record->u.entry_tick;
+                }
+                verge__calendar_list_add(calendar, &wheel->past.list, entry);
+            }
+        }
+        verge__calendar_list_drop_chunk(calendar, &list);
+    }
+}
+
+static size_t poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool exact) {
+    wheel->now_ns = now_ns > wheel->now_ns ? now_ns : wheel->now_ns;
+    uint64_t target = (wheel->now_ns >> wheel->shift) + 1;
+    size_t work_limit = wheel->options.work_limit == 0 ? SIZE_MAX : wheel->options.work_limit;
+    handout to = {.out = out, .limit = out == NULL ? 0 : limit, .budget = work_limit};
+
+    hand_out_until(wheel, target, &to);
+    if (exact && !verge_wheel_has_backlog(wheel) && !is_full(&to)) {
+        select_exact(wheel, &to);
+        to.exact = true;
+        hand_out_due(wheel, &wheel->past, wheel->calendar.cursor - 1, &to);
+    }
+    wheel->expired += to.count;
+    if (verge_wheel_has_backlog(wheel)) {
+        wheel->calendar.quiet_until = 0; /* W5 */
+    } else {
+        verge__calendar_settle(&wheel->calendar, &to.budget);
+    }
+    verge__wheel_tidy_after_poll(wheel, &to.budget);
+    wheel->last_poll_work = work_limit - to.budget;
+    return to.count;
+}
+
+size_t verge_wheel_poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
+    if (VERGE__UNLIKELY(wheel == NULL)) {
+        return 0;
+    }
+    uint64_t target = (now_ns >> wheel->shift) + 1;
+    if (VERGE__LIKELY(target <= wheel->calendar.quiet_until && now_ns >= wheel->now_ns)) {
+        wheel->now_ns = now_ns;
+        wheel->calendar.cursor = target;
+        wheel->last_poll_work = 0;
+        return 0;
+    }
+    return poll(wheel, now_ns, out, limit, false);
+}
+
+size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
+    return wheel == NULL ? 0 : poll(wheel, now_ns, out, limit, true);
+}
+
+/* Coarse timers come out at the start of their slot; some slots hold nothing but garbage. */
+static size_t poll_to_next_slot(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
+    for (;;) {
+        uint64_t next_ns = verge_wheel_next_wakeup(wheel);
+        size_t count = poll(wheel, next_ns < now_ns ? next_ns : now_ns, out, limit, false);
+        if (count > 0 || next_ns >= now_ns || verge_wheel_has_backlog(wheel)) {
+            return count;
+        }
+    }
+}
+
+size_t verge_wheel_poll_to_next(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
+    if (wheel == NULL) {
+        return 0;
+    }
+    if (wheel->options.coarse) {
+        return poll_to_next_slot(wheel, now_ns, out, limit);
+    }
+    uint64_t next_ns = verge_wheel_next_deadline(wheel);
+    if (wheel->options.strict && next_ns != VERGE_NEVER && !verge_wheel_has_backlog(wheel)) {
+        next_ns = verge_wheel_fires_at(wheel, next_ns);
+    }
+    return poll(wheel, next_ns < now_ns ? next_ns : now_ns, out, limit, !wheel->options.strict);
+}

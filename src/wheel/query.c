@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* What a wheel knows about itself. */
+#include <errno.h>
+
+#include "wheel/wheel_internal.h"
+
+/* ---- geometry ---- */
+
+uint64_t verge_wheel_now(const verge_wheel *wheel) { return wheel == NULL ? 0 : wheel->now_ns; }
+
+uint64_t verge_wheel_start(const verge_wheel *wheel) { return wheel == NULL ? 0 : wheel->start_ns; }
+
+size_t verge_wheel_count(const verge_wheel *wheel) { return wheel == NULL ? 0 : (size_t)verge__wheel_pending(wheel); }
+
+uint64_t verge_wheel_precision(const verge_wheel *wheel) { return wheel == NULL ? 0 : UINT64_C(1) << wheel->shift; }
+
+uint32_t verge_wheel_worker_id(const verge_wheel *wheel) { return wheel == NULL ? 0 : wheel->options.worker_id; }
+
+size_t verge_wheel_level_count(const verge_wheel *wheel) { return wheel == NULL ? 0 : wheel->calendar.level_count; }
+
+uint64_t verge_wheel_coverage(const verge_wheel *wheel, size_t level) {
+    if (wheel == NULL || level >= wheel->calendar.level_count) {
+        return 0;
+    }
+    unsigned bits = (unsigned)wheel->shift + wheel->calendar.levels[level].shift + wheel->calendar.levels[level].bits;
+    return bits >= 64 ? VERGE_NEVER : UINT64_C(1) << bits;
+}
+
+uint64_t verge_wheel_largest_deadline(const verge_wheel *wheel) {
+    if (wheel == NULL) {
+        return 0;
+    }
+    const verge__level *top = &wheel->calendar.levels[wheel->calendar.level_count - 1];
+    unsigned bits = (unsigned)top->shift + top->bits;
+    uint64_t ahead = bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+    uint64_t cursor = wheel->calendar.cursor;
+    if (cursor > wheel->last_tick || ahead > wheel->last_tick - cursor) {
+        return verge__wheel_last_deadline(wheel);
+    }
+    return ((cursor + ahead) << wheel->shift) - (wheel->options.strict ? 1 : 0);
+}
+
+uint64_t verge_wheel_interval_number(const verge_wheel *wheel, uint64_t time_ns) {
+    return wheel == NULL ? 0 : time_ns >> wheel->shift;
+}
+
+uint64_t verge_wheel_interval_start(const verge_wheel *wheel, uint64_t interval) {
+    return wheel == NULL || interval > UINT64_MAX >> wheel->shift ? VERGE_NEVER : interval << wheel->shift;
+}
+
+uint64_t verge_wheel_fires_at(const verge_wheel *wheel, uint64_t deadline_ns) {
+    if (wheel == NULL || deadline_ns > verge__wheel_last_deadline(wheel)) {
+        return VERGE_NEVER;
+    }
+    return verge__wheel_tick(wheel, deadline_ns) << wheel->shift;
+}
+
+int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context, const verge_expiry *timer), void *context) {
+    if (wheel == NULL || visit == NULL) {
+        return -EINVAL;
+    }
+    const verge__records *records = &wheel->records;
+    for (uint32_t index = 0; index < records->fresh; index++) {
+        if (records->segments[index >> VERGE__SEGMENT_BITS] == NULL) {
+            index |= VERGE__SEGMENT_RECORDS - 1;
+            continue;
+        }
+        const verge__record *record = verge__records_at(records, index);
+        if ((record->generation & 1) != 0) {
+            verge_expiry timer = {.timer = verge__records_handle(index, record->generation),
+                                  .deadline_ns = record->deadline_ns,
+                                  .data = record->data};
+            int result = visit(context, &timer);
+            if (result != 0) {
+                return result;
+            }
+        }
+    }
+    return 0;
+}
+
+/* ---- statistics ---- */
+
+int verge_wheel_get_stats(const verge_wheel *wheel, verge_wheel_stats *ret_stats) {
+    if (wheel == NULL || ret_stats == NULL || ret_stats->struct_size != sizeof(*ret_stats)) {
+        return -EINVAL;
+    }
+    uint64_t pending = verge__wheel_pending(wheel);
+    const verge__calendar *calendar = &wheel->calendar;
+    *ret_stats = (verge_wheel_stats){
+        .struct_size = sizeof(*ret_stats),
+        .timers = pending,
+        .scheduled = wheel->scheduled,
+        .cancelled = wheel->cancelled,
+        .expired = wheel->expired,
+        .cleared = wheel->cleared,
+        .entries_filed = wheel->entries_filed,
+        .entries_moved = calendar->entries_moved,
+        .entries_refiled = wheel->entries_refiled,
+        .entries_dropped = wheel->entries_dropped,
+        .entries = calendar->entry_count,
+        .garbage = calendar->entry_count - pending,
+        .records = wheel->records.room - wheel->records.retired_count,
+        .records_retired = wheel->records.retired_count,
+        .bytes = sizeof(*wheel) + (wheel->past.sorter != NULL ? 2 * sizeof(verge__sorter) : 0) + wheel->records.bytes +
+                 calendar->pool.bytes + calendar->level_bytes,
+        .last_poll_work = wheel->last_poll_work,
+    };
+    return 0;
+}
+
+int verge_wheel_get_level_stats(const verge_wheel *wheel, size_t level, verge_wheel_level_stats *ret_stats) {
+    if (wheel == NULL || ret_stats == NULL || ret_stats->struct_size != sizeof(*ret_stats) ||
+        level >= wheel->calendar.level_count) {
+        return -EINVAL;
+    }
+    const verge__calendar *calendar = &wheel->calendar;
+    const verge__level *ring = &calendar->levels[level];
+    verge_wheel_level_stats stats = {
+        .struct_size = sizeof(*ret_stats),
+        .resolution_ns = UINT64_C(1) << (wheel->shift + ring->shift),
+        .slots = UINT64_C(1) << ring->bits,
+    };
+    if (level < calendar->levels_ready) {
+        stats.bytes = (ring->mask + 1) * sizeof(verge__list) + (ring->mask + 1) / 8;
+        for (uint32_t slot = 0; slot <= ring->mask; slot++) {
+            bool scrubbed = calendar->scrub_list != NULL && calendar->scrub_level == level &&
+                            calendar->scrub_slot == slot;
+            verge__list lists[2] = {ring->slots[slot], scrubbed ? calendar->scrub_list : NULL};
+            stats.slots_used += lists[0] != NULL || lists[1] != NULL;
+            for (size_t i = 0; i < 2; i++) {
+                stats.capacity += verge__list_chunks(lists[i]) * VERGE__CHUNK_ENTRIES;
+                stats.bytes += verge__list_chunks(lists[i]) * VERGE__CHUNK_BYTES;
+                for (verge__list end = lists[i]; end != NULL;) {
+                    const verge__chunk *chunk = verge__list_chunk(end);
+                    for (const verge__entry *entry = chunk->entries; entry < end; entry++) {
+                        const verge__record *record = verge__records_at(&wheel->records, entry->index);
+                        bool counts = verge__wheel_counts(wheel, record, *entry);
+                        stats.active += counts;
+                        stats.garbage += !counts;
+                    }
+                    end = verge__list_from_full_chunk(chunk->below);
+                }
+            }
+        }
+    }
+    *ret_stats = stats;
+    return 0;
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+#include "wheel/records.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "wheel/calendar.h"
+
+enum {
+    SEGMENT_BYTES = VERGE__SEGMENT_RECORDS * (int)sizeof(verge__record),
+    FIRST_RECORDS_MIN = 64,
+    INITIALISE_AT_ONCE = 16,
+    SEGMENT_COUNT_MAX = (1 << (32 - VERGE__SEGMENT_BITS)) - 1, /* VERGE__NO_RECORD is in none */
+};
+
+void verge__records_init(verge__records *records, uint32_t generation_base, const verge_allocator *allocator) {
+    *records = (verge__records){
+        .free = VERGE__NO_RECORD,
+        .free_cold = VERGE__NO_RECORD,
+        .sifting = VERGE__NO_RECORD,
+        .open_below = VERGE__NO_RECORD,
+        .generation_base = generation_base,
+        .allocator = allocator,
+    };
+}
+
+static void *allocate(verge__records *records, size_t size, size_t alignment) {
+    void *memory = records->allocator->allocate(records->allocator->context, size, alignment);
+    if (memory != NULL) {
+        records->bytes += size;
+    }
+    return memory;
+}
+
+static void release(verge__records *records, void *memory, size_t size) {
+    records->allocator->release(records->allocator->context, memory, size);
+    records->bytes -= size;
+}
+
+/* Records that segment i has memory for. */
+static uint32_t segment_records(const verge__records *records, uint32_t segment) {
+    return segment == 0 ? records->first_room : VERGE__SEGMENT_RECORDS;
+}
+
+static void release_segment(verge__records *records, uint32_t segment) {
+    uint32_t count = segment_records(records, segment);
+    release(records, records->segments[segment], count * sizeof(verge__record));
+    records->segments[segment] = NULL;
+    records->room -= count;
+}
+
+void verge__records_deinit(verge__records *records) {
+    for (uint32_t i = 0; i < records->segment_count; i++) {
+        if (records->segments[i] != NULL) {
+            release_segment(records, i);
+        }
+    }
+    if (records->segments != NULL) {
+        release(records, (void *)records->segments, records->segment_room * sizeof(*records->segments));
+        release(records, records->info, records->segment_room * sizeof(*records->info));
+    }
+    VERGE__INVARIANT(records->bytes == 0, "R4: the table's bytes are those of its segments");
+}
+
+/* ---- growing ---- */
+
+static int room_for_segment(verge__records *records) {
+    if (records->segment_count < records->segment_room) {
+        return 0;
+    }
+    uint32_t room = records->segment_room == 0 ? 8 : records->segment_room * 2;
+    verge__record **segments = allocate(records, room * sizeof(*segments), _Alignof(verge__record *));
+    if (segments == NULL) {
+        return -ENOMEM;
+    }
+    verge__segment *info = allocate(records, room * sizeof(*info), _Alignof(verge__segment));
+    if (info == NULL) {
+        release(records, (void *)segments, room * sizeof(*segments));
+        return -ENOMEM;
+    }
+    if (records->segments != NULL) {
+        memcpy((void *)segments, (void *)records->segments, records->segment_count * sizeof(*segments));
+        memcpy(info, records->info, records->segment_count * sizeof(*info));
+        release(records, (void *)records->segments, records->segment_room * sizeof(*segments));
+        release(records, records->info, records->segment_room * sizeof(*info));
+    }
+    records->segments = segments;
+    records->info = info;
+    records->segment_room = room;
+    return 0;
+}
+
+static verge__record *allocate_segment(verge__records *records, uint32_t count) {
+    size_t bytes = count * sizeof(verge__record);
+    size_t alignment = count == VERGE__SEGMENT_RECORDS && bytes % (2 << 20) == 0 ? 2 << 20 : 64;
+    verge__record *segment = allocate(records, bytes, alignment);
+    records->room += segment == NULL ? 0 : count;
+    return segment;
+}
+
+/* Segment 0 grows by doubling, to at least `count` records. */
+static int grow_first(verge__records *records, size_t count) {
+    uint32_t room = records->first_room == 0 ? FIRST_RECORDS_MIN : records->first_room * 2;
+    while (room < count && room < VERGE__SEGMENT_RECORDS) {
+        room *= 2;
+    }
+    int error = records->segment_count == 0 ? room_for_segment(records) : 0;
+    if (error != 0) {
+        return error;
+    }
+    verge__record *segment = allocate_segment(records, room);
+    if (segment == NULL) {
+        return -ENOMEM;
+    }
+    if (records->segment_count == 0) {
+        records->segment_count = 1;
+        records->info[0] = (verge__segment){.aside = VERGE__NO_RECORD, .generation_floor = records->generation_base};
+    } else {
+        memcpy(segment, records->segments[0], records->fresh * sizeof(verge__record));
+        release_segment(records, 0);
+    }
+    records->segments[0] = segment;
+    records->first_room = room;
+    return 0;
+}
+
+static int add_segment(verge__records *records) {
+    if (records->segment_count >= SEGMENT_COUNT_MAX) {
+        return -ENOSPC;
+    }
+    int error = room_for_segment(records);
+    if (error != 0) {
+        return error;
+    }
+    verge__record *segment = allocate_segment(records, VERGE__SEGMENT_RECORDS);
+    if (segment == NULL) {
+        return -ENOMEM;
+    }
+    records->info[records->segment_count] =
+        (verge__segment){.aside = VERGE__NO_RECORD, .generation_floor = records->generation_base};
+    records->segments[records->segment_count++] = segment;
+    return 0;
+}
+
+/* Initialises records [from, to) of one segment and puts them on the cold list, lowest first. */
+static void initialise(verge__records *records, uint32_t from, uint32_t to) {
+    uint32_t generation = records->info[from >> VERGE__SEGMENT_BITS].generation_floor;
+    for (uint32_t index = to; index-- > from;) {
+        *verge__records_at(records, index) =
+            (verge__record){.u.entry_tick = VERGE__NO_TICK, .generation = generation, .link = records->free_cold};
+        records->free_cold = index;
+    }
+}
+
+/* Takes a vacant place into use again: the records go on with the generation they had reached. */
+static int refill_vacant(verge__records *records, uint32_t segment) {
+    verge__record *memory = allocate_segment(records, VERGE__SEGMENT_RECORDS);
+    if (memory == NULL) {
+        return -ENOMEM;
+    }
+    records->segments[segment] = memory;
+    initialise(records, segment << VERGE__SEGMENT_BITS, (segment + 1) << VERGE__SEGMENT_BITS);
+    return 0;
+}
+
+/* Records that have memory and were never handed out. They are the last of the last segment. */
+static uint32_t untouched_end(const verge__records *records) {
+    return records->segment_count == 0  ? 0
+           : records->segment_count == 1 ? records->first_room
+                                         : records->segment_count << VERGE__SEGMENT_BITS;
+}
+
+/* More memory: a vacant place, the growth of segment 0, or a segment at the end. */
+static int grow(verge__records *records, size_t first_count) {
+    for (uint32_t i = 0; i < records->segment_count; i++) {
+        if (records->segments[i] == NULL) {
+            return refill_vacant(records, i);
+        }
+    }
+    return records->first_room < VERGE__SEGMENT_RECORDS ? grow_first(records, first_count) : add_segment(records);
+}
+
+static void initialise_untouched(verge__records *records, uint32_t count_max) {
+    uint32_t end = untouched_end(records);
+    /* not across a segment's end */
+    uint32_t segment_end = (records->fresh | (VERGE__SEGMENT_RECORDS - 1)) + 1;
+    end = end < segment_end ? end : segment_end;
+    end = end - records->fresh > count_max ? records->fresh + count_max : end;
+    initialise(records, records->fresh, end);
+    records->fresh = end;
+}
+
+static void release_untouched(verge__records *records);
+
+/* Opens all segments again: what was set aside is free. */
+static void reopen(verge__records *records) {
+    uint32_t first = records->open_below >> VERGE__SEGMENT_BITS;
+    records->open_below = VERGE__NO_RECORD;
+    records->sift_free_next = false;
+    for (uint32_t i = first; i < records->segment_count; i++) {
+        verge__segment *info = &records->info[i];
+        while (info->aside != VERGE__NO_RECORD) {
+            uint32_t index = info->aside;
+            verge__record *record = verge__records_at(records, index);
+            info->aside = record->link;
+            record->link = records->free_cold;
+            records->free_cold = index;
+        }
+        info->aside_count = info->retired_count;
+    }
+}
+
+int verge__records_refill(verge__records *records) {
+    if (records->free_cold == VERGE__NO_RECORD) {
+        records->free_cold = records->sifting;
+        records->sifting = VERGE__NO_RECORD;
+    }
+    if (records->free_cold == VERGE__NO_RECORD && records->open_below != VERGE__NO_RECORD) {
+        reopen(records);
+    }
+    while (records->free_cold == VERGE__NO_RECORD) {
+        if (records->fresh < untouched_end(records)) {
+            initialise_untouched(records, INITIALISE_AT_ONCE);
+            continue;
+        }
+        int error = grow(records, 0);
+        if (error != 0) {
+            return error;
+        }
+    }
+    records->free = records->free_cold;
+    records->free_cold = VERGE__NO_RECORD;
+    return 0;
+}
+
+int verge__records_reserve(verge__records *records, size_t count) {
+    if (records->open_below != VERGE__NO_RECORD && count > records->open_below) {
+        reopen(records);
+    }
+    while (records->room - records->retired_count < count) {
+        int error = grow(records, count);
+        if (error != 0) {
+            release_untouched(records);
+            return error;
+        }
+    }
+    while (records->fresh < untouched_end(records) && records->fresh - records->retired_count < count) {
+        initialise_untouched(records, VERGE__SEGMENT_RECORDS);
+    }
+    return 0;
+}
+
+/* ---- giving back ---- */
+
+/* Records of a segment that were ever initialised. */
+static uint32_t touched_records(const verge__records *records, uint32_t segment) {
+    uint32_t begin = segment << VERGE__SEGMENT_BITS;
+    uint32_t touched = records->fresh > begin ? records->fresh - begin : 0;
+    return touched < VERGE__SEGMENT_RECORDS ? touched : VERGE__SEGMENT_RECORDS;
+}
+
+/* Segments at the end of which no record was ever used. */
+static void release_untouched(verge__records *records) {
+    while (records->segment_count > 1 && touched_records(records, records->segment_count - 1) == 0) {
+        release_segment(records, --records->segment_count);
+    }
+}
+
+void verge__records_close(verge__records *records, size_t keep) {
+    size_t segments = (keep + VERGE__SEGMENT_RECORDS - 1) >> VERGE__SEGMENT_BITS;
+    segments = segments == 0 ? 1 : segments;
+    if (segments >= records->segment_count || segments >= records->open_below >> VERGE__SEGMENT_BITS ||
+        records->sifting != VERGE__NO_RECORD || records->sift_free_next) {
+        return;
+    }
+    release_untouched(records);
+    records->open_below = (uint32_t)segments << VERGE__SEGMENT_BITS;
+    records->sifting = records->free_cold;
+    records->free_cold = VERGE__NO_RECORD;
+    records->sift_free_next = true;
+}
+
+void verge__records_set_aside(verge__records *records, uint32_t index) {
+    verge__segment *info = &records->info[index >> VERGE__SEGMENT_BITS];
+    verge__record *record = verge__records_at(records, index);
+    info->aside_count++;
+    if (record->generation == 0) {
+        info->retired_count++;
+        records->retired_count++;
+        return;
+    }
+    VERGE__INVARIANT(index >= records->open_below, "R3: set-aside records belong to segments from open_below on");
+    record->link = info->aside;
+    info->aside = index;
+    info->generation_floor =
+        record->generation > info->generation_floor ? record->generation : info->generation_floor;
+}
+
+size_t verge__records_sift(verge__records *records, size_t budget) {
+    size_t done = 0;
+    for (; done < budget; done++) {
+        if (records->sifting == VERGE__NO_RECORD) {
+            if (!records->sift_free_next) {
+                break;
+            }
+            records->sift_free_next = false;
+            records->sifting = records->free;
+            records->free = VERGE__NO_RECORD;
+            continue;
+        }
+        uint32_t index = records->sifting;
+        verge__record *record = verge__records_at(records, index);
+        records->sifting = record->link;
+        if (index >= records->open_below) {
+            verge__records_set_aside(records, index);
+        } else {
+            record->link = records->free_cold;
+            records->free_cold = index;
+        }
+    }
+    return done;
+}
+
+/* A segment with a retired record stays: it must remember which one. */
+void verge__records_release(verge__records *records) {
+    uint32_t first = records->open_below >> VERGE__SEGMENT_BITS;
+    for (uint32_t i = records->segment_count; i-- > first;) {
+        verge__segment *info = &records->info[i];
+        uint32_t touched = touched_records(records, i);
+        if (records->segments[i] == NULL || info->retired_count > 0 || info->aside_count < touched) {
+            continue;
+        }
+        release_segment(records, i);
+        info->aside = VERGE__NO_RECORD;
+        info->aside_count = 0;
+        if (touched < VERGE__SEGMENT_RECORDS) {
+            records->fresh = (i + 1) << VERGE__SEGMENT_BITS; /* the last one; R1 counts it as vacant, whole */
+        }
+    }
+}
+
+/* ---- questions ---- */
+
+int verge__records_why_not(const verge__records *records, verge_timer timer) {
+    uint32_t index = (uint32_t)timer;
+    uint32_t generation = (uint32_t)(timer >> 32);
+    if (index >= records->fresh || (generation & 1) == 0 || generation < records->generation_base) {
+        return -EBADF;
+    }
+    uint32_t segment = index >> VERGE__SEGMENT_BITS;
+    uint32_t reached = records->segments[segment] == NULL ? records->info[segment].generation_floor
+                                                          : verge__records_at(records, index)->generation;
+    return reached == 0 || generation < reached ? -ENOENT : -EBADF;
+}
+
+static const char *check_list(const verge__records *records, uint32_t head, size_t *count) {
+    for (uint32_t index = head; index != VERGE__NO_RECORD; index = verge__records_at(records, index)->link) {
+        const verge__record *record = verge__records_at(records, index);
+        if ((record->generation & 1) != 0 || index >= records->fresh) {
+            return "R2: a record on a free list has an even generation";
+        }
+        if (++*count > records->room) {
+            return "R1: the free lists are finite";
+        }
+    }
+    return NULL;
+}
+
+const char *verge__records_check(const verge__records *records, size_t live) {
+    size_t free_count = 0;
+    const char *broken = check_list(records, records->free, &free_count);
+    broken = broken != NULL ? broken : check_list(records, records->free_cold, &free_count);
+    broken = broken != NULL ? broken : check_list(records, records->sifting, &free_count);
+    size_t vacant = 0;
+    for (uint32_t i = 0; i < records->segment_count && broken == NULL; i++) {
+        size_t before = free_count;
+        broken = check_list(records, records->info[i].aside, &free_count);
+        vacant += records->segments[i] == NULL;
+        if (free_count - before + records->info[i].retired_count != records->info[i].aside_count ||
+            (free_count > before && i << VERGE__SEGMENT_BITS < records->open_below)) {
+            return "R3: set-aside records belong to segments from open_below on";
+        }
+    }
+    if (broken != NULL) {
+        return broken;
+    }
+    if (records->fresh != live + free_count + records->retired_count + vacant * VERGE__SEGMENT_RECORDS) {
+        return "R1: live, free and retired records are those of the segments there are";
+    }
+    return NULL;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wheel/records.h - the table of timers. A record never changes its index; its handle is
+ * generation << 32 | index. The generation is odd while the record is a timer and even while it is
+ * free, and only grows: a handle is live if and only if it equals the record's generation.
+ *
+ * Segments of 65,536 records (2 MiB) never move. Segment 0 starts small and is copied as it grows
+ * to that size. Free records form a LIFO list, so that the record that was freed last, which is in
+ * the cache and whose old entry can be adopted, is used next.
+ *
+ * Giving memory back. When few records are used, those from `open_below` on are no longer used
+ * again: freed ones go to a list of their segment, and the free list is sifted a few at a time.
+ * When all records of such a segment are on its list, the segment goes back to the allocator; the
+ * highest generation it reached is remembered, so that no handle is ever issued twice.
+ *
+ * Invariants (verge__records_check)
+ *   R1  live + free + retired records are those of the segments there are, up to `fresh`
+ *   R2  a record on a free list has an even generation
+ *   R3  set-aside records belong to segments from open_below on
+ */
+#ifndef VERGE_SRC_WHEEL_RECORDS_H
+#define VERGE_SRC_WHEEL_RECORDS_H
+
+#include "base/compiler.h"
+#include "verge/wheel.h"
+
+enum {
+    VERGE__SEGMENT_BITS = 16,
+    VERGE__SEGMENT_RECORDS = 1 << VERGE__SEGMENT_BITS,
+};
+
+#define VERGE__NO_RECORD UINT32_MAX
+
+/* Unordered wheels know a timer's entry by its tick, ordered ones by its mark: the low half of the
+ * sequence number it was filed with. */
+typedef struct verge__record {
+    uint64_t deadline_ns;
+    void *data;
+    union {
+        uint64_t entry_tick; /* VERGE__NO_TICK: none. Kept while free: the entry can be adopted */
+        uint64_t sequence;   /* ordered wheels */
+    } u;
+    uint32_t generation;
+    uint32_t link; /* free: the next free record; in use: the last scrub pass that saw its entry,
+                      or, in ordered wheels, the entry's mark */
+} verge__record;
+
+_Static_assert(sizeof(void *) != 8 || sizeof(verge__record) == 32, "two records a cache line");
+
+typedef struct verge__segment {
+    uint32_t aside;             /* list of its free records that are not to be used again */
+    uint32_t aside_count;       /* retired ones count as well */
+    uint32_t retired_count;
+    uint32_t generation_floor;  /* what its records' generations start with */
+} verge__segment;
+
+typedef struct verge__records {
+    verge__record **segments; /* NULL where a segment was given back */
+    uint32_t free;            /* newest first */
+    uint32_t fresh;           /* records below were handed out at least once, or initialised */
+    uint32_t open_below;      /* records from here on are not used again; VERGE__NO_RECORD: none */
+
+    uint32_t free_cold;       /* a second list, used when the first is empty */
+    uint32_t sifting;         /* a third, not sifted yet since open_below was set */
+    bool sift_free_next;      /* and the first is to be sifted after it */
+    uint32_t segment_count;   /* places, vacant ones too */
+    uint32_t segment_room;
+    uint32_t first_room;      /* records segment 0 has room for */
+    uint32_t retired_count;
+    size_t room;              /* records there is memory for, retired ones too */
+    size_t bytes;
+    verge__segment *info;
+    uint32_t generation_base;
+    const verge_allocator *allocator;
+} verge__records;
+
+void verge__records_init(verge__records *records, uint32_t generation_base, const verge_allocator *allocator);
+void verge__records_deinit(verge__records *records);
+
+/* Makes the free list not empty. -ENOMEM, -ENOSPC. */
+int verge__records_refill(verge__records *records);
+
+/* Makes room for `count` records in all, and touches it. */
+int verge__records_reserve(verge__records *records, size_t count);
+
+/* Begins to give back what lies beyond the first `keep` records; nothing if that is not a segment. */
+void verge__records_close(verge__records *records, size_t keep);
+
+/* Goes on with that: sifts up to `budget` free records; returns how many. */
+size_t verge__records_sift(verge__records *records, size_t budget);
+
+/* Gives back the segments of which every record is set aside. */
+void verge__records_release(verge__records *records);
+
+static inline bool verge__records_is_closing(const verge__records *records) {
+    return records->open_below != VERGE__NO_RECORD;
+}
+
+/* A freed record that is not to be used again, or whose generations are used up. */
+void verge__records_set_aside(verge__records *records, uint32_t index);
+
+/* Why a handle is not live: -ENOENT or -EBADF. */
+int verge__records_why_not(const verge__records *records, verge_timer timer);
+
+/* NULL, or the invariant that is broken. */
+const char *verge__records_check(const verge__records *records, size_t live);
+
+static inline verge__record *verge__records_at(const verge__records *records, uint32_t index) {
+    return records->segments[index >> VERGE__SEGMENT_BITS] + (index & (VERGE__SEGMENT_RECORDS - 1));
+}
+
+/* The record of a handle, or NULL if the handle is not live. */
+static VERGE__ALWAYS_INLINE verge__record *verge__records_find(const verge__records *records, verge_timer timer) {
+    uint32_t index = (uint32_t)timer;
+    uint32_t generation = (uint32_t)(timer >> 32);
+    if (VERGE__UNLIKELY(index >= records->fresh || (generation & 1) == 0)) {
+        return NULL;
+    }
+    verge__record *segment = records->segments[index >> VERGE__SEGMENT_BITS];
+    if (VERGE__UNLIKELY(segment == NULL)) {
+        return NULL;
+    }
+    verge__record *record = segment + (index & (VERGE__SEGMENT_RECORDS - 1));
+    return VERGE__LIKELY(record->generation == generation) ? record : NULL;
+}
+
+static inline verge_timer verge__records_handle(uint32_t index, uint32_t generation) {
+    return (uint64_t)generation << 32 | index;
+}
+
+/* Ends a timer: its handle is no longer live, its record is free. */
+static VERGE__ALWAYS_INLINE void verge__records_free(verge__records *records, verge__record *record, uint32_t index) {
+    record->generation++;
+    if (VERGE__UNLIKELY(index >= records->open_below || record->generation == 0)) {
+        verge__records_set_aside(records, index);
+        return;
+    }
+    record->link = records->free;
+    records->free = index;
+}
+
+#endif

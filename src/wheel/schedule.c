@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Schedule, reschedule, cancel.
+ *
+ * What they touch, beside the wheel's own hot lines and the caller's handle: cancel one record;
+ * reschedule one record, and the end of one slot's list if the timer moves earlier; schedule
+ * likewise, the record being the one that was freed last. Two records share a cache line.
+ */
+#include <errno.h>
+
+#include "wheel/wheel_internal.h"
+
+static VERGE__ALWAYS_INLINE void note_deadline(verge_wheel *wheel, uint64_t deadline_ns, verge_timer timer) {
+    if (VERGE__UNLIKELY(deadline_ns < wheel->earliest_ns)) {
+        wheel->earliest_ns = deadline_ns;
+        wheel->earliest_timer = timer;
+    }
+}
+
+/* Whether the entry at `entry_tick` is still to come and comes up no later than at `tick`. */
+static VERGE__ALWAYS_INLINE bool comes_in_time(const verge_wheel *wheel, uint64_t entry_tick, uint64_t tick) {
+    return entry_tick - wheel->calendar.cursor <= tick - wheel->calendar.cursor;
+}
+
+/* ---- the long ways: every order, every mode ---- */
+
+/* The tick of a deadline; one before the cursor means: it is due. */
+static int place(const verge_wheel *wheel, uint64_t deadline_ns, uint64_t *ret_tick) {
+    if (deadline_ns > verge_wheel_largest_deadline(wheel)) {
+        return -ERANGE;
+    }
+    if ((wheel->options.past == VERGE_PAST_SINCE_START && (deadline_ns == 0 || deadline_ns < wheel->start_ns)) ||
+        (wheel->options.past == VERGE_PAST_REJECTED &&
+         deadline_ns >> wheel->shift < wheel->now_ns >> wheel->shift)) {
+        return -EINVAL;
+    }
+    *ret_tick = verge__wheel_tick(wheel, deadline_ns);
+    return 0;
+}
+
+/* Adds an entry to those that come out next. */
+static void file_past(verge_wheel *wheel, verge__record *record, uint32_t index) {
+    uint32_t mark = (uint32_t)record->u.sequence;
+    if (verge__wheel_is_ordered(wheel)) {
+        record->link = mark;
+    } else {
+        record->u.entry_tick = wheel->calendar.cursor - 1;
+        mark = (uint32_t)record->u.entry_tick;
+    }
+    verge__calendar_list_add(&wheel->calendar, &wheel->past.list, (verge__entry){.index = index, .mark = mark});
+    wheel->calendar.quiet_until = 0; /* W5 */
+}
+
+static void file_ahead(verge_wheel *wheel, verge__record *record, uint32_t index, uint64_t tick) {
+    uint32_t mark = (uint32_t)record->u.sequence;
+    if (verge__wheel_is_ordered(wheel)) {
+        record->link = mark;
+    } else {
+        record->u.entry_tick = verge__calendar_round(&wheel->calendar, tick);
+        mark = (uint32_t)record->u.entry_tick;
+    }
+    verge__calendar_put(&wheel->calendar, tick, (verge__entry){.index = index, .mark = mark});
+}
+
+/* Whether the entry a timer has serves for a new tick as well. */
+static bool entry_serves(const verge_wheel *wheel, const verge__record *record, uint64_t tick, bool is_pending) {
+    if (tick < wheel->calendar.cursor) {
+        return false;
+    }
+    if (!verge__wheel_is_ordered(wheel)) {
+        /* Of a coarse wheel, some slots that start at the cursor may have been taken already. */
+        return comes_in_time(wheel, record->u.entry_tick, verge__calendar_round(&wheel->calendar, tick)) &&
+               !(wheel->options.coarse && record->u.entry_tick == wheel->calendar.cursor);
+    }
+    /* An ordered wheel does not know where the entry is, but that it comes up in time for the old
+     * deadline. One that is being sorted (poll_exact: of the tick at the cursor too) must not change
+     * its key. */
+    uint64_t old_tick = is_pending ? verge__wheel_tick(wheel, record->deadline_ns) : 0;
+    return old_tick > wheel->calendar.cursor && old_tick <= tick;
+}
+
+/* Gives a record a deadline and an entry. Fails before anything has changed. */
+static int arm(verge_wheel *wheel, verge__record *record, uint32_t index, uint64_t deadline_ns, bool is_pending,
+               bool *ret_filed) {
+    uint64_t tick = 0;
+    int error = place(wheel, deadline_ns, &tick);
+    if (error != 0) {
+        return error;
+    }
+    bool serves = entry_serves(wheel, record, tick, is_pending);
+    error = serves                            ? verge__calendar_ready_for(&wheel->calendar, tick)
+            : tick < wheel->calendar.cursor ? verge__calendar_secure_one(&wheel->calendar)
+                                              : verge__calendar_prepare(&wheel->calendar, tick);
+    if (error != 0) {
+        return error;
+    }
+    if (verge__wheel_is_ordered(wheel)) {
+        record->u.sequence = ++wheel->sequence;
+    }
+    record->deadline_ns = deadline_ns;
+    if (!serves) {
+        if (tick < wheel->calendar.cursor) {
+            file_past(wheel, record, index);
+        } else {
+            file_ahead(wheel, record, index, tick);
+        }
+    }
+    *ret_filed = !serves;
+    return 0;
+}
+
+static int free_record(verge_wheel *wheel, uint32_t *ret_index) {
+    if (wheel->scheduled >= wheel->scheduled_checkpoint) {
+        if (verge__wheel_pending(wheel) >= wheel->options.timer_cap) {
+            return -ENOSPC;
+        }
+        wheel->scheduled_checkpoint = wheel->scheduled + wheel->options.timer_cap - verge__wheel_pending(wheel);
+    }
+    if (wheel->records.free == VERGE__NO_RECORD) {
+        int error = verge__records_refill(&wheel->records);
+        if (error != 0) {
+            return error;
+        }
+    }
+    *ret_index = wheel->records.free;
+    return 0;
+}
+
+static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline_ns, void *data,
+                                           verge_timer *ret_timer) {
+    uint32_t index = 0;
+    int error = free_record(wheel, &index);
+    if (error != 0) {
+        return error;
+    }
+    verge__record *record = verge__records_at(&wheel->records, index);
+    uint32_t next_free = record->link;
+    bool filed = false;
+    error = arm(wheel, record, index, deadline_ns, false, &filed);
+    if (error != 0) {
+        return error;
+    }
+    wheel->records.free = next_free;
+    record->data = data;
+    record->generation++;
+    if (!verge__wheel_is_ordered(wheel)) {
+        record->link = 0;
+    }
+    wheel->scheduled++;
+    wheel->entries_filed += filed;
+    *ret_timer = verge__records_handle(index, record->generation);
+    note_deadline(wheel, deadline_ns, *ret_timer);
+    return 0;
+}
+
+static VERGE__NOINLINE int reschedule_slowly(verge_wheel *wheel, verge__record *record, verge_timer timer,
+                                             uint64_t deadline_ns) {
+    bool filed = false;
+    int error = arm(wheel, record, (uint32_t)timer, deadline_ns, true, &filed);
+    if (error != 0) {
+        return error;
+    }
+    wheel->entries_filed += filed;
+    wheel->cancelled_checkpoint -= filed;
+    if (wheel->cancelled >= wheel->cancelled_checkpoint) {
+        verge__wheel_tidy(wheel);
+    }
+    note_deadline(wheel, deadline_ns, timer);
+    return 0;
+}
+
+/* ---- the short ways ---- */
+
+int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer) {
+    if (VERGE__UNLIKELY(wheel == NULL || ret_timer == NULL)) {
+        return -EINVAL;
+    }
+    /* A deadline beyond the end of time makes the sum wrap to tick 0, which is the past. */
+    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
+    uint32_t index = wheel->records.free;
+    if (VERGE__UNLIKELY(!wheel->is_plain || tick - wheel->calendar.cursor >= wheel->calendar.reach ||
+                        index == VERGE__NO_RECORD || wheel->scheduled >= wheel->scheduled_checkpoint)) {
+        return schedule_slowly(wheel, deadline_ns, data, ret_timer);
+    }
+    verge__record *record = verge__records_at(&wheel->records, index);
+    uint64_t entry_tick = record->u.entry_tick;
+    bool adopt = comes_in_time(wheel, entry_tick, tick);
+    int error = verge__calendar_file(&wheel->calendar, tick, index, adopt);
+    if (VERGE__UNLIKELY(error != 0)) {
+        return error;
+    }
+    uint32_t generation = record->generation + 1;
+    wheel->records.free = record->link;
+    record->deadline_ns = deadline_ns;
+    record->data = data;
+    record->u.entry_tick = adopt ? entry_tick : tick;
+    record->generation = generation;
+    record->link = 0;
+    wheel->scheduled++;
+    wheel->entries_filed += !adopt;
+    *ret_timer = verge__records_handle(index, generation);
+    note_deadline(wheel, deadline_ns, *ret_timer);
+    return 0;
+}
+
+int verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
+    if (VERGE__UNLIKELY(wheel == NULL)) {
+        return -EINVAL;
+    }
+    verge__record *record = verge__records_find(&wheel->records, timer);
+    if (VERGE__UNLIKELY(record == NULL)) {
+        return verge__records_why_not(&wheel->records, timer);
+    }
+    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
+    if (VERGE__UNLIKELY(!wheel->is_plain || tick - wheel->calendar.cursor >= wheel->calendar.reach)) {
+        return reschedule_slowly(wheel, record, timer, deadline_ns);
+    }
+    uint64_t entry_tick = record->u.entry_tick;
+    bool keep = comes_in_time(wheel, entry_tick, tick);
+    int error = verge__calendar_file(&wheel->calendar, tick, (uint32_t)timer, keep);
+    if (VERGE__UNLIKELY(error != 0)) {
+        return error;
+    }
+    record->deadline_ns = deadline_ns;
+    record->u.entry_tick = keep ? entry_tick : tick;
+    wheel->entries_filed += !keep;
+    note_deadline(wheel, deadline_ns, timer);
+    wheel->cancelled_checkpoint -= !keep; /* the entry left behind counts like that of a cancelled timer */
+    if (VERGE__UNLIKELY(wheel->cancelled >= wheel->cancelled_checkpoint)) {
+        verge__wheel_tidy(wheel);
+    }
+    return 0;
+}
+
+int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data) {
+    if (VERGE__UNLIKELY(wheel == NULL)) {
+        return -EINVAL;
+    }
+    verge__record *record = verge__records_find(&wheel->records, timer);
+    if (VERGE__UNLIKELY(record == NULL)) {
+        return verge__records_why_not(&wheel->records, timer);
+    }
+    if (ret_data != NULL) {
+        *ret_data = record->data;
+    }
+    verge__records_free(&wheel->records, record, (uint32_t)timer);
+    if (VERGE__UNLIKELY(++wheel->cancelled >= wheel->cancelled_checkpoint)) {
+        verge__wheel_tidy(wheel);
+    }
+    return 0;
+}
+
+/* ---- windows and best fit ---- */
+
+/* The time from earliest to latest with the most trailing zero bits. */
+static uint64_t roundest(uint64_t earliest_ns, uint64_t latest_ns) {
+    if (earliest_ns == 0) {
+        return 0;
+    }
+    /* The two agree above the highest bit in which (earliest - 1) and latest differ; latest has it. */
+    uint64_t below = earliest_ns - 1;
+    return latest_ns & ~verge__bit_mask(verge__bit_floor_index(below ^ latest_ns));
+}
+
+int verge_wheel_schedule_window(verge_wheel *wheel, uint64_t earliest_ns, uint64_t latest_ns, void *data,
+                                verge_timer *ret_timer) {
+    if (wheel == NULL || ret_timer == NULL || earliest_ns > latest_ns) {
+        return -EINVAL;
+    }
+    uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
+    if (earliest_ns <= largest_ns && latest_ns > largest_ns) {
+        latest_ns = largest_ns;
+    }
+    return verge_wheel_schedule(wheel, roundest(earliest_ns, latest_ns), data, ret_timer);
+}
+
+int verge_wheel_schedule_best_fit(verge_wheel *wheel, uint64_t target_ns, void *data, verge_timer *ret_timer,
+                                  uint64_t *ret_wheel_deadline_ns) {
+    if (wheel == NULL || ret_timer == NULL) {
+        return -EINVAL;
+    }
+    uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
+    uint64_t deadline_ns = target_ns < largest_ns ? target_ns : largest_ns;
+    int error = verge_wheel_schedule(wheel, deadline_ns, data, ret_timer);
+    if (error == 0 && ret_wheel_deadline_ns != NULL) {
+        *ret_wheel_deadline_ns = deadline_ns;
+    }
+    return error;
+}
+
+int verge_wheel_get(const verge_wheel *wheel, verge_timer timer, verge_expiry *ret_expiry) {
+    if (wheel == NULL || ret_expiry == NULL) {
+        return -EINVAL;
+    }
+    const verge__record *record = verge__records_find(&wheel->records, timer);
+    if (record == NULL) {
+        return verge__records_why_not(&wheel->records, timer);
+    }
+    *ret_expiry = (verge_expiry){.timer = timer, .deadline_ns = record->deadline_ns, .data = record->data};
+    return 0;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tidying: garbage is bounded, and memory goes back when the load has gone.
+ *
+ * An entry that belongs to no timer is garbage. With n timers pending there may be n * 3/8 + 1024 of
+ * them; whoever makes more - a cancel, a reschedule to an earlier time, a poll - also sifts a chunk,
+ * the next in a round robin over all lists. As a round over all entries takes n / 20 such calls, the
+ * garbage never exceeds n * 7/16 + 1,100. Calls need not compute this: cancelled_checkpoint tells
+ * how many more can be afforded.
+ */
+#include "wheel/wheel_internal.h"
+
+enum {
+    GARBAGE_ALLOWED = 1024,
+    SIFT_RECORDS_AT_ONCE = 256,
+};
+
+static size_t entries_allowed(size_t timers) { return timers + timers / 4 + timers / 8 + GARBAGE_ALLOWED; }
+
+size_t verge__wheel_entries_for(size_t timers) { return timers + timers / 2 + GARBAGE_ALLOWED + 256; }
+
+/* ---- garbage ---- */
+
+size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count) {
+    verge_wheel *wheel = owner;
+    bool ordered = verge__wheel_is_ordered(wheel);
+    for (size_t i = 0; i < count; i++) {
+        VERGE__PREFETCH_WRITE(verge__records_at(&wheel->records, entries[i].index));
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        verge__entry entry = entries[i];
+        verge__record *record = verge__records_at(&wheel->records, entry.index);
+        if (verge__wheel_counts(wheel, record, entry)) {
+            /* Of several with the same mark in one list, the first one seen is enough. A timer that
+             * gets another entry after that has it filed anew, outside of what is still unseen. */
+            if (!ordered && record->link == wheel->calendar.scrub_pass) {
+                continue;
+            }
+            record->link = ordered ? record->link : wheel->calendar.scrub_pass;
+            entries[kept++] = entry;
+        } else if (!ordered && (uint32_t)record->u.entry_tick == entry.mark) {
+            record->u.entry_tick = VERGE__NO_TICK; /* free: there is nothing left to adopt */
+        }
+    }
+    wheel->entries_dropped += count - kept;
+    return kept;
+}
+
+static size_t scrub_due(verge_wheel *wheel, verge__due *due) {
+    if (due->list != NULL || due->sifted != NULL) {
+        return verge__calendar_scrub_list(&wheel->calendar, &due->list, &due->sifted);
+    }
+    if (due->sorter != NULL) {
+        size_t budget = VERGE__CHUNK_ENTRIES;
+        verge__sorter_purge(wheel, due->sorter, &budget);
+        return VERGE__CHUNK_ENTRIES - budget;
+    }
+    return 0;
+}
+
+/* Sifts a chunk of each kind of list. */
+static size_t scrub(verge_wheel *wheel) {
+    return verge__calendar_scrub(&wheel->calendar) + scrub_due(wheel, &wheel->past) + scrub_due(wheel, &wheel->batch);
+}
+
+static bool has_too_much_garbage(const verge_wheel *wheel) {
+    return wheel->calendar.entry_count > entries_allowed((size_t)verge__wheel_pending(wheel));
+}
+
+static void set_checkpoint(verge_wheel *wheel) {
+    size_t allowed = entries_allowed((size_t)verge__wheel_pending(wheel));
+    size_t entries = wheel->calendar.entry_count;
+    /* A cancel costs 1 3/8 of what is allowed. */
+    wheel->cancelled_checkpoint = wheel->cancelled + 1 + (entries < allowed ? (allowed - entries) / 2 : 0);
+}
+
+/* ---- memory ---- */
+
+/* Timers to keep room for. */
+static size_t timers_to_keep(const verge_wheel *wheel) {
+    size_t keep = (size_t)verge__wheel_pending(wheel) * wheel->options.compaction.multiplier;
+    keep = keep > wheel->options.compaction.minimum ? keep : wheel->options.compaction.minimum;
+    return keep > wheel->reserved_total ? keep : wheel->reserved_total;
+}
+
+static bool is_sparse(const verge_wheel *wheel, size_t used, size_t room) {
+    return room > wheel->options.compaction.minimum && used < room / wheel->options.compaction.ratio &&
+           wheel->reserved_total < room;
+}
+
+static bool records_are_sparse(const verge_wheel *wheel) {
+    return wheel->records.segment_count > 1 &&
+           is_sparse(wheel, (size_t)verge__wheel_pending(wheel), wheel->records.room);
+}
+
+static bool chunks_are_sparse(const verge_wheel *wheel) {
+    return is_sparse(wheel, wheel->calendar.entry_count, wheel->calendar.entry_capacity) &&
+           wheel->calendar.pool.used_count < wheel->calendar.pool.chunk_count / 2;
+}
+
+/* Gives back what can be given back; true if there is more to do. */
+static bool give_back(verge_wheel *wheel, size_t records_at_once) {
+    size_t keep = timers_to_keep(wheel);
+    if (records_are_sparse(wheel)) {
+        verge__records_close(&wheel->records, keep);
+    }
+    bool sifting = false;
+    if (verge__records_is_closing(&wheel->records)) {
+        sifting = verge__records_sift(&wheel->records, records_at_once) == records_at_once;
+        verge__records_release(&wheel->records);
+    }
+    if (chunks_are_sparse(wheel)) {
+        size_t entries = verge__wheel_entries_for(keep);
+        verge__calendar_shrink(&wheel->calendar, entries);
+    }
+    return sifting;
+}
+
+/* ---- when ---- */
+
+void verge__wheel_tidy(verge_wheel *wheel) {
+    if (has_too_much_garbage(wheel)) {
+        (void)scrub(wheel);
+    }
+    if (records_are_sparse(wheel) || chunks_are_sparse(wheel)) {
+        wheel->calendar.quiet_until = 0; /* the next poll gives back */
+    }
+    set_checkpoint(wheel);
+}
+
+void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget) {
+    enum { SCRUB_STEP_MAX = 5 * VERGE__CHUNK_ENTRIES };
+    if (has_too_much_garbage(wheel) && *budget >= SCRUB_STEP_MAX) {
+        *budget -= scrub(wheel);
+    }
+    if (give_back(wheel, SIFT_RECORDS_AT_ONCE)) {
+        wheel->calendar.quiet_until = 0;
+    }
+    set_checkpoint(wheel);
+}
+
+/* The last tick at which a timer comes out; 0 if there is none. */
+static uint64_t last_pending_tick(const verge_wheel *wheel) {
+    const verge__records *records = &wheel->records;
+    uint64_t last = 0;
+    for (uint32_t index = 0; index < records->fresh; index++) {
+        if (records->segments[index >> VERGE__SEGMENT_BITS] == NULL) {
+            index |= VERGE__SEGMENT_RECORDS - 1;
+            continue;
+        }
+        const verge__record *record = verge__records_at(records, index);
+        uint64_t tick = (record->generation & 1) != 0 ? verge__wheel_tick(wheel, record->deadline_ns) : 0;
+        last = tick > last ? tick : last;
+    }
+    return last;
+}
+
+void verge_wheel_compact(verge_wheel *wheel) {
+    if (wheel == NULL) {
+        return;
+    }
+    /* Twice around: a round may begin in the middle of a list. */
+    size_t to_see = 2 * wheel->calendar.entry_count + VERGE__CHUNK_ENTRIES;
+    for (size_t seen = 0; seen < to_see;) {
+        size_t step = scrub(wheel);
+        if (step == 0) {
+            break;
+        }
+        seen += step;
+    }
+    while (give_back(wheel, SIZE_MAX)) {
+    }
+    size_t keep = wheel->reserved_total > verge__wheel_pending(wheel) ? wheel->reserved_total
+                                                                      : (size_t)verge__wheel_pending(wheel);
+    if (wheel->reserved_total == 0) {
+        verge__calendar_shed_levels(&wheel->calendar, last_pending_tick(wheel));
+    }
+    verge__calendar_shrink(&wheel->calendar, wheel->reserved_total == 0 ? 0 : verge__wheel_entries_for(keep));
+    set_checkpoint(wheel);
+}

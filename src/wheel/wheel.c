@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of a wheel: create, reserve, clear, compact, destroy. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "wheel/wheel_internal.h"
+
+/* Where the generations of a new wheel's records start: even, below 2^31, and far from those of the
+ * wheels before it, so that a handle of one is not live in another. */
+static uint32_t next_generation_base(void) {
+    static atomic_uint wheel_count;
+    uint32_t number = atomic_fetch_add_explicit(&wheel_count, 1, memory_order_relaxed) + 1;
+    return (number * UINT32_C(2654435769)) >> 1 & ~UINT32_C(1);
+}
+
+static verge__sorter *sorters(const verge_wheel *wheel) { return wheel->past.sorter; }
+
+static size_t wheel_bytes(bool ordered) { return sizeof(verge_wheel) + (ordered ? 2 * sizeof(verge__sorter) : 0); }
+
+static void set_start(verge_wheel *wheel, uint64_t start_ns) {
+    wheel->start_ns = start_ns;
+    wheel->now_ns = start_ns;
+    wheel->batch_tick = start_ns >> wheel->shift;
+}
+
+/* The last tick of time, and of coarse wheels the last that every level can name. */
+static uint64_t last_tick(const verge_wheel *wheel, const verge_wheel_level *levels, size_t level_count) {
+    uint64_t last = (VERGE_NEVER - 1) >> wheel->shift;
+    unsigned coarsest = wheel->options.coarse ? (unsigned)levels[level_count - 1].shift - wheel->shift : 0;
+    return last & ~verge__bit_mask(coarsest);
+}
+
+int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_wheel) {
+    verge_wheel_options defaults;
+    if (ret_wheel == NULL) {
+        return -EINVAL;
+    }
+    if (options == NULL) {
+        (void)verge_wheel_options_init(&defaults);
+        options = &defaults;
+    }
+    size_t level_count = 0;
+    verge_wheel_level levels[VERGE_LEVEL_COUNT_MAX];
+    int error = verge__wheel_check_options(options, &level_count, levels);
+    if (error != 0) {
+        return error;
+    }
+    verge_allocator allocator = options->allocator != NULL ? *options->allocator : *verge_allocator_default();
+    bool ordered = options->order != VERGE_ORDER_ANY;
+    uint64_t precision_ns = UINT64_C(1) << levels[0].shift;
+    if (options->start_ns >> levels[0].shift >= (VERGE_NEVER - 1) >> levels[0].shift) {
+        return -EINVAL;
+    }
+    verge_wheel *wheel = allocator.allocate(allocator.context, wheel_bytes(ordered), _Alignof(verge_wheel));
+    if (wheel == NULL) {
+        return -ENOMEM;
+    }
+    memset(wheel, 0, wheel_bytes(ordered));
+    wheel->shift = levels[0].shift;
+    wheel->bias_ns = options->strict ? precision_ns : precision_ns - 1;
+    wheel->options = *options;
+    wheel->allocator = allocator;
+    wheel->is_plain = !ordered && !options->coarse && options->past == VERGE_PAST_FIRES && wheel->shift > 0;
+    wheel->earliest_ns = VERGE_NEVER;
+    wheel->last_tick = last_tick(wheel, levels, level_count);
+    wheel->scheduled_checkpoint = options->timer_cap == 0 ? UINT64_MAX : options->timer_cap;
+    if (ordered) {
+        wheel->past.sorter = (verge__sorter *)(void *)(wheel + 1);
+        wheel->batch.sorter = wheel->past.sorter + 1;
+    }
+    set_start(wheel, options->start_ns);
+    verge__records_init(&wheel->records, next_generation_base(), &wheel->allocator);
+    verge__calendar_init(&wheel->calendar, levels, level_count, options->coarse,
+                         (options->start_ns >> wheel->shift) + 1,
+                         VERGE__SPARE_LISTS + (ordered ? 4 * VERGE__RUNS_MAX : 0), &wheel->allocator,
+                         (verge__calendar_owner){.sift = verge__wheel_sift,
+                                                 .refile = verge__wheel_refile_tick,
+                                                 .context = wheel,
+                                                 .marks_are_private = ordered});
+    verge__wheel_tidy(wheel);
+    *ret_wheel = wheel;
+    return 0;
+}
+
+void verge_wheel_destroy(verge_wheel *wheel) {
+    if (wheel == NULL) {
+        return;
+    }
+    verge__calendar_deinit(&wheel->calendar);
+    verge__records_deinit(&wheel->records);
+    verge_allocator allocator = wheel->allocator;
+    allocator.release(allocator.context, wheel, wheel_bytes(sorters(wheel) != NULL));
+}
+
+int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
+    if (wheel == NULL) {
+        return -EINVAL;
+    }
+    size_t pending = (size_t)verge__wheel_pending(wheel);
+    if (timer_count == 0) {
+        wheel->reserved_total = 0;
+        return 0;
+    }
+    if (timer_count > UINT32_MAX ||
+        (wheel->options.timer_cap != 0 && timer_count > wheel->options.timer_cap - pending)) {
+        return -ENOSPC;
+    }
+    size_t total = pending + timer_count;
+    int error = verge__records_reserve(&wheel->records, total);
+    if (error == 0) {
+        error = verge__calendar_ready_all(&wheel->calendar);
+    }
+    if (error == 0) {
+        error = verge__calendar_secure(&wheel->calendar, verge__wheel_entries_for(total), true);
+    }
+    if (error == 0) {
+        wheel->reserved_total = total;
+    }
+    return error;
+}
+
+static void clear_due(verge_wheel *wheel, verge__due *due) {
+    verge__calendar_list_clear(&wheel->calendar, &due->list);
+    verge__calendar_list_clear(&wheel->calendar, &due->sifted);
+    verge__calendar_list_clear(&wheel->calendar, &due->picked);
+    if (due->sorter != NULL) {
+        verge__sorter_clear(wheel, due->sorter);
+    }
+}
+
+/* Frees every record that is in use, and makes all forget their entries, which are gone. */
+static void reset_records(verge_wheel *wheel) {
+    verge__records *records = &wheel->records;
+    for (uint32_t index = 0; index < records->fresh; index++) {
+        if (records->segments[index >> VERGE__SEGMENT_BITS] == NULL) {
+            index |= VERGE__SEGMENT_RECORDS - 1;
+            continue;
+        }
+        verge__record *record = verge__records_at(records, index);
+        record->u.entry_tick = VERGE__NO_TICK;
+        if ((record->generation & 1) != 0) {
+            verge__records_free(records, record, index);
+        }
+    }
+}
+
+static void reset(verge_wheel *wheel, uint64_t first_tick) {
+    wheel->cleared += verge__wheel_pending(wheel);
+    reset_records(wheel);
+    clear_due(wheel, &wheel->past);
+    clear_due(wheel, &wheel->batch);
+    verge__calendar_reset(&wheel->calendar, first_tick);
+    wheel->earliest_ns = VERGE_NEVER;
+    verge__wheel_tidy(wheel);
+}
+
+void verge_wheel_clear(verge_wheel *wheel) {
+    if (wheel != NULL) {
+        reset(wheel, (wheel->now_ns >> wheel->shift) + 1);
+    }
+}
+
+int verge_wheel_set_start(verge_wheel *wheel, uint64_t start_ns) {
+    if (wheel == NULL || start_ns >> wheel->shift >= (VERGE_NEVER - 1) >> wheel->shift) {
+        return -EINVAL;
+    }
+    if (verge__wheel_pending(wheel) > 0) {
+        return -EBUSY;
+    }
+    set_start(wheel, start_ns);
+    reset(wheel, (start_ns >> wheel->shift) + 1);
+    return 0;
+}

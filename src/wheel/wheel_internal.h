@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wheel/wheel_internal.h - what a wheel is made of: a calendar of entries (calendar.h), a table of
+ * records (records.h), and the due entries that were not handed out yet.
+ *
+ * The way of a timer
+ *   schedule    takes a free record, writes deadline and data, files an entry at the tick at which
+ *               the timer is to come out - unless the record still has an entry from its last use
+ *               that comes up no later: then it adopts that one, and nothing but the record is touched
+ *   reschedule  writes the deadline; files an entry only if the one there comes up too late
+ *   cancel      frees the record. The entry stays behind
+ *   poll        takes the entries of each tick that has come and looks at their records: hands out
+ *               the timer, or files the entry again if the deadline has moved on, or drops it
+ *
+ * Which entry counts. An unordered wheel's record knows its entry's tick, and an entry counts if its
+ * mark is the low half of that. Two entries of a record may bear the same mark (a timer moved
+ * earlier, then back); both count, the first to come up is used and the others are dropped, as the
+ * record is free or has another entry by then. An ordered wheel's marks are unique.
+ *
+ * Invariants (verge_wheel_check)
+ *   W1  every timer has an entry that counts, at a tick no later than it has to come out
+ *   W2  scheduled = pending + cancelled + expired + cleared
+ *   W3  entries that do not count are bounded (tidy.c)
+ *   W4  earliest_ns, when it is known and its timer stands, is the smallest deadline
+ *   W5  with due entries not handed out, the calendar is not quiet
+ */
+#ifndef VERGE_SRC_WHEEL_WHEEL_INTERNAL_H
+#define VERGE_SRC_WHEEL_WHEEL_INTERNAL_H
+
+#include "base/assert.h"
+#include "wheel/calendar.h"
+#include "wheel/records.h"
+#include "wheel/sorter.h"
+
+/* Due entries. */
+typedef struct verge__due {
+    verge__list list;
+    verge__list sifted;    /* those of the list that a scrub has seen */
+    verge__list picked;    /* ordered wheels: a chunk that is being filled, to be sorted */
+    verge__sorter *sorter; /* ordered wheels: sorted */
+} verge__due;
+
+struct verge_wheel {
+    /* read or written by every schedule and cancel */
+    uint64_t bias_ns; /* what makes (deadline + bias) >> shift the tick of a deadline */
+    uint8_t shift;
+    bool is_plain; /* unordered, exact, past fires, precision above 1 ns: the short ways apply */
+    uint64_t scheduled;
+    uint64_t scheduled_checkpoint; /* the cap may be reached when scheduled gets here */
+    uint64_t cancelled;
+    uint64_t cancelled_checkpoint; /* tidy when cancelled gets here */
+    uint64_t earliest_ns;          /* 0: not known; VERGE_NEVER: nothing is pending */
+    verge_timer earliest_timer;
+    verge__records records;
+    verge__calendar calendar;
+
+    uint64_t now_ns;
+    uint64_t start_ns;
+    uint64_t last_tick;    /* of time */
+    verge__due past;       /* scheduled for the past; come out first */
+    verge__due batch;      /* of the tick taken last */
+    uint64_t batch_tick;
+    uint64_t sequence;     /* of the last schedule or reschedule, in ordered wheels */
+    uint64_t expired;
+    uint64_t cleared;
+    uint64_t entries_filed;
+    uint64_t entries_refiled;
+    uint64_t entries_dropped;
+    uint64_t last_poll_work;
+    size_t reserved_total; /* timers there must be room for */
+    verge_wheel_options options;
+    verge_allocator allocator;
+};
+
+static inline bool verge__wheel_is_ordered(const verge_wheel *wheel) {
+    return wheel->options.order != VERGE_ORDER_ANY;
+}
+
+static inline uint64_t verge__wheel_pending(const verge_wheel *wheel) {
+    return wheel->scheduled - wheel->cancelled - wheel->expired - wheel->cleared;
+}
+
+/* The tick of a deadline that is not beyond the end of time. */
+static inline uint64_t verge__wheel_tick(const verge_wheel *wheel, uint64_t deadline_ns) {
+    return (deadline_ns + wheel->bias_ns) >> wheel->shift;
+}
+
+/* The last deadline before the end of time. */
+static inline uint64_t verge__wheel_last_deadline(const verge_wheel *wheel) {
+    return (wheel->last_tick << wheel->shift) - (wheel->options.strict ? 1 : 0);
+}
+
+static inline bool verge__due_is_empty(const verge__due *due) {
+    return due->list == NULL && due->sifted == NULL && due->picked == NULL &&
+           (due->sorter == NULL || verge__sorter_is_empty(due->sorter));
+}
+
+static inline bool verge__wheel_has_due(const verge_wheel *wheel) {
+    return !verge__due_is_empty(&wheel->past) || !verge__due_is_empty(&wheel->batch);
+}
+
+/* Whether an entry counts. */
+static inline bool verge__wheel_counts(const verge_wheel *wheel, const verge__record *record, verge__entry entry) {
+    uint32_t mark = verge__wheel_is_ordered(wheel) ? record->link : (uint32_t)record->u.entry_tick;
+    return (record->generation & 1) != 0 && mark == entry.mark;
+}
+
+/* Files the entry of a live record again, at its deadline's tick, at or after the cursor. */
+void verge__wheel_refile(verge_wheel *wheel, verge__record *record, verge__entry entry);
+
+/* Keeps garbage within bounds and gives back memory: a bounded step, for every so many calls. */
+void verge__wheel_tidy(verge_wheel *wheel);
+
+/* The same at the end of a poll, within its budget. */
+void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget);
+
+/* What the calendar asks (calendar.h, verge__calendar_owner). */
+size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count);
+bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_tick);
+
+/* Entries to make room for, so that so many timers never need more. */
+size_t verge__wheel_entries_for(size_t timers);
+
+int verge__wheel_check_options(const verge_wheel_options *options, size_t *ret_level_count,
+                               verge_wheel_level ret_levels[VERGE_LEVEL_COUNT_MAX]);
+
+#endif
