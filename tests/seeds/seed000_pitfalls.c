@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* Seed 000: what went wrong elsewhere, and must not here. */
+#include "wheel/support.h"
+
+/* Stopping at the limit and advancing past the slots not scanned: 1,073 ms late, or 18 minutes. */
+static void seed000_limit_never_skips_slots(void **state) {
+    (void)state;
+    for (int preset = VERGE_PRESET_THREE_LEVEL; preset <= VERGE_PRESET_TWO_LEVEL; preset++) {
+        verge_wheel *wheel = wheel_of((verge_wheel_preset)preset, 0);
+        verge_expiry out[2];
+        for (uintptr_t i = 0; i < 10; i++) {
+            (void)schedule(wheel, (10 + i) * MS, i);
+        }
+        const verge_timer second_level = schedule(wheel, 2600 * MS, 99);
+        for (size_t i = 0; i < 5; i++) {
+            assert_int_equal(verge_wheel_poll(wheel, 100 * MS, out, 2), 2);
+        }
+        assert_int_equal(verge_wheel_poll(wheel, 2600 * MS - TICK, out, 2), 0);
+        assert_fires(wheel, 4 * SECOND, second_level);
+        wheel_end(wheel);
+    }
+}
+
+/* The same on the second level: a slot of several timers is not left with its time. */
+static void seed000_limit_never_skips_upper_slots(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
+    verge_expiry out[1];
+    for (uintptr_t i = 0; i < 3; i++) {
+        (void)schedule(wheel, 2600 * MS + i, i);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(verge_wheel_poll(wheel, 4 * SECOND + i * SECOND, out, 1), 1);
+    }
+    wheel_end(wheel);
+}
+
+/* Placing by deadline minus start: after 20 minutes a 10 ms timer was 37 s late; after 20 hours there was none. */
+static void seed000_uptime_does_not_matter(void **state) {
+    (void)state;
+    static const uint64_t uptimes_ns[] = {20 * MINUTE, 20 * HOUR, 400 * DAY};
+    for (size_t i = 0; i < COUNT_OF(uptimes_ns); i++) {
+        verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
+        assert_quiet(wheel, uptimes_ns[i]);
+        const verge_timer timer = schedule(wheel, uptimes_ns[i] + 10 * MS, 1);
+        assert_quiet(wheel, uptimes_ns[i] + 10 * MS - 1);
+        assert_fires(wheel, uptimes_ns[i] + 10 * MS + TICK, timer);
+        (void)schedule(wheel, uptimes_ns[i] + 19 * HOUR, 2);
+        wheel_end(wheel);
+    }
+}
+
+/* A past deadline filed in a slot already passed: 1,073 ms late. */
+static void seed000_past_deadline_fires_at_the_next_poll(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
+    assert_quiet(wheel, 10 * SECOND);
+    for (uint64_t back_ns = 0; back_ns < 10 * SECOND; back_ns = back_ns * 2 + TICK) {
+        const verge_timer timer = schedule(wheel, 10 * SECOND - TICK - back_ns / 2, 1);
+        assert_fires(wheel, 10 * SECOND, timer);
+    }
+    wheel_end(wheel);
+}
+
+/* A cache in which unknown and none are the same: with timers at 100 and 500 ms it said 500. */
+static void seed000_next_deadline_tells_unknown_from_none(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
+    assert_int_equal(verge_wheel_next_deadline(wheel), VERGE_NEVER);
+    const verge_timer gone = schedule(wheel, 50 * MS, 1);
+    assert_int_equal(verge_wheel_next_deadline(wheel), 50 * MS);
+    const verge_timer first = schedule(wheel, 100 * MS, 2);
+    assert_int_equal(verge_wheel_cancel(wheel, gone, NULL), 0); /* the cached one is gone */
+    (void)schedule(wheel, 500 * MS, 3);
+    assert_int_equal(verge_wheel_next_deadline(wheel), 100 * MS);
+    assert_int_equal(verge_wheel_cancel(wheel, first, NULL), 0);
+    assert_int_equal(verge_wheel_next_deadline(wheel), 500 * MS);
+    wheel_end(wheel);
+}
+
+/* Ids without a generation per use: cancelling an old one cancelled a new timer. */
+static void seed000_an_old_id_never_cancels_a_new_timer(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
+    verge_timer old[500];
+    for (uintptr_t i = 0; i < 500; i++) {
+        old[i] = schedule(wheel, SECOND, i);
+        for (uintptr_t j = 0; j < i; j++) {
+            assert_int_equal(verge_wheel_cancel(wheel, old[j], NULL), -ENOENT);
+        }
+        assert_int_equal(verge_wheel_cancel(wheel, old[i], NULL), 0);
+    }
+    wheel_end(wheel);
+}
+
+/* A generation compared in 22 bits wraps after four million uses. */
+static void seed000_ids_do_not_wrap_after_22_bits(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
+    const verge_timer first = schedule(wheel, SECOND, 1);
+    assert_int_equal(verge_wheel_cancel(wheel, first, NULL), 0);
+    for (size_t i = test_scaled((size_t)5 << 20); i > 0; i--) {
+        const verge_timer timer = schedule(wheel, SECOND, 2);
+        assert_int_not_equal(timer, first);
+        assert_int_equal(verge_wheel_cancel(wheel, first, NULL), -ENOENT);
+        assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
+    }
+    wheel_end(wheel);
+}
+
+static void seed000_compaction_keeps_live_ids(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
+    verge_timer timers[2000];
+    for (uintptr_t i = 0; i < 2000; i++) {
+        timers[i] = schedule(wheel, 5 * SECOND, i);
+    }
+    for (size_t i = 0; i < 2000; i++) {
+        if (i % 10 != 0) {
+            assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
+        }
+    }
+    verge_wheel_compact(wheel);
+    for (uint64_t now_ns = 0; now_ns < 4 * SECOND; now_ns += TICK) {
+        assert_quiet(wheel, now_ns);
+    }
+    for (size_t i = 0; i < 2000; i++) {
+        assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), i % 10 == 0 ? 0 : -ENOENT);
+    }
+    wheel_end(wheel);
+}
+
+static void seed000_zero_is_no_id(void **state) {
+    (void)state;
+    for (int preset = VERGE_PRESET_DEFAULT; preset <= VERGE_PRESET_RUNTIME; preset++) {
+        verge_wheel *wheel = wheel_of((verge_wheel_preset)preset, 0);
+        assert_int_not_equal(schedule(wheel, 1, 1), 0);
+        assert_int_equal(verge_wheel_cancel(wheel, 0, NULL), -EBADF);
+        assert_int_equal(verge_wheel_count(wheel), 1);
+        wheel_end(wheel);
+    }
+}
+
+/* 8192 slots did not fit a field of 12 bits. */
+static void seed000_as_many_slots_as_allowed(void **state) {
+    (void)state;
+    for (uint8_t level_bits = 11; level_bits <= VERGE_LEVEL_BITS_MAX; level_bits++) {
+        const uint8_t bits[] = {level_bits, level_bits, 0};
+        const verge_wheel_options options = options_of_levels(1024, bits);
+        verge_wheel *wheel = wheel_new(&options);
+        const uint64_t slots = UINT64_C(1) << level_bits;
+        verge_timer *timers = calloc(slots, sizeof(*timers));
+        assert_non_null(timers);
+        for (uintptr_t i = 0; i < slots; i++) {
+            timers[i] = schedule(wheel, 1024 * (i + 1), i);
+        }
+        for (uintptr_t i = 0; i < slots; i++) {
+            if (i % 2 == 0) {
+                void *data = NULL;
+                assert_int_equal(verge_wheel_cancel(wheel, timers[i], &data), 0);
+                assert_int_equal(number_of(data), i);
+            } else {
+                assert_fires(wheel, 1024 * (i + 1), timers[i]);
+            }
+        }
+        free(timers);
+        wheel_end(wheel);
+    }
+}
+
+/* Best fit that never refines: 1.1 s fired 1,048 ms late although the wheel deadline said exact. */
+static void seed000_best_fit_refines(void **state) {
+    (void)state;
+    verge_wheel_options options = options_of(VERGE_PRESET_THREE_LEVEL);
+    options.coarse = false;
+    verge_wheel *wheel = wheel_new(&options);
+    verge_timer timer = 0;
+    uint64_t wheel_deadline_ns = 0;
+    assert_int_equal(verge_wheel_schedule_best_fit(wheel, 1100 * MS, NULL, &timer, &wheel_deadline_ns), 0);
+    assert_int_equal(wheel_deadline_ns, 1100 * MS);
+    assert_quiet(wheel, 1100 * MS - 1);
+    assert_fires(wheel, 1100 * MS + TICK, timer);
+    wheel_end(wheel);
+}
+
+/* Next deadline and poll disagreeing, so that the caller spins. */
+static void seed000_next_and_poll_agree(void **state) {
+    (void)state;
+    for (int preset = VERGE_PRESET_DEFAULT; preset <= VERGE_PRESET_RUNTIME; preset++) {
+        verge_wheel *wheel = wheel_of((verge_wheel_preset)preset, 5 * SECOND);
+        struct verge_test_random random = verge_test_random_from((uint64_t)preset);
+        for (uintptr_t i = 0; i < 1000; i++) {
+            (void)schedule(wheel, 5 * SECOND + (verge_test_magnitude(&random) >> 25), i);
+        }
+        static verge_expiry out[1000];
+        size_t polls = 0;
+        while (verge_wheel_count(wheel) > 0) {
+            const uint64_t wakeup_ns = verge_wheel_next_wakeup(wheel);
+            const size_t count = verge_wheel_poll(wheel, wakeup_ns, out, COUNT_OF(out));
+            assert_true(count > 0 || verge_wheel_next_wakeup(wheel) > wakeup_ns);
+            assert_true(++polls < 20000);
+        }
+        wheel_end(wheel);
+    }
+}
+
+/* A failed schedule leaves nothing behind that anyone could wait for. */
+static void seed000_a_failed_schedule_leaves_nothing(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
+    const struct snapshot before = snapshot_of(wheel);
+    verge_timer timer = 0;
+    assert_int_equal(verge_wheel_schedule(wheel, 30 * HOUR, NULL, &timer), -ERANGE);
+    assert_int_equal(timer, 0);
+    assert_unchanged(wheel, &before);
+    assert_quiet(wheel, 40 * HOUR);
+    wheel_end(wheel);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(seed000_limit_never_skips_slots),
+        cmocka_unit_test(seed000_limit_never_skips_upper_slots),
+        cmocka_unit_test(seed000_uptime_does_not_matter),
+        cmocka_unit_test(seed000_past_deadline_fires_at_the_next_poll),
+        cmocka_unit_test(seed000_next_deadline_tells_unknown_from_none),
+        cmocka_unit_test(seed000_an_old_id_never_cancels_a_new_timer),
+        cmocka_unit_test(seed000_ids_do_not_wrap_after_22_bits),
+        cmocka_unit_test(seed000_compaction_keeps_live_ids),
+        cmocka_unit_test(seed000_zero_is_no_id),
+        cmocka_unit_test(seed000_as_many_slots_as_allowed),
+        cmocka_unit_test(seed000_best_fit_refines),
+        cmocka_unit_test(seed000_next_and_poll_agree),
+        cmocka_unit_test(seed000_a_failed_schedule_leaves_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* Seed 003, timers of tasks and I/O: the part that concerns the wheel. */
+#include "wheel/support.h"
+
+static verge_wheel *runtime(uint64_t start_ns) {
+    return wheel_of(VERGE_PRESET_RUNTIME, start_ns);
+}
+
+static void seed003_64_slots_a_level_7_levels(void **state) {
+    (void)state;
+    verge_wheel *wheel = runtime(0);
+    assert_int_equal(verge_wheel_precision(wheel), TICK);
+    assert_int_equal(verge_wheel_level_count(wheel), 7);
+    for (size_t level = 0; level < 7; level++) {
+        assert_int_equal(level_stats_of(wheel, level).resolution_ns, TICK << (6 * level));
+        assert_int_equal(verge_wheel_coverage(wheel, level), TICK << (6 * level + 6));
+    }
+    wheel_end(wheel);
+}
+
+/* Levels come with the timers that need them and go again; the memory of empty parts is freed. */
+static void seed003_levels_grow_and_shrink(void **state) {
+    (void)state;
+    struct verge_test_allocator memory;
+    verge_test_allocator_init(&memory);
+    verge_wheel_options options = options_of(VERGE_PRESET_RUNTIME);
+    options.allocator = &memory.allocator;
+    verge_wheel *wheel = wheel_new(&options);
+    const verge_timer near = schedule(wheel, 10 * MS, 1);
+    const size_t bytes_near = memory.bytes_in_use;
+    verge_timer far[6];
+    for (uintptr_t i = 0; i < 6; i++) {
+        far[i] = schedule(wheel, TICK << (6 * (i + 1)), i);
+    }
+    assert_true(memory.bytes_in_use > bytes_near);
+    for (size_t i = 0; i < 6; i++) {
+        assert_int_equal(verge_wheel_cancel(wheel, far[i], NULL), 0);
+    }
+    verge_wheel_compact(wheel);
+    assert_true(memory.bytes_in_use <= bytes_near);
+    assert_fires(wheel, 20 * MS, near);
+    wheel_end(wheel);
+    verge_test_allocator_assert_empty(&memory);
+}
+
+/* What the wait of an I/O loop is made of. */
+static void seed003_next_deadline_is_the_wait(void **state) {
+    (void)state;
+    verge_wheel *wheel = runtime(SECOND);
+    assert_int_equal(verge_wheel_next_wakeup(wheel), VERGE_NEVER);
+    static const uint64_t sleeps_ns[] = {MS, 50 * MS, SECOND, MINUTE, HOUR, DAY};
+    for (uintptr_t i = 0; i < COUNT_OF(sleeps_ns); i++) {
+        (void)schedule(wheel, SECOND + sleeps_ns[i], i);
+    }
+    size_t waits = 0;
+    for (uintptr_t i = 0; i < COUNT_OF(sleeps_ns); waits++) {
+        const uint64_t wakeup_ns = verge_wheel_next_wakeup(wheel);
+        assert_true(wakeup_ns > verge_wheel_now(wheel)); /* never a wait of nothing, never a negative one */
+        assert_true(wakeup_ns <= verge_wheel_fires_at(wheel, SECOND + sleeps_ns[i]));
+        i += poll_count(wheel, wakeup_ns);
+    }
+    assert_true(waits <= COUNT_OF(sleeps_ns) * 7);
+    wheel_end(wheel);
+}
+
+/* A deadline that is now or past does not wait. */
+static void seed003_a_deadline_already_past_does_not_wait(void **state) {
+    (void)state;
+    verge_wheel *wheel = runtime(1000 * TICK + 5);
+    const uint64_t now_ns = verge_wheel_now(wheel) & ~(TICK - 1);
+    assert_fires(wheel, verge_wheel_now(wheel), schedule(wheel, now_ns, 1));
+    assert_fires(wheel, verge_wheel_now(wheel), schedule(wheel, 0, 2));
+    wheel_end(wheel);
+}
+
+/* ---- not to be repeated ---- */
+
+/* Offsets from a start that is not advanced while idle: a 50 ms sleep returned 49 ms early. */
+static void seed003_idle_time_counts(void **state) {
+    (void)state;
+    for (uint64_t idle_ns = MS; idle_ns < HOUR; idle_ns *= 3) {
+        verge_wheel *wheel = runtime(0);
+        assert_quiet(wheel, MS); /* then nobody polls, there being nothing to poll for */
+        const verge_timer timer = schedule(wheel, idle_ns + 50 * MS, 1);
+        assert_quiet(wheel, idle_ns + 50 * MS - 1);
+        assert_fires(wheel, idle_ns + 50 * MS + TICK, timer);
+        wheel_end(wheel);
+    }
+}
+
+/* A remainder lost at every advance: sleep(100 ms) polled every 1 ms never woke. */
+static void seed003_no_remainder_is_lost(void **state) {
+    (void)state;
+    static const uint64_t steps_ns[] = {1000, MS / 3, MS - 1, MS, MS + 1, TICK - 1, TICK + 1, 7 * MS};
+    for (size_t i = 0; i < COUNT_OF(steps_ns); i++) {
+        verge_wheel *wheel = runtime(0);
+        const verge_timer timer = schedule(wheel, 100 * MS, 1);
+        const uint64_t fires_ns = verge_wheel_fires_at(wheel, 100 * MS);
+        uint64_t now_ns = 0;
+        for (; now_ns < fires_ns; now_ns += steps_ns[i]) {
+            assert_quiet(wheel, now_ns);
+        }
+        assert_fires(wheel, now_ns, timer);
+        wheel_end(wheel);
+    }
+}
+
+/* Removal that recomputes a slot and misses, and later writes to a finished request. */
+static void seed003_removal_never_misses(void **state) {
+    (void)state;
+    verge_wheel *wheel = runtime(0);
+    struct verge_test_random random = verge_test_random_from(verge_test_seed(6));
+    for (uintptr_t i = 0; i < 20000; i++) {
+        const uint64_t now_ns = verge_wheel_now(wheel);
+        const verge_timer timer = schedule(wheel, now_ns + TICK + verge_test_below(&random, 10 * SECOND), i);
+        const uint64_t wait_ns = verge_test_below(&random, 2 * SECOND);
+        verge_expiry expiry;
+        const bool fired = poll_count(wheel, now_ns + wait_ns) > 0;
+        assert_int_equal(verge_wheel_get(wheel, timer, &expiry), fired ? -ENOENT : 0);
+        assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), fired ? -ENOENT : 0);
+        assert_int_equal(verge_wheel_count(wheel), 0);
+    }
+    assert_quiet(wheel, YEAR);
+    wheel_end(wheel);
+}
+
+/* An idle wait of minus one millisecond: with nothing pending there is no time to wait for. */
+static void seed003_an_idle_wait_is_for_ever(void **state) {
+    (void)state;
+    verge_wheel *wheel = runtime(0);
+    for (uint64_t i = 0; i < 100; i++) {
+        assert_int_equal(verge_wheel_next_wakeup(wheel), VERGE_NEVER);
+        assert_int_equal(verge_wheel_next_deadline(wheel), VERGE_NEVER);
+        assert_fires(wheel, i * SECOND + 4 * TICK, schedule(wheel, i * SECOND + TICK, 1));
+    }
+    wheel_end(wheel);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(seed003_64_slots_a_level_7_levels),
+        cmocka_unit_test(seed003_levels_grow_and_shrink),
+        cmocka_unit_test(seed003_next_deadline_is_the_wait),
+        cmocka_unit_test(seed003_a_deadline_already_past_does_not_wait),
+        cmocka_unit_test(seed003_idle_time_counts),
+        cmocka_unit_test(seed003_no_remainder_is_lost),
+        cmocka_unit_test(seed003_removal_never_misses),
+        cmocka_unit_test(seed003_an_idle_wait_is_for_ever),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
