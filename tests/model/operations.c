@@ -94,7 +94,8 @@ static void do_schedule_window(struct run *run) {
         scheduled(run, &b, error, -EINVAL, timer, 0);
         return;
     }
-    const uint64_t deadline_ns = model_roundest(earliest_ns, latest_ns);
+    const bool cut = earliest_ns <= largest_ns && latest_ns > largest_ns; /* only a part of it is within reach */
+    const uint64_t deadline_ns = model_roundest(earliest_ns, cut ? largest_ns : latest_ns);
     scheduled(run, &b, error, model_judge(&run->model, deadline_ns, largest_ns), timer, deadline_ns);
 }
 

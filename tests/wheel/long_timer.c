@@ -86,7 +86,7 @@ static void may_be_cancelled(void **state) {
     assert_int_equal(verge_long_timer_cancel(&long_timer, wheel), 0);
     assert_int_equal(long_timer.timer, 0);
     assert_int_equal(verge_wheel_count(wheel), 0);
-    assert_int_equal(verge_long_timer_cancel(&long_timer, wheel), -ENOENT);
+    assert_true(verge_long_timer_cancel(&long_timer, wheel) < 0);
     /* Between two legs, too. */
     verge_expiry out[2];
     assert_int_equal(verge_long_timer_start(&long_timer, wheel, MINUTE, NULL), 0);

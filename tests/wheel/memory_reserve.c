@@ -130,7 +130,7 @@ static void reserve_zero_gives_it_up(void **state) {
     (void)state;
     struct fixture fixture;
     set_up(&fixture, options_of(VERGE_PRESET_DEFAULT), 1);
-    const size_t count = test_scaled(200000);
+    const size_t count = 1000000;
     assert_int_equal(verge_wheel_reserve(fixture.wheel, count), 0);
     const size_t reserved_bytes = fixture.memory.bytes_in_use;
     verge_wheel_compact(fixture.wheel);
