@@ -17,9 +17,10 @@ static VERGE__ALWAYS_INLINE void note_deadline(verge_wheel *wheel, uint64_t dead
     }
 }
 
-/* Whether the entry at `entry_tick` is still to come and comes up no later than at `tick`. */
+/* Whether the entry at `entry_tick` is still to come and comes up no later than at `tick`. One at the
+ * cursor itself may have come up: a tick can be taken in several parts. */
 static VERGE__ALWAYS_INLINE bool comes_in_time(const verge_wheel *wheel, uint64_t entry_tick, uint64_t tick) {
-    return entry_tick - wheel->calendar.cursor <= tick - wheel->calendar.cursor;
+    return entry_tick - wheel->calendar.cursor - 1 < tick - wheel->calendar.cursor;
 }
 
 /* ---- the long ways: every order, every mode ---- */
@@ -68,9 +69,7 @@ static bool entry_serves(const verge_wheel *wheel, const verge__record *record, 
         return false;
     }
     if (!verge__wheel_is_ordered(wheel)) {
-        /* Of a coarse wheel, some slots that start at the cursor may have been taken already. */
-        return comes_in_time(wheel, record->u.entry_tick, verge__calendar_round(&wheel->calendar, tick)) &&
-               !(wheel->options.coarse && record->u.entry_tick == wheel->calendar.cursor);
+        return comes_in_time(wheel, record->u.entry_tick, verge__calendar_round(&wheel->calendar, tick));
     }
     /* An ordered wheel does not know where the entry is, but that it comes up in time for the old
      * deadline. One that is being sorted (poll_exact: of the tick at the cursor too) must not change
