@@ -118,13 +118,13 @@ static uint64_t add_capped(uint64_t a, uint64_t b) {
 }
 
 /* The lowest level that holds it whatever its ring looks like decides how late it may be. */
-static uint64_t coarse_latest(const struct model *model, uint64_t fires_ns, uint64_t now_ns) {
+static uint64_t coarse_latest(const struct model *model, uint64_t fires_ns, uint64_t now_ns, bool backlog) {
     if (fires_ns <= now_ns) {
         return fires_ns;
     }
     size_t level = 0;
     while (level + 1 < model->options.level_count &&
-           add_capped(fires_ns - now_ns, 2 * model_resolution(model, level)) > model_coverage(model, level)) {
+           (backlog || add_capped(fires_ns - now_ns, 2 * model_resolution(model, level)) > model_coverage(model, level))) {
         level++;
     }
     return add_capped(fires_ns, model_resolution(model, level));
@@ -155,22 +155,22 @@ int model_judge(const struct model *model, uint64_t deadline_ns, uint64_t larges
     return -EINVAL;
 }
 
-void model_move(struct model *model, struct model_timer *timer, uint64_t deadline_ns) {
+void model_move(struct model *model, struct model_timer *timer, uint64_t deadline_ns, bool backlog) {
     const uint64_t fires_ns = model_fires_at(model, deadline_ns);
     timer->deadline_ns = deadline_ns;
     timer->fires_ns = fires_ns;
-    timer->fires_latest_ns = model->options.coarse ? coarse_latest(model, fires_ns, model->now_ns) : fires_ns;
+    timer->fires_latest_ns = model->options.coarse ? coarse_latest(model, fires_ns, model->now_ns, backlog) : fires_ns;
     timer->scheduled_ns = model->now_ns;
     timer->sequence = model->sequence++;
     timer->past = fires_ns <= model->now_ns;
     timer->exact_seen = false;
 }
 
-struct model_timer *model_add(struct model *model, verge_timer handle, uint64_t deadline_ns, void *data) {
+struct model_timer *model_add(struct model *model, verge_timer handle, uint64_t deadline_ns, void *data, bool backlog) {
     model->timers = grown(model->timers, model->count, &model->capacity, sizeof(*model->timers));
     struct model_timer *timer = &model->timers[model->count++];
     *timer = (struct model_timer){.handle = handle, .data = data};
-    model_move(model, timer, deadline_ns);
+    model_move(model, timer, deadline_ns, backlog);
     model_handle_add(model, handle);
     return timer;
 }
@@ -200,11 +200,14 @@ uint64_t model_next_expiry(const struct model *model) {
     return next_ns < model->now_ns ? model->now_ns : next_ns;
 }
 
-bool model_is_due(const struct model *model, const struct model_timer *timer, enum model_poll kind) {
+bool model_is_due(const struct model *model, const struct model_timer *timer, enum model_poll kind, bool room) {
     if (timer->fires_latest_ns <= model->now_ns) {
         return true;
     }
-    if (kind == MODEL_POLL || model->options.coarse || model->options.work_limit != 0) {
+    if (kind == MODEL_POLL || !room || model->options.coarse || model->options.work_limit != 0) {
+        return false;
+    }
+    if (model->options.strict && kind == MODEL_POLL_TO_NEXT) {
         return false;
     }
     return timer->deadline_ns < model->now_ns || (!model->options.strict && timer->deadline_ns == model->now_ns);

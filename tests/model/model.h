@@ -5,10 +5,13 @@
  * The model follows the header and nothing else. Where the header leaves a choice, the model accepts
  * each of the choices:
  *
- *   - a coarse wheel may file a timer in any level that can hold it; the model knows the widest;
+ *   - a coarse wheel may file a timer in any level that can hold it; the model knows the widest. With a
+ *     backlog, that may be any level;
  *   - a timer scheduled for a tick already reached ("past") precedes all that come due later; its
  *     place among those that were due already is open;
  *   - poll_exact in a strict wheel may or may not return a timer whose deadline is exactly now;
+ *     poll_to_next may leave its tick under way alone;
+ *   - the tick under way is looked at by poll_exact only when what came before left room for it;
  *   - has_backlog may be true for nothing when a limit was reached, never when none was.
  */
 #ifndef VERGE_TESTS_MODEL_MODEL_H
@@ -78,8 +81,9 @@ struct model_timer *model_find(struct model *model, verge_timer handle);
 /* What schedule must say about this deadline, memory and the cap aside; `largest` is the wheel's. */
 int model_judge(const struct model *model, uint64_t deadline_ns, uint64_t largest_ns);
 
-struct model_timer *model_add(struct model *model, verge_timer handle, uint64_t deadline_ns, void *data);
-void model_move(struct model *model, struct model_timer *timer, uint64_t deadline_ns);
+/* `backlog`: the wheel had one. */
+struct model_timer *model_add(struct model *model, verge_timer handle, uint64_t deadline_ns, void *data, bool backlog);
+void model_move(struct model *model, struct model_timer *timer, uint64_t deadline_ns, bool backlog);
 void model_remove(struct model *model, struct model_timer *timer);
 
 /* ---- time ---- */
@@ -94,8 +98,8 @@ uint64_t model_earliest_deadline(const struct model *model);
 /* The time by which a poll must return something if nothing else happens; VERGE_NEVER: nothing pends. */
 uint64_t model_next_expiry(const struct model *model);
 
-/* It has to come out of a poll at the model's now that no limit stops. */
-bool model_is_due(const struct model *model, const struct model_timer *timer, enum model_poll kind);
+/* It has to come out of a poll at the model's now that leaves no backlog; of poll_exact: if `room` was left. */
+bool model_is_due(const struct model *model, const struct model_timer *timer, enum model_poll kind, bool room);
 
 /* It is allowed to come out of a poll at the model's now. */
 bool model_may_fire(const struct model *model, const struct model_timer *timer, enum model_poll kind);

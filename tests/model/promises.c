@@ -73,7 +73,7 @@ void run_check_batch(struct run *run, enum model_poll kind, size_t count, size_t
     }
     for (size_t i = 0; i < run->model.count; i++) {
         struct model_timer *timer = &run->model.timers[i];
-        RUN_CHECK_VALUES(run, backlog || !model_is_due(&run->model, timer, kind), "G2: due, and left behind",
+        RUN_CHECK_VALUES(run, backlog || !model_is_due(&run->model, timer, kind, count < limit), "G2: due, and left behind",
                          timer->deadline_ns, run->model.now_ns);
         if (kind != MODEL_POLL && timer->deadline_ns <= run->model.now_ns && timer->fires_ns > run->model.now_ns) {
             timer->exact_seen = true;

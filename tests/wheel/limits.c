@@ -67,6 +67,25 @@ static void a_limit_never_makes_a_timer_wait_a_rotation(void **state) {
     }
 }
 
+/* What can be scheduled depends on now, not on how far the backlog has been worked off. */
+static void a_backlog_does_not_shorten_the_reach(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_of(VERGE_PRESET_TWO_LEVEL, 0);
+    verge_wheel *idle = wheel_of(VERGE_PRESET_TWO_LEVEL, 0);
+    const verge_timer due = schedule(wheel, SECOND, 1);
+    assert_int_equal(verge_wheel_poll(wheel, HOUR, NULL, 0), 0);
+    assert_int_equal(verge_wheel_poll(idle, HOUR, NULL, 0), 0);
+    assert_true(verge_wheel_has_backlog(wheel));
+    assert_int_equal(verge_wheel_largest_deadline(wheel), verge_wheel_largest_deadline(idle));
+    const verge_timer soon = schedule(wheel, HOUR + 10 * MS, 2);
+    const verge_timer later = schedule(wheel, HOUR + 17 * MINUTE, 3);
+    assert_fires(wheel, HOUR, due);
+    assert_fires(wheel, HOUR + 10 * MS + TICK, soon);
+    assert_fires(wheel, HOUR + 17 * MINUTE + TICK, later);
+    wheel_end(wheel);
+    wheel_end(idle);
+}
+
 /* Every poll does at most its share, and a wheel full of due timers empties all the same. */
 static void a_work_limit_is_kept(void **state) {
     (void)state;
@@ -147,6 +166,7 @@ int main(void) {
         cmocka_unit_test(limit_of_one_with_many_due_in_one_tick),
         cmocka_unit_test(limit_of_one_while_time_goes_on),
         cmocka_unit_test(a_limit_never_makes_a_timer_wait_a_rotation),
+        cmocka_unit_test(a_backlog_does_not_shorten_the_reach),
         cmocka_unit_test(a_work_limit_is_kept),
         cmocka_unit_test(work_is_spread_over_the_time_before),
         cmocka_unit_test(poll_exact_and_to_next_keep_the_work_limit),
