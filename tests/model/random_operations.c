@@ -84,6 +84,7 @@ static void run_profile(void **state, enum run_profile profile) {
     const uint64_t seed = verge_test_seed(*(uint64_t *)*state);
     const double seconds = verge_test_seconds(5.0) / RUN_PROFILE_COUNT;
     const clock_t start = clock();
+    run_print_seed_on_crash(&run);
     uint64_t count = 0;
     do {
         run_once(&run, profile, seed + count);

@@ -78,4 +78,8 @@ void run_check_state(struct run *run);
 /* Each timer is there once, with its deadline and data. */
 void run_check_iterate(struct run *run);
 
+/* ---- crash.c: a crash names the run, too ---- */
+
+void run_print_seed_on_crash(const struct run *run);
+
 #endif
