@@ -163,6 +163,7 @@ void model_move(struct model *model, struct model_timer *timer, uint64_t deadlin
     timer->scheduled_ns = model->now_ns;
     timer->sequence = model->sequence++;
     timer->past = fires_ns <= model->now_ns;
+    timer->backlog = backlog;
     timer->exact_seen = false;
 }
 
@@ -254,5 +255,8 @@ bool model_is_before(const struct model *model, const struct model_timer *first,
     if (first->fires_ns != second->fires_ns) {
         return !first->past && first->fires_ns < second->fires_ns;
     }
-    return first->exact_seen == second->exact_seen && is_before_in_tick(model, first, second);
+    if (first->exact_seen != second->exact_seen || (first->past && (first->backlog || second->backlog))) {
+        return false;
+    }
+    return is_before_in_tick(model, first, second);
 }

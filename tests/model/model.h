@@ -8,7 +8,7 @@
  *   - a coarse wheel may file a timer in any level that can hold it; the model knows the widest. With a
  *     backlog, that may be any level;
  *   - a timer scheduled for a tick already reached ("past") precedes all that come due later; its
- *     place among those that were due already is open;
+ *     place among those that were due already is open, as is theirs among each other with a backlog;
  *   - poll_exact in a strict wheel may or may not return a timer whose deadline is exactly now;
  *     poll_to_next may leave its tick under way alone;
  *   - the tick under way is looked at by poll_exact only when what came before left room for it;
@@ -32,6 +32,7 @@ struct model_timer {
     uint64_t sequence;        /* of that call */
     void *data;
     bool past;       /* its tick had been reached by then */
+    bool backlog;    /* and the wheel had a backlog */
     bool exact_seen; /* a poll_exact found it due inside its tick and had no room for it */
 };
 
