@@ -13,13 +13,14 @@ static const struct run *current;
 
 static void print_seed(void) {
     if (current != NULL) {
+        /* Not for signal handlers, but all is lost anyway. NOLINTNEXTLINE(bugprone-signal-handler,cert-sig30-c) */
         (void)fprintf(stderr, "replay with VERGE_TEST_SEED=%" PRIu64 " (profile %d, operation %" PRIu64 ", %s)\n",
                       current->seed, (int)current->profile, current->operation_count, current->operation);
     }
 }
 
 static void crashed(int number) {
-    print_seed(); /* not for signal handlers, but all is lost anyway */
+    print_seed();
     (void)signal(number, SIG_DFL);
     (void)raise(number);
 }

@@ -123,8 +123,9 @@ static uint64_t coarse_latest(const struct model *model, uint64_t fires_ns, uint
         return fires_ns;
     }
     size_t level = 0;
-    while (level + 1 < model->options.level_count &&
-           (backlog || add_capped(fires_ns - now_ns, 2 * model_resolution(model, level)) > model_coverage(model, level))) {
+    while (
+        level + 1 < model->options.level_count &&
+        (backlog || add_capped(fires_ns - now_ns, 2 * model_resolution(model, level)) > model_coverage(model, level))) {
         level++;
     }
     return add_capped(fires_ns, model_resolution(model, level));

@@ -111,8 +111,7 @@ static void do_schedule_best_fit(struct run *run) {
     const struct before b = before(run);
     verge_timer timer = 0;
     uint64_t wheel_deadline_ns = 12345;
-    const int error =
-        verge_wheel_schedule_best_fit(run->wheel, target_ns, next_data(run), &timer, &wheel_deadline_ns);
+    const int error = verge_wheel_schedule_best_fit(run->wheel, target_ns, next_data(run), &timer, &wheel_deadline_ns);
     scheduled(run, &b, error, model_judge(&run->model, deadline_ns, largest_ns), timer, deadline_ns);
     RUN_CHECK_EQUAL(run, wheel_deadline_ns, error == 0 ? deadline_ns : 12345, "best fit: the wheel's deadline");
 }
@@ -120,9 +119,7 @@ static void do_schedule_best_fit(struct run *run) {
 /* ---- handles ---- */
 
 static verge_timer random_live(struct run *run) {
-    return run->model.count == 0
-               ? 0
-               : run->model.timers[verge_test_below(&run->random, run->model.count)].handle;
+    return run->model.count == 0 ? 0 : run->model.timers[verge_test_below(&run->random, run->model.count)].handle;
 }
 
 static verge_timer random_issued(struct run *run) {

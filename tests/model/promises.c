@@ -45,8 +45,7 @@ static void check_expiry(struct run *run, const verge_expiry *expiry, enum model
     RUN_CHECK(run, timer != NULL, "G3: poll returned what is not pending");
     RUN_CHECK_EQUAL(run, expiry->deadline_ns, timer->deadline_ns, "poll returned another deadline");
     RUN_CHECK(run, expiry->data == timer->data, "poll returned other data");
-    RUN_CHECK_VALUES(run, model_may_fire(&run->model, timer, kind), "G1: early", timer->deadline_ns,
-                     run->model.now_ns);
+    RUN_CHECK_VALUES(run, model_may_fire(&run->model, timer, kind), "G1: early", timer->deadline_ns, run->model.now_ns);
     check_order(run, timer, kind);
     model_remove(&run->model, timer);
     run->model.expired++;
@@ -73,8 +72,8 @@ void run_check_batch(struct run *run, enum model_poll kind, size_t count, size_t
     }
     for (size_t i = 0; i < run->model.count; i++) {
         struct model_timer *timer = &run->model.timers[i];
-        RUN_CHECK_VALUES(run, backlog || !model_is_due(&run->model, timer, kind, count < limit), "G2: due, and left behind",
-                         timer->deadline_ns, run->model.now_ns);
+        RUN_CHECK_VALUES(run, backlog || !model_is_due(&run->model, timer, kind, count < limit),
+                         "G2: due, and left behind", timer->deadline_ns, run->model.now_ns);
         if (kind != MODEL_POLL && timer->deadline_ns <= run->model.now_ns && timer->fires_ns > run->model.now_ns) {
             timer->exact_seen = true;
         }
@@ -129,14 +128,14 @@ static void check_first_interval(struct run *run) {
     for (size_t i = 0; i < model->count; i++) {
         const struct model_timer *timer = &model->timers[i];
         if (timer->fires_ns == first_ns) {
-            smallest_expected_ns = timer->deadline_ns < smallest_expected_ns ? timer->deadline_ns : smallest_expected_ns;
+            smallest_expected_ns =
+                timer->deadline_ns < smallest_expected_ns ? timer->deadline_ns : smallest_expected_ns;
             largest_expected_ns = timer->deadline_ns > largest_expected_ns ? timer->deadline_ns : largest_expected_ns;
         }
     }
     RUN_CHECK_EQUAL(run, smallest_ns, smallest_expected_ns, "first_interval: smallest");
     RUN_CHECK_EQUAL(run, largest_ns, largest_expected_ns, "first_interval: largest");
-    RUN_CHECK_VALUES(run,
-                     interval >= smallest_ns / model->precision_ns && interval <= first_ns / model->precision_ns,
+    RUN_CHECK_VALUES(run, interval >= smallest_ns / model->precision_ns && interval <= first_ns / model->precision_ns,
                      "first_interval: number", interval, smallest_ns / model->precision_ns);
 }
 

@@ -138,9 +138,9 @@ uint64_t run_random_now(struct run *run) {
         }
         return now_ns;
     case 10: /* seconds, or years */
-        return verge_test_chance(&run->random, 8) ? anywhere_ahead(run)
-                                                  : add_capped(now_ns, verge_test_below(&run->random, 1000) *
-                                                                           precision_ns);
+        return verge_test_chance(&run->random, 8)
+                   ? anywhere_ahead(run)
+                   : add_capped(now_ns, verge_test_below(&run->random, 1000) * precision_ns);
     case 11:
         return verge_test_chance(&run->random, 200) ? UINT64_MAX : now_ns;
     case 12:

@@ -144,8 +144,8 @@ static void seed000_zero_is_no_id(void **state) {
 /* 8192 slots did not fit a field of 12 bits. */
 static void seed000_as_many_slots_as_allowed(void **state) {
     (void)state;
-    for (uint8_t level_bits = 11; level_bits <= VERGE_LEVEL_BITS_MAX; level_bits++) {
-        const uint8_t bits[] = {level_bits, level_bits, 0};
+    for (unsigned level_bits = 11; level_bits <= VERGE_LEVEL_BITS_MAX; level_bits++) {
+        const uint8_t bits[] = {(uint8_t)level_bits, (uint8_t)level_bits, 0};
         const verge_wheel_options options = options_of_levels(1024, bits);
         verge_wheel *wheel = wheel_new(&options);
         const uint64_t slots = UINT64_C(1) << level_bits;

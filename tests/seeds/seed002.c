@@ -2,9 +2,7 @@
 /* Seed 002, alarms with a clock: what it promises, and what went wrong elsewhere. */
 #include "wheel/support.h"
 
-enum {
-    PRECISION = 1024,
-};
+#define PRECISION UINT64_C(1024)
 
 /* Alarms in intervals of 1024 ns. */
 static verge_wheel *alarms(uint64_t start_ns) {
@@ -23,7 +21,7 @@ static void seed002_create_with_start_precision_and_level_bits(void **state) {
     assert_int_equal(verge_wheel_precision(wheel), PRECISION);
     assert_int_equal(verge_wheel_level_count(wheel), 4);
     assert_int_equal(verge_wheel_interval_number(wheel, 5000), 4);
-    assert_int_equal(verge_wheel_interval_start(wheel, 4), UINT64_C(4) * PRECISION);
+    assert_int_equal(verge_wheel_interval_start(wheel, 4), 4 * PRECISION);
     wheel_end(wheel);
     verge_wheel_options options = options_of(VERGE_PRESET_ALARM);
     static const uint8_t bits[] = {6};

@@ -200,9 +200,9 @@ static void handles_that_never_were(void **state) {
     const verge_timer live = schedule(wheel, SECOND, 1);
     assert_handle_refused(wheel, 0, -EBADF);
     assert_handle_refused(wheel, UINT64_MAX, -EBADF);
-    assert_handle_refused(wheel, live & UINT32_MAX, -EBADF);              /* no generation */
+    assert_handle_refused(wheel, live & UINT32_MAX, -EBADF);                 /* no generation */
     assert_handle_refused(wheel, live | UINT64_C(0xffffffff) << 32, -EBADF); /* the last one */
-    assert_handle_refused(wheel, live + (UINT64_C(1) << 32), -EBADF);     /* the next one, and so on */
+    assert_handle_refused(wheel, live + (UINT64_C(1) << 32), -EBADF);        /* the next one, and so on */
     assert_handle_refused(wheel, live + (UINT64_C(2) << 32), -EBADF);
     assert_handle_refused(wheel, live - (UINT64_C(1) << 32), -EBADF);
     assert_handle_refused(wheel, live + 1, -EBADF);

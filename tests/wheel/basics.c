@@ -118,8 +118,14 @@ static void window_takes_the_roundest_time(void **state) {
     static const struct {
         uint64_t earliest_ns, latest_ns, deadline_ns;
     } cases[] = {
-        {5, 7, 6},         {5, 8, 8},       {9, 15, 12},          {3, 3, 3},
-        {1, 1, 1},         {1, 2, 2},       {1000, 1100, 1024},   {TICK + 1, 3 * TICK - 1, 2 * TICK},
+        {5, 7, 6},
+        {5, 8, 8},
+        {9, 15, 12},
+        {3, 3, 3},
+        {1, 1, 1},
+        {1, 2, 2},
+        {1000, 1100, 1024},
+        {TICK + 1, 3 * TICK - 1, 2 * TICK},
         {MINUTE, 2 * MINUTE, UINT64_C(1) << 36},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -139,7 +145,8 @@ static void windows_coalesce(void **state) {
     verge_wheel *wheel = wheel_new(NULL);
     verge_timer timer = 0;
     for (uint64_t i = 0; i < 50; i++) {
-        assert_int_equal(verge_wheel_schedule_window(wheel, SECOND + i * MS, SECOND + i * MS + 200 * MS, NULL, &timer), 0);
+        assert_int_equal(verge_wheel_schedule_window(wheel, SECOND + i * MS, SECOND + i * MS + 200 * MS, NULL, &timer),
+                         0);
     }
     size_t wakeups = 0;
     for (uint64_t now_ns = 0; verge_wheel_count(wheel) > 0; now_ns += TICK) {
@@ -280,18 +287,18 @@ static void first_interval_has_its_smallest_and_largest(void **state) {
     assert_int_equal(verge_wheel_options_levels(&options, 1024, bits, 4), 0);
     wheel = wheel_new(&options);
     (void)schedule(wheel, 5 * 1024 + 7, 1);
-    (void)schedule(wheel, 900 * 1024 + 9, 2);
-    (void)schedule(wheel, 900 * 1024 + 1, 3);
-    (void)schedule(wheel, 900 * 1024 + 1023, 4);
+    (void)schedule(wheel, UINT64_C(900) * 1024 + 9, 2);
+    (void)schedule(wheel, UINT64_C(900) * 1024 + 1, 3);
+    (void)schedule(wheel, UINT64_C(900) * 1024 + 1023, 4);
     assert_int_equal(verge_wheel_first_interval(wheel, &interval, &smallest_ns, &largest_ns), 0);
     assert_int_equal(interval, 5);
     assert_int_equal(smallest_ns, 5 * 1024 + 7);
     assert_int_equal(largest_ns, 5 * 1024 + 7);
-    assert_int_equal(poll_count(wheel, 6 * 1024), 1);
+    assert_int_equal(poll_count(wheel, UINT64_C(6) * 1024), 1);
     assert_int_equal(verge_wheel_first_interval(wheel, &interval, &smallest_ns, &largest_ns), 0);
     assert_int_equal(interval, 900);
-    assert_int_equal(smallest_ns, 900 * 1024 + 1);
-    assert_int_equal(largest_ns, 900 * 1024 + 1023);
+    assert_int_equal(smallest_ns, UINT64_C(900) * 1024 + 1);
+    assert_int_equal(largest_ns, UINT64_C(900) * 1024 + 1023);
     wheel_end(wheel);
 }
 

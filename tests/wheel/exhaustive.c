@@ -130,10 +130,8 @@ int main(void) {
     static bool strict = true;
     static bool lenient = false;
     const struct CMUnitTest tests[] = {
-        {"one_timer", one_timer, NULL, NULL, &lenient},
-        {"one_timer_strict", one_timer, NULL, NULL, &strict},
-        cmocka_unit_test(one_timer_in_a_coarse_wheel),
-        cmocka_unit_test(reach),
+        {"one_timer", one_timer, NULL, NULL, &lenient}, {"one_timer_strict", one_timer, NULL, NULL, &strict},
+        cmocka_unit_test(one_timer_in_a_coarse_wheel),  cmocka_unit_test(reach),
         cmocka_unit_test(sleeping_until_the_wakeup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,7 +115,8 @@ static void garbage_of_moves_is_bounded_without_a_poll(void **state) {
     fill(&fixture);
     for (uint64_t round = 1; round <= 10; round++) {
         for (size_t i = 0; i < fixture.count; i++) {
-            assert_int_equal(verge_wheel_reschedule(fixture.wheel, fixture.timers[i], TICK + HOUR / (round * 2) + i), 0);
+            assert_int_equal(verge_wheel_reschedule(fixture.wheel, fixture.timers[i], TICK + HOUR / (round * 2) + i),
+                             0);
             assert_garbage_bounded(&fixture);
         }
     }

@@ -115,20 +115,20 @@ static verge_wheel_options options_of_case(const struct level_case *one) {
 static void levels_that_do_not_fit_together_are_refused(void **state) {
     (void)state;
     static const struct level_case wrong[] = {
-        {2, {{10, 4}, {10, 6}}},           /* the shift does not rise */
-        {2, {{10, 4}, {9, 8}}},            /* it falls */
-        {2, {{10, 4}, {15, 4}}},           /* a gap */
-        {3, {{0, 6}, {6, 6}, {13, 6}}},    /* a gap higher up */
-        {2, {{10, 6}, {12, 4}}},           /* no range added */
-        {2, {{10, 6}, {12, 3}}},           /* less range than below */
-        {1, {{10, 0}}},                    /* no slots */
-        {2, {{10, 4}, {14, 0}}},           /* no slots higher up */
-        {1, {{10, 15}}},                   /* too many slots */
-        {1, {{10, 255}}},                  /* far too many */
-        {1, {{64, 1}}},                    /* a shift beyond 63 */
-        {1, {{255, 6}}},                   /* far beyond */
-        {1, {{60, 6}}},                    /* a reach beyond 2^64 */
-        {2, {{52, 10}, {62, 3}}},          /* beyond it higher up */
+        {2, {{10, 4}, {10, 6}}},        /* the shift does not rise */
+        {2, {{10, 4}, {9, 8}}},         /* it falls */
+        {2, {{10, 4}, {15, 4}}},        /* a gap */
+        {3, {{0, 6}, {6, 6}, {13, 6}}}, /* a gap higher up */
+        {2, {{10, 6}, {12, 4}}},        /* no range added */
+        {2, {{10, 6}, {12, 3}}},        /* less range than below */
+        {1, {{10, 0}}},                 /* no slots */
+        {2, {{10, 4}, {14, 0}}},        /* no slots higher up */
+        {1, {{10, 15}}},                /* too many slots */
+        {1, {{10, 255}}},               /* far too many */
+        {1, {{64, 1}}},                 /* a shift beyond 63 */
+        {1, {{255, 6}}},                /* far beyond */
+        {1, {{60, 6}}},                 /* a reach beyond 2^64 */
+        {2, {{52, 10}, {62, 3}}},       /* beyond it higher up */
         {VERGE_LEVEL_COUNT_MAX + 1, {{0, 1}}},
         {SIZE_MAX, {{0, 1}}},
     };

@@ -100,7 +100,7 @@ static void fifo_counts_the_last_reschedule(void **state) {
     const verge_timer second = schedule(wheel, 2 * HOUR, 2);
     (void)schedule(wheel, HOUR, 3);
     const verge_timer fourth = schedule(wheel, SECOND, 4);
-    assert_int_equal(verge_wheel_reschedule(wheel, fourth, HOUR), 0);  /* later */
+    assert_int_equal(verge_wheel_reschedule(wheel, fourth, HOUR), 0); /* later */
     assert_int_equal(verge_wheel_reschedule(wheel, second, HOUR), 0); /* earlier */
     assert_int_equal(verge_wheel_reschedule(wheel, first, HOUR), 0);  /* to where it is */
     ASSERT_FIRES_IN_ORDER(wheel, HOUR + TICK, 3, 4, 2, 1);

@@ -144,22 +144,18 @@ static inline void assert_fires(verge_wheel *wheel, uint64_t now_ns, verge_timer
     assert_true(out[0].deadline_ns <= verge_wheel_now(wheel));
 }
 
-/* A poll returns timers with just these numbers, in this order; numbers ends with 0. */
-static inline void assert_fires_in_order(verge_wheel *wheel, uint64_t now_ns, const uintptr_t *numbers) {
-    verge_expiry out[64];
-    const size_t count = verge_wheel_poll(wheel, now_ns, out, COUNT_OF(out));
-    size_t expected = 0;
-    while (numbers[expected] != 0) {
-        expected++;
-    }
-    assert_int_equal(count, expected);
+/* A poll returns timers with just these numbers, in this order. */
+static inline void assert_fires_in_order(verge_wheel *wheel, uint64_t now_ns, const uintptr_t *numbers, size_t count) {
+    verge_expiry out[16];
+    assert_true(count < COUNT_OF(out));
+    assert_int_equal(verge_wheel_poll(wheel, now_ns, out, COUNT_OF(out)), count);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(number_of(out[i].data), numbers[i]);
     }
 }
 
 #define ASSERT_FIRES_IN_ORDER(wheel, now_ns, ...) \
-    assert_fires_in_order(wheel, now_ns, (const uintptr_t[]){__VA_ARGS__, 0})
+    assert_fires_in_order(wheel, now_ns, (const uintptr_t[]){__VA_ARGS__}, COUNT_OF(((const uintptr_t[]){__VA_ARGS__})))
 
 /* ---- a failed call changes nothing ---- */
 
