@@ -259,5 +259,8 @@ bool model_is_before(const struct model *model, const struct model_timer *first,
     if (first->exact_seen != second->exact_seen || (first->past && (first->backlog || second->backlog))) {
         return false;
     }
+    if (model->options.work_limit != 0 && model->exact_ns + model->precision_ns >= first->fires_ns) {
+        return false; /* poll_exact may have had work left for some of them only */
+    }
     return is_before_in_tick(model, first, second);
 }
