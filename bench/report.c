@@ -65,6 +65,11 @@ static void print_head(const struct bench_figures *figures, enum bench_pages pag
     putchar('\n');
 }
 
+/* What others hold beside the user's objects is next to nothing, since they are in them: no ratio says anything. */
+static bool is_comparable(const struct bench_row *row) {
+    return row->metric != BENCH_METRIC_OWN_BYTES && row->metric != BENCH_METRIC_WORK;
+}
+
 static void print_row(const struct bench_figures *figures, const struct bench_row *row, uint32_t timer_count,
                       enum bench_pages pages) {
     printf("%-17s", row->name);
@@ -81,7 +86,7 @@ static void print_row(const struct bench_figures *figures, const struct bench_ro
         }
         putchar(' ');
         print_value(value);
-        if (r > 0 && baseline > 0) {
+        if (r > 0 && baseline > 0 && is_comparable(row)) {
             printf(" %6.*fx", value / baseline < 10 ? 2 : 1, value / baseline);
         } else {
             printf(" %7s", "");
@@ -137,7 +142,7 @@ static void print_tables(const struct bench_figures *figures, enum bench_pages p
     for (const struct bench_row *row = bench_rows; row < bench_rows + bench_row_count; row++) {
         for (size_t s = 0; s < figures->size_count; s++) {
             double verge = best_of(figures, row, figures->sizes[s], pages, verge_index());
-            if (verge >= 0) {
+            if (verge >= 0 && is_comparable(row)) {
                 print_verge_row(figures, row, figures->sizes[s], pages, verge);
             }
         }

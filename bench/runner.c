@@ -35,10 +35,10 @@ static unsigned round_count_of(const struct bench_options *options, const struct
                                uint32_t timer_count) {
     bool slow = rival->flags & BENCH_RIVAL_SLOW;
     unsigned limit = BENCH_ROUND_COUNT_MAX;
-    if (timer_count >= HUGE_TIMER_COUNT) {
-        limit = slow ? 1 : LARGE_ROUND_COUNT;
-    } else if (timer_count >= LARGE_TIMER_COUNT && slow) {
-        limit = options->quick ? 1 : LARGE_ROUND_COUNT;
+    if (slow && (options->quick || timer_count >= HUGE_TIMER_COUNT)) {
+        limit = 1;
+    } else if (timer_count >= (slow ? LARGE_TIMER_COUNT : HUGE_TIMER_COUNT)) {
+        limit = LARGE_ROUND_COUNT;
     }
     return options->round_count < limit ? options->round_count : limit;
 }

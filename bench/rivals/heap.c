@@ -161,6 +161,7 @@ static void heap_footprint(void *self, struct bench_footprint *ret_footprint) {
 
 const struct bench_rival bench_rival_heap = {
     .name = "heap",
+    .flags = BENCH_RIVAL_SLOW,
     .create = heap_create,
     .destroy = heap_destroy,
     .schedule = heap_schedule,

@@ -42,7 +42,7 @@ static uint64_t run_ticks(struct bench_case *run, size_t begin, size_t end) {
 static void check_next(const struct bench_case *run, uint64_t now_ns, uint64_t next_ns) {
     uint64_t first_ns = UINT64_MAX;
     for (uint32_t id = 0; id < run->plan->id_count; id++) {
-        uint64_t deadline_ns = BENCH_START_NS + bench_duration_ns(run->plan->durations[id]);
+        uint64_t deadline_ns = bench_spread_deadline_ns(run->plan, BENCH_START_NS, id);
         first_ns = deadline_ns < first_ns ? deadline_ns : first_ns;
     }
     uint64_t latest_ns = first_ns + run->rival->lateness_ns;
@@ -57,7 +57,7 @@ static void verify(struct bench_case *run, size_t tick_count) {
     struct bench_model model;
     bench_model_start(&model, &run->log, run->plan->id_count, UINT64_MAX);
     for (uint32_t id = 0; id < run->plan->id_count; id++) {
-        bench_model_schedule(&model, id, BENCH_START_NS + bench_duration_ns(run->plan->durations[id]));
+        bench_model_schedule(&model, id, bench_spread_deadline_ns(run->plan, BENCH_START_NS, id));
     }
     for (size_t tick = 0; tick < tick_count; tick++) {
         bench_model_advance(&model, tick_time_ns(tick), run->log_ends[tick]);
@@ -77,7 +77,7 @@ static void run_idle(struct bench_case *run) {
                              .advance_count = tick_count + 1,
                          });
     for (uint32_t id = 0; id < run->plan->id_count; id++) {
-        run->rival->schedule(run->self, id, BENCH_START_NS + bench_duration_ns(run->plan->durations[id]));
+        run->rival->schedule(run->self, id, bench_spread_deadline_ns(run->plan, BENCH_START_NS, id));
     }
     struct bench_section *section = &run->result->sections[0];
     section->unit_count = tick_count;

@@ -80,13 +80,13 @@ static struct pass *add_pass(struct bench_case *run, struct passes *passes) {
 }
 
 static void schedule_range(struct bench_case *run, const struct pass *pass, uint32_t begin, uint32_t end) {
-    const uint32_t *durations = run->plan->durations;
-    const uint32_t *order = run->plan->order;
+    const struct bench_plan *plan = run->plan;
+    const uint32_t *order = plan->order;
     const struct bench_rival *rival = run->rival;
     void *self = run->self;
     for (uint32_t i = begin; i < end; i++) {
         uint32_t id = order == NULL ? i : order[i];
-        rival->schedule(self, id, pass->start_ns + bench_duration_ns(durations[id]));
+        rival->schedule(self, id, bench_spread_deadline_ns(plan, pass->start_ns, id));
     }
 }
 
@@ -172,7 +172,7 @@ static void verify(struct bench_case *run, const struct passes *passes) {
     for (const struct pass *pass = passes->passes; pass < passes->passes + passes->count; pass++) {
         uint64_t start_ns = is_real_time(run) ? BENCH_START_NS : pass->start_ns;
         for (uint32_t id = 0; id < run->plan->timer_count; id++) {
-            bench_model_schedule(&model, id, start_ns + bench_duration_ns(run->plan->durations[id]));
+            bench_model_schedule(&model, id, bench_spread_deadline_ns(run->plan, start_ns, id));
         }
         for (size_t advance = pass->advance_begin; advance < pass->advance_end; advance++) {
             bench_model_advance(&model, pass_time_ns(passes, pass, advance), run->log_ends[advance]);

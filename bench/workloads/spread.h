@@ -26,6 +26,11 @@ void bench_spread_run(struct bench_case *run, const struct bench_spread *spread)
 /* Durations uniform over low..high. */
 void bench_spread_plan(struct bench_plan *plan, uint64_t low_ns, uint64_t high_ns);
 
+/* Not on the grid on which time is advanced: firing a nanosecond early would show. */
+static inline uint64_t bench_spread_deadline_ns(const struct bench_plan *plan, uint64_t start_ns, uint32_t id) {
+    return start_ns + bench_duration_ns(plan->durations[id]) + (id & ((1u << BENCH_DURATION_SHIFT) - 1));
+}
+
 /* Ids are scheduled in random order. */
 void bench_spread_shuffle(struct bench_plan *plan);
 
