@@ -41,8 +41,9 @@ static void release(void *context, void *memory, size_t size) {
 }
 
 static void expect(int result, const char *what) {
-    if (result < 0)
+    if (result < 0) {
         bench_fail("verge: %s: %s", what, verge_strerror(result));
+    }
 }
 
 static void *adapter_create(const struct bench_setup *setup) {
@@ -58,8 +59,9 @@ static void *adapter_create(const struct bench_setup *setup) {
     options.work_limit = setup->work_limit;
     options.allocator = &adapter->allocator;
     expect(verge_wheel_create(&options, &adapter->wheel), "create");
-    if (setup->reserve)
+    if (setup->reserve) {
         expect(verge_wheel_reserve(adapter->wheel, setup->id_count), "reserve");
+    }
     return adapter;
 }
 
@@ -82,8 +84,9 @@ static bool adapter_cancel(void *self, uint32_t id) {
 
 static void adapter_reschedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct adapter *adapter = self;
-    if (verge_wheel_reschedule(adapter->wheel, user_of(adapter, id)->timer, deadline_ns) != 0)
+    if (verge_wheel_reschedule(adapter->wheel, user_of(adapter, id)->timer, deadline_ns) != 0) {
         adapter_schedule(self, id, deadline_ns);
+    }
 }
 
 static void log_batch(struct adapter *adapter, size_t count) {
@@ -98,8 +101,9 @@ static void adapter_advance_limited(struct adapter *adapter, uint64_t now_ns) {
     log_batch(adapter, verge_wheel_poll(adapter->wheel, now_ns, adapter->batch, BATCH_COUNT));
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};
     expect(verge_wheel_get_stats(adapter->wheel, &stats), "stats");
-    if (stats.last_poll_work > adapter->work_max)
+    if (stats.last_poll_work > adapter->work_max) {
         adapter->work_max = (size_t)stats.last_poll_work;
+    }
 }
 
 static void adapter_advance(void *self, uint64_t now_ns) {
