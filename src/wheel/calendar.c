@@ -40,7 +40,7 @@ void verge__calendar_init(verge__calendar *calendar, const verge_wheel_level *le
             calendar->level_of_bit[bit] = (uint8_t)k;
         }
     }
-    calendar->reach = UINT64_C(1) << (bit < 63 ? bit : 63);
+    calendar->reach = bit < 64 ? UINT64_C(1) << bit : UINT64_MAX;
     for (; bit < 64; bit++) {
         calendar->level_of_bit[bit] = (uint8_t)level_count;
     }
@@ -82,7 +82,7 @@ static size_t chunks_for(const verge__calendar *calendar, size_t entries) {
     if (entries > lists) {
         chunks = (entries + (VERGE__CHUNK_ENTRIES - 1) * (lists + 1)) / VERGE__CHUNK_ENTRIES;
     }
-    return chunks + CHUNKS_UNDER_WAY;
+    return chunks == 0 ? 0 : chunks + CHUNKS_UNDER_WAY;
 }
 
 /* The same the other way round. */
@@ -176,9 +176,15 @@ static int ready_levels(verge__calendar *calendar, size_t level) {
     return error;
 }
 
-int verge__calendar_ready_for(verge__calendar *calendar, uint64_t tick) {
+/* The level for a tick at or after the cursor; the highest, if it is too far. */
+static size_t level_within_reach(const verge__calendar *calendar, uint64_t tick) {
+    tick = tick > calendar->cursor ? tick : calendar->cursor;
     size_t level = verge__calendar_level(calendar, tick);
-    VERGE__INVARIANT(level < calendar->level_count, "C2: a tick that is filed is within reach");
+    return level < calendar->level_count ? level : (size_t)calendar->level_count - 1;
+}
+
+int verge__calendar_ready_for(verge__calendar *calendar, uint64_t tick) {
+    size_t level = level_within_reach(calendar, tick);
     return level < calendar->levels_ready ? 0 : ready_levels(calendar, level);
 }
 
@@ -192,7 +198,7 @@ int verge__calendar_ready_all(verge__calendar *calendar) {
 }
 
 void verge__calendar_shed_levels(verge__calendar *calendar, uint64_t last_tick) {
-    size_t keep = last_tick < calendar->cursor ? 0 : verge__calendar_level(calendar, last_tick) + 1;
+    size_t keep = last_tick < calendar->cursor ? 0 : level_within_reach(calendar, last_tick) + 1;
     while (calendar->levels_ready > keep) {
         verge__level *level = &calendar->levels[calendar->levels_ready - 1];
         if (verge__level_next(level, 0) != VERGE__NO_TICK) {
@@ -329,15 +335,22 @@ static VERGE__ALWAYS_INLINE void put(verge__calendar *calendar, verge__level *le
 }
 
 uint64_t verge__calendar_round(const verge__calendar *calendar, uint64_t tick) {
-    if (!calendar->coarse || tick < calendar->cursor) {
-        return tick;
+    tick = tick > calendar->cursor ? tick : calendar->cursor;
+    if (tick - calendar->cursor >= calendar->reach) {
+        tick = calendar->cursor + calendar->reach - 1;
+        if (calendar->coarse) {
+            return tick & ~verge__bit_mask(calendar->levels[calendar->level_count - 1].shift);
+        }
     }
-    uint64_t mask = verge__bit_mask(calendar->levels[verge__calendar_level(calendar, tick)].shift);
-    return (tick + mask) & ~mask;
+    if (calendar->coarse) {
+        uint64_t mask = verge__bit_mask(calendar->levels[verge__calendar_level(calendar, tick)].shift);
+        return (tick + mask) & ~mask;
+    }
+    return tick;
 }
 
 void verge__calendar_put(verge__calendar *calendar, uint64_t tick, verge__entry entry) {
-    verge__level *level = &calendar->levels[verge__calendar_level(calendar, tick)];
+    verge__level *level = &calendar->levels[level_within_reach(calendar, tick)];
     calendar->entry_count++;
     VERGE__INVARIANT(calendar->entry_count <= calendar->entry_capacity, "C6: entries are filed where room was made");
     put(calendar, level, verge__calendar_round(calendar, tick) >> level->shift, entry);
@@ -602,7 +615,8 @@ static bool scrub_next_slot(verge__calendar *calendar) {
     for (size_t tried = 0; tried <= calendar->levels_ready; tried++) {
         if (calendar->scrub_level < calendar->levels_ready) {
             verge__level *level = &calendar->levels[calendar->scrub_level];
-            uint64_t slot = verge__level_next(level, calendar->scrub_slot);
+            uint64_t slot = calendar->scrub_slot > level->mask ? VERGE__NO_TICK
+                                                               : verge__level_next(level, calendar->scrub_slot);
             if (slot <= level->mask) {
                 calendar->scrub_slot = (uint32_t)slot;
                 calendar->scrub_list = level->slots[slot];
@@ -624,15 +638,12 @@ size_t verge__calendar_scrub(verge__calendar *calendar) {
     verge__level *level = &calendar->levels[calendar->scrub_level];
     uint32_t slot = calendar->scrub_slot;
     size_t count = sift_chunk(calendar, &calendar->scrub_list, &level->slots[slot]);
-    if (calendar->scrub_list == NULL) {
-        if (level->slots[slot] == NULL) {
-            clear_occupied(level, slot);
-        }
-        calendar->scrub_slot++; /* beyond the mask: the next level */
-        if (calendar->scrub_slot > level->mask) {
-            calendar->scrub_slot = 0;
-            calendar->scrub_level = calendar->scrub_level + 1 < calendar->levels_ready ? calendar->scrub_level + 1 : 0;
-        }
+    bool is_done = calendar->scrub_list == NULL;
+    if (level->slots[slot] == NULL) {
+        slot_emptied(calendar, calendar->scrub_level, slot); /* what was not sifted yet is the slot's list again */
+    }
+    if (is_done) {
+        calendar->scrub_slot++;
     }
     return count;
 }
@@ -667,7 +678,7 @@ static const char *check_slot(const verge__calendar *calendar, size_t k, uint32_
     const verge__level *level = &calendar->levels[k];
     bool scrubbed = calendar->scrub_list != NULL && calendar->scrub_level == k && calendar->scrub_slot == slot;
     verge__list lists[2] = {level->slots[slot], scrubbed ? calendar->scrub_list : NULL};
-    if (is_occupied(level, slot) != (lists[0] != NULL || lists[1] != NULL)) {
+    if (is_occupied(level, slot) != (lists[0] != NULL) || (lists[0] == NULL && lists[1] != NULL)) {
         return "C1: a slot's bit is set if and only if its list is not empty";
     }
     for (int i = 0; i < 2; i++) {
@@ -719,8 +730,7 @@ const char *verge__calendar_check(const verge__calendar *calendar, size_t owner_
         return "C5: no slot starts before quiet_until";
     }
     if (calendar->entry_count > calendar->entry_capacity || chunks != calendar->pool.used_count ||
-        (calendar->entry_count > 0 &&
-         chunks_for(calendar, calendar->entry_count) > calendar->pool.chunk_count)) {
+        chunks_for(calendar, calendar->entry_count) > calendar->pool.chunk_count) {
         return "C6: there is a chunk for every list that the entries could ever form";
     }
     return NULL;

@@ -73,7 +73,7 @@ typedef struct verge__calendar {
     uint64_t quiet_until; /* while the cursor stays at or below, there is nothing to do */
     size_t entry_count;
     size_t entry_capacity;
-    uint64_t reach;            /* ticks from the cursor that the levels cover; at most 2^63 */
+    uint64_t reach;            /* ticks from the cursor on that the levels cover; at most 2^64 - 1 */
     uint8_t level_of_bit[64];  /* of the highest bit of tick - cursor; level_count: too far */
     verge__level levels[VERGE_LEVEL_COUNT_MAX];
 
@@ -141,7 +141,7 @@ static VERGE__ALWAYS_INLINE int verge__calendar_file(verge__calendar *calendar, 
     return 0;
 }
 
-/* Files an entry for which there is room, in the slot that holds verge__calendar_round(tick). */
+/* Files an entry for which there is room, at verge__calendar_round(tick). */
 void verge__calendar_put(verge__calendar *calendar, uint64_t tick, verge__entry entry);
 
 /* Makes room for one more entry: in any list; in the slot of a tick. -ENOMEM changes nothing. */
@@ -154,7 +154,8 @@ int verge__calendar_ready_for(verge__calendar *calendar, uint64_t tick);
 /* Makes all levels ready, so that none has to be later. */
 int verge__calendar_ready_all(verge__calendar *calendar);
 
-/* The tick at which verge__calendar_put would file: the tick itself unless coarse. */
+/* The tick at which an entry for `tick` is to be filed: the tick itself, but not before the cursor; coarse,
+ * rounded up by its level; the last one within reach, if it is beyond: to be filed again then. */
 uint64_t verge__calendar_round(const verge__calendar *calendar, uint64_t tick);
 
 /* Adds to and takes chunks from lists that are the owner's, not in slots. C4 counts them. */

@@ -104,16 +104,14 @@ static int add_slab(verge__chunk_pool *pool, size_t count, bool prefault) {
 
 int verge__chunk_pool_grow(verge__chunk_pool *pool, size_t count, bool prefault) {
     size_t before = pool->chunk_count;
-    size_t huge = count - count % HUGE_PAGE_CHUNKS;
-    if (count / HUGE_PAGE_CHUNKS > UINT32_MAX / HUGE_PAGE_CHUNKS - 1) {
-        return -ENOMEM;
+    int error = 0;
+    while (error == 0 && count > 0) {
+        size_t step = count < HUGE_PAGE_CHUNKS ? count : HUGE_PAGE_CHUNKS;
+        error = add_slab(pool, step, prefault);
+        count -= step;
     }
-    int error = huge == 0 ? 0 : add_slab(pool, huge, prefault);
-    if (error == 0 && count > huge) {
-        error = add_slab(pool, count - huge, prefault);
-        if (error != 0) {
-            verge__chunk_pool_shrink(pool, before);
-        }
+    if (error != 0) {
+        verge__chunk_pool_shrink(pool, before);
     }
     return error;
 }

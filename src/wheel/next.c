@@ -6,7 +6,7 @@
 
 bool verge_wheel_has_backlog(const verge_wheel *wheel) {
     return wheel != NULL &&
-           (verge__wheel_has_due(wheel) || wheel->calendar.cursor <= wheel->now_ns >> wheel->shift);
+           (verge__wheel_has_due(wheel) || wheel->calendar.cursor < verge__wheel_target(wheel));
 }
 
 uint64_t verge_wheel_next_wakeup(const verge_wheel *wheel) {
@@ -20,6 +20,42 @@ uint64_t verge_wheel_next_wakeup(const verge_wheel *wheel) {
 }
 
 /* ---- the exact deadline ---- */
+
+/* Takes what is not due from the end of a list of due entries: drops what does not count, files again
+ * what was moved. Whether anything is left. */
+static bool list_has_live(verge_wheel *wheel, verge__list *list) {
+    while (*list != NULL) {
+        verge__chunk *chunk = verge__list_chunk(*list);
+        verge__entry entry = *(*list - 1);
+        verge__record *record = verge__records_at(&wheel->records, entry.index);
+        bool counts = verge__wheel_counts(wheel, record, entry);
+        if (counts && record->deadline_ns <= wheel->now_ns) {
+            return true;
+        }
+        if (*list - 1 == chunk->entries) {
+            verge__calendar_list_drop_chunk(&wheel->calendar, list);
+        } else {
+            --*list;
+        }
+        wheel->calendar.entry_count--;
+        if (counts) {
+            verge__wheel_refile(wheel, record, entry);
+        } else {
+            wheel->entries_dropped++;
+        }
+    }
+    return false;
+}
+
+static bool due_has_live(verge_wheel *wheel, verge__due *due) {
+    return list_has_live(wheel, &due->list) || list_has_live(wheel, &due->sifted) ||
+           list_has_live(wheel, &due->picked) ||
+           (due->sorter != NULL && verge__sorter_has_live(wheel, due->sorter));
+}
+
+bool verge__wheel_has_live_due(verge_wheel *wheel) {
+    return due_has_live(wheel, &wheel->past) || due_has_live(wheel, &wheel->batch);
+}
 
 /* The smallest and, of those with the same tick, the largest deadline seen. */
 typedef struct extent {
@@ -72,30 +108,25 @@ static void straighten_slot(verge_wheel *wheel, size_t k, uint64_t position) {
     }
 }
 
-/* Looks at a slot's timers; straightens the slot first if some entries are out of place. */
-static void look_at_slot(verge_wheel *wheel, size_t k, uint64_t position, extent *found) {
-    const verge__level *level = &wheel->calendar.levels[k];
-    const verge__list *slot = &level->slots[(uint32_t)position & level->mask];
-    bool straight = wheel->calendar.scrub_list == NULL || wheel->calendar.scrub_level != k ||
-                    wheel->calendar.scrub_slot != ((uint32_t)position & level->mask);
-    for (int pass = 0; pass < 2; pass++) {
-        for (verge__list end = *slot; end != NULL && straight;) {
-            const verge__chunk *chunk = verge__list_chunk(end);
-            for (const verge__entry *entry = chunk->entries; entry < end && straight; entry++) {
-                straight = !is_misplaced(wheel, *entry, level, position);
-                if (straight) {
-                    extent_add(wheel, found, entry->index,
-                               verge__records_at(&wheel->records, entry->index)->deadline_ns);
-                }
-            }
-            end = verge__list_from_full_chunk(chunk->below);
-        }
-        if (straight) {
-            return;
-        }
-        straighten_slot(wheel, k, position);
-        straight = true;
+/* Looks at a slot's timers; false if an entry is out of place. */
+static bool look_at_slot(const verge_wheel *wheel, size_t k, uint64_t position, extent *found) {
+    const verge__calendar *calendar = &wheel->calendar;
+    const verge__level *level = &calendar->levels[k];
+    uint32_t slot = (uint32_t)position & level->mask;
+    if (calendar->scrub_list != NULL && calendar->scrub_level == k && calendar->scrub_slot == slot) {
+        return false; /* straightening puts its two parts together */
     }
+    for (verge__list end = level->slots[slot]; end != NULL;) {
+        const verge__chunk *chunk = verge__list_chunk(end);
+        for (const verge__entry *entry = chunk->entries; entry < end; entry++) {
+            if (is_misplaced(wheel, *entry, level, position)) {
+                return false;
+            }
+            extent_add(wheel, found, entry->index, verge__records_at(&wheel->records, entry->index)->deadline_ns);
+        }
+        end = verge__list_from_full_chunk(chunk->below);
+    }
+    return true;
 }
 
 /* The smallest tick a timer in a slot can have: coarse slots hold what was rounded up to their start. */
@@ -105,20 +136,47 @@ static uint64_t slot_smallest_tick(const verge__calendar *calendar, const verge_
     return start > rounding ? start - rounding : 0;
 }
 
+static void look_at_list(const verge_wheel *wheel, verge__list end, extent *found) {
+    while (end != NULL) {
+        const verge__chunk *chunk = verge__list_chunk(end);
+        for (const verge__entry *entry = chunk->entries; entry < end; entry++) {
+            const verge__record *record = verge__records_at(&wheel->records, entry->index);
+            if (verge__wheel_counts(wheel, record, *entry)) {
+                extent_add(wheel, found, entry->index, record->deadline_ns);
+            }
+        }
+        end = verge__list_from_full_chunk(chunk->below);
+    }
+}
+
 /* The timers that come out first. Every timer has an entry in a slot that starts no later than it
- * comes out, so slots that start after the best found so far need not be looked at. */
-static extent find_first(verge_wheel *wheel) {
-    extent found = {.tick = VERGE__NO_TICK, .smallest_ns = VERGE_NEVER};
+ * comes out, so slots that start after the best found so far need not be looked at. False if a slot
+ * had to be straightened: then its entries may be anywhere. */
+static bool try_find_first(verge_wheel *wheel, extent *found) {
+    *found = (extent){.tick = VERGE__NO_TICK, .smallest_ns = VERGE_NEVER};
     for (size_t k = 0; k < wheel->calendar.levels_ready; k++) {
         const verge__level *level = &wheel->calendar.levels[k];
         uint64_t first = wheel->calendar.cursor >> level->shift;
         uint64_t position = verge__level_next(level, first);
         while (position != VERGE__NO_TICK && position - first <= level->mask &&
-               slot_smallest_tick(&wheel->calendar, level, position) <= found.tick) {
-            look_at_slot(wheel, k, position, &found);
+               slot_smallest_tick(&wheel->calendar, level, position) <= found->tick) {
+            if (!look_at_slot(wheel, k, position, found)) {
+                straighten_slot(wheel, k, position);
+                return false;
+            }
             position = verge__level_next(level, position + 1);
         }
     }
+    return true;
+}
+
+static extent find_first(verge_wheel *wheel) {
+    extent found;
+    while (!try_find_first(wheel, &found)) {
+    }
+    look_at_list(wheel, wheel->beyond.list, &found);
+    look_at_list(wheel, wheel->beyond.sifted, &found);
+    look_at_list(wheel, wheel->beyond.picked, &found);
     return found;
 }
 
@@ -135,11 +193,11 @@ static extent find_first_of_all(const verge_wheel *wheel) {
     return found;
 }
 
-uint64_t verge_wheel_next_deadline(verge_wheel *wheel) {
-    if (wheel == NULL || verge__wheel_pending(wheel) == 0) {
+uint64_t verge__wheel_earliest(verge_wheel *wheel) {
+    if (verge__wheel_pending(wheel) == 0) {
         return VERGE_NEVER;
     }
-    if (verge_wheel_has_backlog(wheel)) {
+    if (verge__wheel_has_live_due(wheel)) {
         return wheel->now_ns;
     }
     if (wheel->earliest_ns != 0) {
@@ -156,6 +214,14 @@ uint64_t verge_wheel_next_deadline(verge_wheel *wheel) {
     return found.smallest_ns;
 }
 
+uint64_t verge_wheel_next_deadline(verge_wheel *wheel) {
+    if (wheel == NULL) {
+        return VERGE_NEVER;
+    }
+    uint64_t earliest_ns = verge__wheel_earliest(wheel);
+    return earliest_ns != VERGE_NEVER && verge_wheel_has_backlog(wheel) ? wheel->now_ns : earliest_ns;
+}
+
 int verge_wheel_first_interval(verge_wheel *wheel, uint64_t *ret_interval, uint64_t *ret_smallest_ns,
                                uint64_t *ret_largest_ns) {
     if (wheel == NULL) {
@@ -164,7 +230,7 @@ int verge_wheel_first_interval(verge_wheel *wheel, uint64_t *ret_interval, uint6
     if (verge__wheel_pending(wheel) == 0) {
         return -ENOENT;
     }
-    extent found = verge_wheel_has_backlog(wheel) ? find_first_of_all(wheel) : find_first(wheel);
+    extent found = verge__wheel_has_live_due(wheel) ? find_first_of_all(wheel) : find_first(wheel);
     if (ret_interval != NULL) {
         *ret_interval = found.smallest_ns >> wheel->shift;
     }

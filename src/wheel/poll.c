@@ -36,12 +36,17 @@ static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, handout *to, verge
 
 void verge__wheel_refile(verge_wheel *wheel, verge__record *record, verge__entry entry) {
     uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
+    tick = tick > wheel->calendar.cursor ? tick : wheel->calendar.cursor;
+    wheel->entries_refiled++;
+    if (tick - wheel->calendar.cursor >= wheel->calendar.reach) {
+        verge__wheel_put_beyond(wheel, record, entry);
+        return;
+    }
     if (!verge__wheel_is_ordered(wheel)) {
         record->u.entry_tick = verge__calendar_round(&wheel->calendar, tick);
         entry.mark = (uint32_t)record->u.entry_tick;
     }
     verge__calendar_put(&wheel->calendar, tick, entry);
-    wheel->entries_refiled++;
 }
 
 bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_tick) {
@@ -54,7 +59,7 @@ bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_ti
         wheel->entries_dropped++;
         return false;
     }
-    *ret_tick = verge__wheel_tick(wheel, record->deadline_ns);
+    *ret_tick = verge__calendar_round(&wheel->calendar, verge__wheel_tick(wheel, record->deadline_ns));
     if (!verge__wheel_is_ordered(wheel)) {
         record->u.entry_tick = *ret_tick;
         entry->mark = (uint32_t)*ret_tick;
@@ -197,16 +202,30 @@ static void hand_out_due(verge_wheel *wheel, verge__due *due, uint64_t tick, han
     }
 }
 
+/* Takes the entries of the next tick that has come; false if there are none, or the budget ran out. */
+static bool take_batch(verge_wheel *wheel, uint64_t target, handout *to) {
+    for (;;) {
+        uint64_t stop = wheel->beyond_tick < target ? wheel->beyond_tick : target;
+        stop = stop > wheel->calendar.cursor ? stop : wheel->calendar.cursor;
+        if (verge__calendar_take(&wheel->calendar, stop, &to->budget, &wheel->batch.list, &wheel->batch_tick)) {
+            return true;
+        }
+        bool is_there = wheel->calendar.cursor == stop;
+        if (!is_there || verge__due_is_empty(&wheel->beyond) || !verge__wheel_file_beyond(wheel, &to->budget)) {
+            return false;
+        }
+    }
+}
+
 /* Hands out what is due up to now, tick by tick; stops when the call is full. */
 static void hand_out_until(verge_wheel *wheel, uint64_t target, handout *to) {
     for (;;) {
-        hand_out_due(wheel, &wheel->past, wheel->calendar.cursor - 1, to);
+        hand_out_due(wheel, &wheel->past, target - 1, to);
         if (!verge__due_is_empty(&wheel->past)) {
             return;
         }
         hand_out_due(wheel, &wheel->batch, wheel->batch_tick, to);
-        if (!verge__due_is_empty(&wheel->batch) ||
-            !verge__calendar_take(&wheel->calendar, target, &to->budget, &wheel->batch.list, &wheel->batch_tick)) {
+        if (!verge__due_is_empty(&wheel->batch) || !take_batch(wheel, target, to)) {
             return;
         }
         if (wheel->batch.sorter == NULL) {
@@ -255,7 +274,7 @@ static void select_exact(verge_wheel *wheel, handout *to) {
 
 static size_t poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool exact) {
     wheel->now_ns = now_ns > wheel->now_ns ? now_ns : wheel->now_ns;
-    uint64_t target = (wheel->now_ns >> wheel->shift) + 1;
+    uint64_t target = verge__wheel_target(wheel);
     size_t work_limit = wheel->options.work_limit == 0 ? SIZE_MAX : wheel->options.work_limit;
     handout to = {.out = out, .limit = out == NULL ? 0 : limit, .budget = work_limit};
 
@@ -263,7 +282,7 @@ static size_t poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_
     if (exact && !verge_wheel_has_backlog(wheel) && !is_full(&to)) {
         select_exact(wheel, &to);
         to.exact = true;
-        hand_out_due(wheel, &wheel->past, wheel->calendar.cursor - 1, &to);
+        hand_out_due(wheel, &wheel->past, target - 1, &to);
     }
     wheel->expired += to.count;
     if (verge_wheel_has_backlog(wheel)) {
@@ -271,6 +290,7 @@ static size_t poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_
     } else {
         verge__calendar_settle(&wheel->calendar, &to.budget);
     }
+    verge__wheel_set_short_reach(wheel);
     verge__wheel_tidy_after_poll(wheel, &to.budget);
     wheel->last_poll_work = work_limit - to.budget;
     return to.count;
@@ -280,10 +300,10 @@ size_t verge_wheel_poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, 
     if (VERGE__UNLIKELY(wheel == NULL)) {
         return 0;
     }
-    uint64_t target = (now_ns >> wheel->shift) + 1;
-    if (VERGE__LIKELY(target <= wheel->calendar.quiet_until && now_ns >= wheel->now_ns)) {
+    uint64_t tick = now_ns >> wheel->shift;
+    if (VERGE__LIKELY(tick < wheel->calendar.quiet_until && now_ns >= wheel->now_ns)) {
         wheel->now_ns = now_ns;
-        wheel->calendar.cursor = target;
+        wheel->calendar.cursor = tick + 1;
         wheel->last_poll_work = 0;
         return 0;
     }
@@ -305,6 +325,14 @@ static size_t poll_to_next_slot(verge_wheel *wheel, uint64_t now_ns, verge_expir
     }
 }
 
+/* Whether the tick under way has to be left to its end, because a poll may not look at all of it. */
+static bool is_tick_beyond_work_limit(const verge_wheel *wheel) {
+    const verge__calendar *calendar = &wheel->calendar;
+    const verge__level *lowest = &calendar->levels[0];
+    return wheel->options.work_limit != 0 && calendar->levels_ready > 0 &&
+           verge__list_count(lowest->slots[(uint32_t)calendar->cursor & lowest->mask]) > wheel->options.work_limit;
+}
+
 size_t verge_wheel_poll_to_next(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
     if (wheel == NULL) {
         return 0;
@@ -312,8 +340,9 @@ size_t verge_wheel_poll_to_next(verge_wheel *wheel, uint64_t now_ns, verge_expir
     if (wheel->options.coarse) {
         return poll_to_next_slot(wheel, now_ns, out, limit);
     }
-    uint64_t next_ns = verge_wheel_next_deadline(wheel);
-    if (wheel->options.strict && next_ns != VERGE_NEVER && !verge_wheel_has_backlog(wheel)) {
+    uint64_t next_ns = verge__wheel_earliest(wheel);
+    bool at_its_end = wheel->options.strict || (next_ns <= wheel->now_ns && is_tick_beyond_work_limit(wheel));
+    if (at_its_end && !verge__wheel_has_live_due(wheel)) {
         next_ns = verge_wheel_fires_at(wheel, next_ns);
     }
     return poll(wheel, next_ns < now_ns ? next_ns : now_ns, out, limit, !wheel->options.strict);

@@ -30,14 +30,13 @@ uint64_t verge_wheel_largest_deadline(const verge_wheel *wheel) {
     if (wheel == NULL) {
         return 0;
     }
-    const verge__level *top = &wheel->calendar.levels[wheel->calendar.level_count - 1];
-    unsigned bits = (unsigned)top->shift + top->bits;
-    uint64_t ahead = bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
-    uint64_t cursor = wheel->calendar.cursor;
-    if (cursor > wheel->last_tick || ahead > wheel->last_tick - cursor) {
+    /* Seen from now, also with a backlog: what the cursor cannot reach yet is filed again on the way. */
+    uint64_t target = verge__wheel_target(wheel);
+    uint64_t ahead = wheel->calendar.reach - 1;
+    if (target > wheel->last_tick || ahead > wheel->last_tick - target) {
         return verge__wheel_last_deadline(wheel);
     }
-    return ((cursor + ahead) << wheel->shift) - (wheel->options.strict ? 1 : 0);
+    return ((target + ahead) << wheel->shift) - (wheel->options.strict ? 1 : 0);
 }
 
 uint64_t verge_wheel_interval_number(const verge_wheel *wheel, uint64_t time_ns) {

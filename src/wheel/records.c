@@ -267,15 +267,23 @@ static void release_untouched(verge__records *records) {
     }
 }
 
-void verge__records_close(verge__records *records, size_t keep) {
+/* The segments that hold the first `keep` records. */
+static size_t segments_for(size_t keep) {
     size_t segments = (keep + VERGE__SEGMENT_RECORDS - 1) >> VERGE__SEGMENT_BITS;
-    segments = segments == 0 ? 1 : segments;
-    if (segments >= records->segment_count || segments >= records->open_below >> VERGE__SEGMENT_BITS ||
-        records->sifting != VERGE__NO_RECORD || records->sift_free_next) {
+    return segments == 0 ? 1 : segments;
+}
+
+bool verge__records_can_close(const verge__records *records, size_t keep) {
+    return segments_for(keep) < records->segment_count &&
+           segments_for(keep) < records->open_below >> VERGE__SEGMENT_BITS;
+}
+
+void verge__records_close(verge__records *records, size_t keep) {
+    if (!verge__records_can_close(records, keep) || records->sifting != VERGE__NO_RECORD || records->sift_free_next) {
         return;
     }
     release_untouched(records);
-    records->open_below = (uint32_t)segments << VERGE__SEGMENT_BITS;
+    records->open_below = (uint32_t)segments_for(keep) << VERGE__SEGMENT_BITS;
     records->sifting = records->free_cold;
     records->free_cold = VERGE__NO_RECORD;
     records->sift_free_next = true;

@@ -83,7 +83,9 @@ int verge__records_refill(verge__records *records);
 /* Makes room for `count` records in all, and touches it. */
 int verge__records_reserve(verge__records *records, size_t count);
 
-/* Begins to give back what lies beyond the first `keep` records; nothing if that is not a segment. */
+/* Begins to give back what lies beyond the first `keep` records, in whole segments; can_close:
+ * whether there is anything to begin with. */
+bool verge__records_can_close(const verge__records *records, size_t keep);
 void verge__records_close(verge__records *records, size_t keep);
 
 /* Goes on with that: sifts up to `budget` free records; returns how many. */

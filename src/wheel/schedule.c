@@ -25,7 +25,7 @@ static VERGE__ALWAYS_INLINE bool comes_in_time(const verge_wheel *wheel, uint64_
 
 /* ---- the long ways: every order, every mode ---- */
 
-/* The tick of a deadline; one before the cursor means: it is due. */
+/* The tick of a deadline that may be scheduled. */
 static int place(const verge_wheel *wheel, uint64_t deadline_ns, uint64_t *ret_tick) {
     if (deadline_ns > verge_wheel_largest_deadline(wheel)) {
         return -ERANGE;
@@ -39,43 +39,45 @@ static int place(const verge_wheel *wheel, uint64_t deadline_ns, uint64_t *ret_t
     return 0;
 }
 
-/* Adds an entry to those that come out next. */
-static void file_past(verge_wheel *wheel, verge__record *record, uint32_t index) {
-    uint32_t mark = (uint32_t)record->u.sequence;
+void verge__wheel_file(verge_wheel *wheel, verge__record *record, uint32_t index, bool is_past) {
+    verge__calendar *calendar = &wheel->calendar;
+    uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
+    verge__entry entry = {.index = index, .mark = (uint32_t)record->u.sequence};
     if (verge__wheel_is_ordered(wheel)) {
-        record->link = mark;
-    } else {
-        record->u.entry_tick = wheel->calendar.cursor - 1;
-        mark = (uint32_t)record->u.entry_tick;
+        record->link = entry.mark;
     }
-    verge__calendar_list_add(&wheel->calendar, &wheel->past.list, (verge__entry){.index = index, .mark = mark});
-    wheel->calendar.quiet_until = 0; /* W5 */
-}
-
-static void file_ahead(verge_wheel *wheel, verge__record *record, uint32_t index, uint64_t tick) {
-    uint32_t mark = (uint32_t)record->u.sequence;
-    if (verge__wheel_is_ordered(wheel)) {
-        record->link = mark;
-    } else {
-        record->u.entry_tick = verge__calendar_round(&wheel->calendar, tick);
-        mark = (uint32_t)record->u.entry_tick;
+    if (!is_past && tick - calendar->cursor >= calendar->reach) {
+        verge__wheel_put_beyond(wheel, record, entry);
+        return;
     }
-    verge__calendar_put(&wheel->calendar, tick, (verge__entry){.index = index, .mark = mark});
+    if (!verge__wheel_is_ordered(wheel)) {
+        record->u.entry_tick = is_past ? calendar->cursor - 1 : verge__calendar_round(calendar, tick);
+        entry.mark = (uint32_t)record->u.entry_tick;
+    }
+    if (is_past) {
+        verge__calendar_list_add(calendar, &wheel->past.list, entry);
+        calendar->quiet_until = 0; /* W5 */
+    } else {
+        verge__calendar_put(calendar, tick, entry);
+    }
 }
 
 /* Whether the entry a timer has serves for a new tick as well. */
 static bool entry_serves(const verge_wheel *wheel, const verge__record *record, uint64_t tick, bool is_pending) {
-    if (tick < wheel->calendar.cursor) {
+    if (tick < verge__wheel_target(wheel)) {
         return false;
     }
     if (!verge__wheel_is_ordered(wheel)) {
         return comes_in_time(wheel, record->u.entry_tick, verge__calendar_round(&wheel->calendar, tick));
     }
+    if (wheel->options.coarse) {
+        return false; /* it may have been rounded up by more than it would be now */
+    }
     /* An ordered wheel does not know where the entry is, but that it comes up in time for the old
-     * deadline. One that is being sorted (poll_exact: of the tick at the cursor too) must not change
-     * its key. */
+     * deadline. One that is due or being sorted, as those of the tick under way may be after a
+     * poll_exact, must not change its key. */
     uint64_t old_tick = is_pending ? verge__wheel_tick(wheel, record->deadline_ns) : 0;
-    return old_tick > wheel->calendar.cursor && old_tick <= tick;
+    return old_tick > verge__wheel_target(wheel) && old_tick <= tick;
 }
 
 /* Gives a record a deadline and an entry. Fails before anything has changed. */
@@ -86,10 +88,11 @@ static int arm(verge_wheel *wheel, verge__record *record, uint32_t index, uint64
     if (error != 0) {
         return error;
     }
+    bool is_past = tick < verge__wheel_target(wheel);
     bool serves = entry_serves(wheel, record, tick, is_pending);
-    error = serves                            ? verge__calendar_ready_for(&wheel->calendar, tick)
-            : tick < wheel->calendar.cursor ? verge__calendar_secure_one(&wheel->calendar)
-                                              : verge__calendar_prepare(&wheel->calendar, tick);
+    error = serves    ? verge__calendar_ready_for(&wheel->calendar, tick)
+            : is_past ? verge__calendar_secure_one(&wheel->calendar)
+                      : verge__calendar_prepare(&wheel->calendar, tick);
     if (error != 0) {
         return error;
     }
@@ -98,11 +101,7 @@ static int arm(verge_wheel *wheel, verge__record *record, uint32_t index, uint64
     }
     record->deadline_ns = deadline_ns;
     if (!serves) {
-        if (tick < wheel->calendar.cursor) {
-            file_past(wheel, record, index);
-        } else {
-            file_ahead(wheel, record, index, tick);
-        }
+        verge__wheel_file(wheel, record, index, is_past);
     }
     *ret_filed = !serves;
     return 0;
@@ -128,7 +127,11 @@ static int free_record(verge_wheel *wheel, uint32_t *ret_index) {
 static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline_ns, void *data,
                                            verge_timer *ret_timer) {
     uint32_t index = 0;
-    int error = free_record(wheel, &index);
+    uint64_t tick = 0;
+    int error = place(wheel, deadline_ns, &tick); /* before memory is asked for */
+    if (error == 0) {
+        error = free_record(wheel, &index);
+    }
     if (error != 0) {
         return error;
     }
@@ -177,8 +180,7 @@ int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, v
     /* A deadline beyond the end of time makes the sum wrap to tick 0, which is the past. */
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
     uint32_t index = wheel->records.free;
-    if (VERGE__UNLIKELY(!wheel->is_plain || tick - wheel->calendar.cursor >= wheel->calendar.reach ||
-                        index == VERGE__NO_RECORD || wheel->scheduled >= wheel->scheduled_checkpoint)) {
+    if (VERGE__UNLIKELY(tick - wheel->calendar.cursor >= wheel->short_reach || index == VERGE__NO_RECORD || wheel->scheduled >= wheel->scheduled_checkpoint)) {
         return schedule_slowly(wheel, deadline_ns, data, ret_timer);
     }
     verge__record *record = verge__records_at(&wheel->records, index);
@@ -211,7 +213,7 @@ int verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadl
         return verge__records_why_not(&wheel->records, timer);
     }
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    if (VERGE__UNLIKELY(!wheel->is_plain || tick - wheel->calendar.cursor >= wheel->calendar.reach)) {
+    if (VERGE__UNLIKELY(tick - wheel->calendar.cursor >= wheel->short_reach)) {
         return reschedule_slowly(wheel, record, timer, deadline_ns);
     }
     uint64_t entry_tick = record->u.entry_tick;

@@ -185,6 +185,19 @@ void verge__sorter_purge(verge_wheel *wheel, verge__sorter *sorter, size_t *budg
     (void)finish_merge(wheel, sorter, budget);
 }
 
+bool verge__sorter_has_live(verge_wheel *wheel, verge__sorter *sorter) {
+    size_t budget = SIZE_MAX;
+    bool live = run_front(wheel, &sorter->merge_with, &budget) != NULL;
+    live |= run_front(wheel, &sorter->merged, &budget) != NULL;
+    for (size_t i = 0; i < sorter->run_count && !live; i++) {
+        live = run_front(wheel, &sorter->runs[i], &budget) != NULL;
+    }
+    if (!live) {
+        verge__sorter_clear(wheel, sorter);
+    }
+    return live;
+}
+
 /* ---- all of it ---- */
 
 static void clear_run(verge_wheel *wheel, verge__run *run) {

@@ -51,6 +51,9 @@ bool verge__sorter_pop(verge_wheel *wheel, verge__sorter *sorter, size_t *budget
 /* Drops entries that do not count from one run after another, up to the budget. */
 void verge__sorter_purge(verge_wheel *wheel, verge__sorter *sorter, size_t *budget);
 
+/* Whether it holds anything that counts; if not, it is empty afterwards. */
+bool verge__sorter_has_live(verge_wheel *wheel, verge__sorter *sorter);
+
 void verge__sorter_clear(verge_wheel *wheel, verge__sorter *sorter);
 
 static inline bool verge__sorter_is_empty(const verge__sorter *sorter) {

@@ -47,21 +47,25 @@ size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count) {
     return kept;
 }
 
+/* A chunk of what is due: of the list, of what is picked for sorting, of what is sorted. */
 static size_t scrub_due(verge_wheel *wheel, verge__due *due) {
-    if (due->list != NULL || due->sifted != NULL) {
-        return verge__calendar_scrub_list(&wheel->calendar, &due->list, &due->sifted);
-    }
+    verge__calendar *calendar = &wheel->calendar;
+    size_t seen = verge__calendar_scrub_list(calendar, &due->list, &due->sifted);
     if (due->sorter != NULL) {
+        verge__list picked = NULL; /* a single chunk */
+        seen += verge__calendar_scrub_list(calendar, &due->picked, &picked);
+        due->picked = picked;
         size_t budget = VERGE__CHUNK_ENTRIES;
         verge__sorter_purge(wheel, due->sorter, &budget);
-        return VERGE__CHUNK_ENTRIES - budget;
+        seen += VERGE__CHUNK_ENTRIES - budget;
     }
-    return 0;
+    return seen;
 }
 
 /* Sifts a chunk of each kind of list. */
 static size_t scrub(verge_wheel *wheel) {
-    return verge__calendar_scrub(&wheel->calendar) + scrub_due(wheel, &wheel->past) + scrub_due(wheel, &wheel->batch);
+    return verge__calendar_scrub(&wheel->calendar) + scrub_due(wheel, &wheel->past) + scrub_due(wheel, &wheel->batch) +
+           scrub_due(wheel, &wheel->beyond);
 }
 
 static bool has_too_much_garbage(const verge_wheel *wheel) {
@@ -114,7 +118,7 @@ static bool give_back(verge_wheel *wheel, size_t records_at_once) {
         size_t entries = verge__wheel_entries_for(keep);
         verge__calendar_shrink(&wheel->calendar, entries);
     }
-    return sifting;
+    return sifting || (records_are_sparse(wheel) && verge__records_can_close(&wheel->records, keep));
 }
 
 /* ---- when ---- */
@@ -130,7 +134,7 @@ void verge__wheel_tidy(verge_wheel *wheel) {
 }
 
 void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget) {
-    enum { SCRUB_STEP_MAX = 5 * VERGE__CHUNK_ENTRIES };
+    enum { SCRUB_STEP_MAX = 10 * VERGE__CHUNK_ENTRIES };
     if (has_too_much_garbage(wheel) && *budget >= SCRUB_STEP_MAX) {
         *budget -= scrub(wheel);
     }
@@ -138,6 +142,33 @@ void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget) {
         wheel->calendar.quiet_until = 0;
     }
     set_checkpoint(wheel);
+}
+
+static void scrub_all_due(verge_wheel *wheel, verge__due *due) {
+    size_t to_see = 2 * (verge__list_count(due->list) + verge__list_count(due->sifted));
+    for (size_t seen = 0; seen < to_see;) {
+        size_t step = verge__calendar_scrub_list(&wheel->calendar, &due->list, &due->sifted);
+        seen = step == 0 ? to_see : seen + step;
+    }
+    for (size_t runs = 2 * due->sorter->run_count + 2; runs > 0; runs--) {
+        (void)scrub_due(wheel, due); /* picked, and the run under way */
+        size_t budget = SIZE_MAX;
+        verge__sorter_purge(wheel, due->sorter, &budget);
+    }
+}
+
+/* Drops all garbage of an ordered wheel. Twice around: a round may begin in the middle of a list. */
+static void scrub_all(verge_wheel *wheel) {
+    size_t to_see = 2 * wheel->calendar.entry_count;
+    for (size_t seen = 0; seen < to_see;) {
+        size_t step = verge__calendar_scrub(&wheel->calendar);
+        seen = step == 0 ? to_see : seen + step;
+    }
+    scrub_all_due(wheel, &wheel->past);
+    scrub_all_due(wheel, &wheel->batch);
+    size_t budget = SIZE_MAX;
+    (void)verge__wheel_file_beyond(wheel, &budget); /* ends the pass under way ... */
+    (void)verge__wheel_file_beyond(wheel, &budget); /* ... and sees all */
 }
 
 /* The last tick at which a timer comes out; 0 if there is none. */
@@ -160,14 +191,10 @@ void verge_wheel_compact(verge_wheel *wheel) {
     if (wheel == NULL) {
         return;
     }
-    /* Twice around: a round may begin in the middle of a list. */
-    size_t to_see = 2 * wheel->calendar.entry_count + VERGE__CHUNK_ENTRIES;
-    for (size_t seen = 0; seen < to_see;) {
-        size_t step = scrub(wheel);
-        if (step == 0) {
-            break;
-        }
-        seen += step;
+    if (verge__wheel_is_ordered(wheel)) {
+        scrub_all(wheel);
+    } else {
+        verge__wheel_file_all_anew(wheel);
     }
     while (give_back(wheel, SIZE_MAX)) {
     }

@@ -70,6 +70,8 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
         wheel->batch.sorter = wheel->past.sorter + 1;
     }
     set_start(wheel, options->start_ns);
+    wheel->beyond_tick = VERGE__NO_TICK;
+    wheel->beyond_kept_tick = VERGE__NO_TICK;
     verge__records_init(&wheel->records, next_generation_base(), &wheel->allocator);
     verge__calendar_init(&wheel->calendar, levels, level_count, options->coarse,
                          (options->start_ns >> wheel->shift) + 1,
@@ -78,6 +80,7 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
                                                  .refile = verge__wheel_refile_tick,
                                                  .context = wheel,
                                                  .marks_are_private = ordered});
+    verge__wheel_set_short_reach(wheel);
     verge__wheel_tidy(wheel);
     *ret_wheel = wheel;
     return 0;
@@ -129,35 +132,63 @@ static void clear_due(verge_wheel *wheel, verge__due *due) {
     }
 }
 
-/* Frees every record that is in use, and makes all forget their entries, which are gone. */
-static void reset_records(verge_wheel *wheel) {
+/* Calls visit for each record there is. */
+static void for_each_record(verge_wheel *wheel,
+                            void (*visit)(verge_wheel *wheel, verge__record *record, uint32_t index)) {
     verge__records *records = &wheel->records;
     for (uint32_t index = 0; index < records->fresh; index++) {
         if (records->segments[index >> VERGE__SEGMENT_BITS] == NULL) {
             index |= VERGE__SEGMENT_RECORDS - 1;
-            continue;
-        }
-        verge__record *record = verge__records_at(records, index);
-        record->u.entry_tick = VERGE__NO_TICK;
-        if ((record->generation & 1) != 0) {
-            verge__records_free(records, record, index);
+        } else {
+            visit(wheel, verge__records_at(records, index), index);
         }
     }
 }
 
-static void reset(verge_wheel *wheel, uint64_t first_tick) {
-    wheel->cleared += verge__wheel_pending(wheel);
-    reset_records(wheel);
+static void drop_all_entries(verge_wheel *wheel, uint64_t first_tick) {
     clear_due(wheel, &wheel->past);
     clear_due(wheel, &wheel->batch);
+    clear_due(wheel, &wheel->beyond);
+    wheel->beyond_tick = VERGE__NO_TICK;
+    wheel->beyond_kept_tick = VERGE__NO_TICK;
     verge__calendar_reset(&wheel->calendar, first_tick);
+}
+
+/* A record's entry is gone; if it is a timer, so is that. */
+static void end_record(verge_wheel *wheel, verge__record *record, uint32_t index) {
+    record->u.entry_tick = VERGE__NO_TICK;
+    if ((record->generation & 1) != 0) {
+        verge__records_free(&wheel->records, record, index);
+    }
+}
+
+/* A record's entry is gone; if it is a timer, it gets another. */
+static void file_record_anew(verge_wheel *wheel, verge__record *record, uint32_t index) {
+    record->u.entry_tick = VERGE__NO_TICK;
+    if ((record->generation & 1) != 0) {
+        verge__wheel_file(wheel, record, index,
+                          verge__wheel_tick(wheel, record->deadline_ns) < wheel->calendar.cursor);
+    }
+}
+
+void verge__wheel_file_all_anew(verge_wheel *wheel) {
+    drop_all_entries(wheel, wheel->calendar.cursor);
+    for_each_record(wheel, file_record_anew);
+    wheel->calendar.quiet_until = 0;
+}
+
+static void reset(verge_wheel *wheel, uint64_t first_tick) {
+    wheel->cleared += verge__wheel_pending(wheel);
+    for_each_record(wheel, end_record);
+    drop_all_entries(wheel, first_tick);
+    verge__wheel_set_short_reach(wheel);
     wheel->earliest_ns = VERGE_NEVER;
     verge__wheel_tidy(wheel);
 }
 
 void verge_wheel_clear(verge_wheel *wheel) {
     if (wheel != NULL) {
-        reset(wheel, (wheel->now_ns >> wheel->shift) + 1);
+        reset(wheel, verge__wheel_target(wheel));
     }
 }
 
@@ -169,6 +200,6 @@ int verge_wheel_set_start(verge_wheel *wheel, uint64_t start_ns) {
         return -EBUSY;
     }
     set_start(wheel, start_ns);
-    reset(wheel, (start_ns >> wheel->shift) + 1);
+    reset(wheel, verge__wheel_target(wheel));
     return 0;
 }

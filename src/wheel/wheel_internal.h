@@ -44,7 +44,9 @@ struct verge_wheel {
     /* read or written by every schedule and cancel */
     uint64_t bias_ns; /* what makes (deadline + bias) >> shift the tick of a deadline */
     uint8_t shift;
-    bool is_plain; /* unordered, exact, past fires, precision above 1 ns: the short ways apply */
+    bool is_plain;        /* unordered, exact, past fires, precision above 1 ns */
+    uint64_t short_reach; /* ticks from the cursor on for which the short ways apply: the calendar's
+                             reach if the wheel is plain and without a backlog, else 0 */
     uint64_t scheduled;
     uint64_t scheduled_checkpoint; /* the cap may be reached when scheduled gets here */
     uint64_t cancelled;
@@ -60,6 +62,9 @@ struct verge_wheel {
     verge__due past;       /* scheduled for the past; come out first */
     verge__due batch;      /* of the tick taken last */
     uint64_t batch_tick;
+    verge__due beyond;         /* out of the cursor's reach (beyond.c) */
+    uint64_t beyond_tick;      /* no later than the first of them */
+    uint64_t beyond_kept_tick; /* the same of those seen in the pass under way, which are in `picked` */
     uint64_t sequence;     /* of the last schedule or reschedule, in ordered wheels */
     uint64_t expired;
     uint64_t cleared;
@@ -85,6 +90,12 @@ static inline uint64_t verge__wheel_tick(const verge_wheel *wheel, uint64_t dead
     return (deadline_ns + wheel->bias_ns) >> wheel->shift;
 }
 
+/* Where the cursor belongs: behind the tick of now. */
+static inline uint64_t verge__wheel_target(const verge_wheel *wheel) {
+    uint64_t tick = wheel->now_ns >> wheel->shift;
+    return tick < VERGE__NO_TICK ? tick + 1 : tick;
+}
+
 /* The last deadline before the end of time. */
 static inline uint64_t verge__wheel_last_deadline(const verge_wheel *wheel) {
     return (wheel->last_tick << wheel->shift) - (wheel->options.strict ? 1 : 0);
@@ -96,7 +107,8 @@ static inline bool verge__due_is_empty(const verge__due *due) {
 }
 
 static inline bool verge__wheel_has_due(const verge_wheel *wheel) {
-    return !verge__due_is_empty(&wheel->past) || !verge__due_is_empty(&wheel->batch);
+    return !verge__due_is_empty(&wheel->past) || !verge__due_is_empty(&wheel->batch) ||
+           !verge__due_is_empty(&wheel->beyond);
 }
 
 /* Whether an entry counts. */
@@ -105,8 +117,30 @@ static inline bool verge__wheel_counts(const verge_wheel *wheel, const verge__re
     return (record->generation & 1) != 0 && mark == entry.mark;
 }
 
-/* Files the entry of a live record again, at its deadline's tick, at or after the cursor. */
+/* Files an entry for a record, for which there is room: among those that come out next if it is past,
+ * else at its deadline's tick. */
+void verge__wheel_file(verge_wheel *wheel, verge__record *record, uint32_t index, bool is_past);
+
+/* Adds an entry to those out of reach. Files those that no longer are; false: the budget ran out. */
+void verge__wheel_put_beyond(verge_wheel *wheel, verge__record *record, verge__entry entry);
+bool verge__wheel_file_beyond(verge_wheel *wheel, size_t *budget);
+
+/* Files all entries anew: one for each timer, none for anything else. Unordered wheels only. */
+void verge__wheel_file_all_anew(verge_wheel *wheel);
+
+/* Files the entry of a live record again, at its deadline's tick, not before the cursor. */
 void verge__wheel_refile(verge_wheel *wheel, verge__record *record, verge__entry entry);
+
+/* The earliest pending deadline, or now if a timer is among the due entries; VERGE_NEVER if none is
+ * pending. Drops due entries that do not count on the way. */
+uint64_t verge__wheel_earliest(verge_wheel *wheel);
+bool verge__wheel_has_live_due(verge_wheel *wheel);
+
+/* To be called when the cursor or now has moved, or what waits beyond has changed. */
+static inline void verge__wheel_set_short_reach(verge_wheel *wheel) {
+    bool is_short = wheel->is_plain && wheel->calendar.cursor == verge__wheel_target(wheel);
+    wheel->short_reach = is_short ? wheel->calendar.reach : 0;
+}
 
 /* Keeps garbage within bounds and gives back memory: a bounded step, for every so many calls. */
 void verge__wheel_tidy(verge_wheel *wheel);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Entries beyond the reach of the cursor. While a backlog holds the cursor back, a deadline that is
+ * within reach of now may be out of reach of the cursor. Such entries wait in a list, and are filed
+ * when the cursor has come close enough: at the latest when it has caught up with now, and not after
+ * the first of them has to come out.
+ */
+#include "wheel/wheel_internal.h"
+
+void verge__wheel_put_beyond(verge_wheel *wheel, verge__record *record, verge__entry entry) {
+    uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
+    if (!verge__wheel_is_ordered(wheel)) {
+        record->u.entry_tick = 0; /* nobody may adopt it */
+        entry.mark = 0;
+    }
+    verge__calendar_list_add(&wheel->calendar, &wheel->beyond.list, entry);
+    wheel->beyond_tick = tick < wheel->beyond_tick ? tick : wheel->beyond_tick;
+    wheel->calendar.quiet_until = 0; /* W5 */
+}
+
+/* Files an entry that the cursor can reach by now; keeps it waiting otherwise. */
+static void file_or_keep(verge_wheel *wheel, verge__entry entry) {
+    verge__record *record = verge__records_at(&wheel->records, entry.index);
+    wheel->calendar.entry_count--;
+    if (!verge__wheel_counts(wheel, record, entry)) {
+        wheel->entries_dropped++;
+    } else if (verge__wheel_tick(wheel, record->deadline_ns) - wheel->calendar.cursor < wheel->calendar.reach) {
+        verge__wheel_refile(wheel, record, entry);
+    } else {
+        uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
+        wheel->beyond_kept_tick = tick < wheel->beyond_kept_tick ? tick : wheel->beyond_kept_tick;
+        verge__calendar_list_add(&wheel->calendar, &wheel->beyond.picked, entry);
+    }
+}
+
+bool verge__wheel_file_beyond(verge_wheel *wheel, size_t *budget) {
+    verge__due *beyond = &wheel->beyond;
+    for (;;) {
+        verge__list *list = beyond->list != NULL ? &beyond->list : &beyond->sifted;
+        if (*list == NULL) {
+            break;
+        }
+        verge__chunk *chunk = verge__list_chunk(*list);
+        size_t left = verge__list_chunk_count(*list);
+        for (; left > 0 && *budget > 0; --*budget) {
+            file_or_keep(wheel, chunk->entries[--left]);
+        }
+        if (left > 0) {
+            *list = chunk->entries + left;
+            return false;
+        }
+        verge__calendar_list_drop_chunk(&wheel->calendar, list);
+    }
+    beyond->list = beyond->picked;
+    beyond->picked = NULL;
+    wheel->beyond_tick = wheel->beyond_kept_tick;
+    wheel->beyond_kept_tick = VERGE__NO_TICK;
+    return true;
+}
