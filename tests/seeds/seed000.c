@@ -203,12 +203,12 @@ static void seed000_compaction_settings(void **state) {
     assert_int_equal(options.compaction.minimum, 64);
     assert_int_equal(options.compaction.ratio, 4);
     assert_int_equal(options.compaction.multiplier, 2);
-    const size_t count = test_scaled(100000);
+    enum { TIMERS = 200000 };
     struct verge_test_allocator memory;
     verge_test_allocator_init(&memory);
     options.allocator = &memory.allocator;
     verge_wheel *wheel = wheel_new(&options);
-    for (uintptr_t i = 0; i < count; i++) {
+    for (uintptr_t i = 0; i < TIMERS; i++) {
         (void)schedule(wheel, MS + i * US, i);
     }
     const size_t bytes_full = memory.bytes_in_use;
