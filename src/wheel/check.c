@@ -66,8 +66,8 @@ static void see_slots(census *census_) {
     for (size_t k = 0; k < calendar->levels_ready; k++) {
         const verge__level *level = &calendar->levels[k];
         uint64_t first = calendar->cursor >> level->shift;
-        for (uint64_t position = first; position <= first + level->mask; position++) {
-            see_list(census_, level->slots[(uint32_t)position & level->mask], position << level->shift);
+        for (uint32_t i = 0; i <= level->mask; i++) {
+            see_list(census_, level->slots[(uint32_t)(first + i) & level->mask], (first + i) << level->shift);
         }
     }
     see_list(census_, calendar->scrub_list, 0);

@@ -14,7 +14,6 @@ typedef struct verge__handout {
     size_t limit;
     size_t count;
     size_t budget;
-    bool exact; /* a deadline <= now is due although its tick is not over */
 } handout;
 
 static bool is_full(const handout *handout_) { return handout_->count == handout_->limit || handout_->budget == 0; }
@@ -22,9 +21,8 @@ static bool is_full(const handout *handout_) { return handout_->count == handout
 /* ---- one entry ---- */
 
 /* Whether the timer of an entry that came up is due at `tick`. */
-static VERGE__ALWAYS_INLINE bool is_due(const verge_wheel *wheel, const verge__record *record, uint64_t tick,
-                                        bool exact) {
-    return verge__wheel_tick(wheel, record->deadline_ns) <= tick || (exact && record->deadline_ns <= wheel->now_ns);
+static VERGE__ALWAYS_INLINE bool is_due(const verge_wheel *wheel, const verge__record *record, uint64_t tick) {
+    return verge__wheel_tick(wheel, record->deadline_ns) <= tick;
 }
 
 static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, handout *to, verge__record *record, uint32_t index) {
@@ -102,7 +100,7 @@ static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick,
         verge__record *record = verge__records_at(&wheel->records, entry.index);
         if (VERGE__UNLIKELY((record->generation & 1) == 0 || (uint32_t)record->u.entry_tick != entry.mark)) {
             dropped++;
-        } else if (VERGE__LIKELY(is_due(wheel, record, tick, to->exact))) {
+        } else if (VERGE__LIKELY(is_due(wheel, record, tick))) {
             hand_out(wheel, to, record, entry.index);
         } else {
             wheel->calendar.entry_count -= inspected - counted;
@@ -148,7 +146,7 @@ static void pick_due(verge_wheel *wheel, verge__due *due, uint64_t tick, handout
         wheel->calendar.entry_count--;
         if (!verge__wheel_counts(wheel, record, entry)) {
             wheel->entries_dropped++;
-        } else if (is_due(wheel, record, tick, to->exact)) {
+        } else if (is_due(wheel, record, tick)) {
             verge__calendar_list_add(&wheel->calendar, &due->picked, entry);
         } else {
             verge__wheel_refile(wheel, record, entry);
@@ -234,7 +232,8 @@ static void hand_out_until(verge_wheel *wheel, uint64_t target, handout *to) {
     }
 }
 
-/* Moves the timers of the tick under way that are due to the nanosecond to those that come out next. */
+/* Makes a batch of the timers of the tick under way whose deadline has come to the nanosecond. Those
+ * that are moved before they are handed out get another entry, so what counts in the batch is due. */
 static void select_exact(verge_wheel *wheel, handout *to) {
     verge__calendar *calendar = &wheel->calendar;
     if (calendar->levels_ready == 0 || (!calendar->coarse && !verge__calendar_open_cursor(calendar, &to->budget))) {
@@ -265,11 +264,12 @@ static void select_exact(verge_wheel *wheel, handout *to) {
                     record->u.entry_tick = calendar->cursor - 1;
                     entry.mark = (uint32_t)record->u.entry_tick;
                 }
-                verge__calendar_list_add(calendar, &wheel->past.list, entry);
+                verge__calendar_list_add(calendar, &wheel->batch.list, entry);
             }
         }
         verge__calendar_list_drop_chunk(calendar, &list);
     }
+    wheel->batch_tick = calendar->cursor;
 }
 
 static size_t poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool exact) {
@@ -281,8 +281,7 @@ static size_t poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_
     hand_out_until(wheel, target, &to);
     if (exact && !verge_wheel_has_backlog(wheel) && !is_full(&to)) {
         select_exact(wheel, &to);
-        to.exact = true;
-        hand_out_due(wheel, &wheel->past, target - 1, &to);
+        hand_out_due(wheel, &wheel->batch, wheel->batch_tick, &to);
     }
     wheel->expired += to.count;
     if (verge_wheel_has_backlog(wheel)) {
@@ -344,6 +343,8 @@ size_t verge_wheel_poll_to_next(verge_wheel *wheel, uint64_t now_ns, verge_expir
     bool at_its_end = wheel->options.strict || (next_ns <= wheel->now_ns && is_tick_beyond_work_limit(wheel));
     if (at_its_end && !verge__wheel_has_live_due(wheel)) {
         next_ns = verge_wheel_fires_at(wheel, next_ns);
+    } else if (at_its_end && verge__due_is_empty(&wheel->past) && wheel->batch_tick == wheel->calendar.cursor) {
+        next_ns = wheel->batch_tick << wheel->shift; /* what a poll_exact picked and did not return */
     }
     return poll(wheel, next_ns < now_ns ? next_ns : now_ns, out, limit, !wheel->options.strict);
 }

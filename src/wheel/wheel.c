@@ -162,12 +162,13 @@ static void end_record(verge_wheel *wheel, verge__record *record, uint32_t index
     }
 }
 
-/* A record's entry is gone; if it is a timer, it gets another. */
+/* A record's entry is gone; if it is a timer, it gets another. With a backlog, ticks that have come but
+ * were not taken keep their order; a coarse wheel must not round them up again. */
 static void file_record_anew(verge_wheel *wheel, verge__record *record, uint32_t index) {
     record->u.entry_tick = VERGE__NO_TICK;
     if ((record->generation & 1) != 0) {
-        verge__wheel_file(wheel, record, index,
-                          verge__wheel_tick(wheel, record->deadline_ns) < wheel->calendar.cursor);
+        uint64_t taken = wheel->options.coarse ? verge__wheel_target(wheel) : wheel->calendar.cursor;
+        verge__wheel_file(wheel, record, index, verge__wheel_tick(wheel, record->deadline_ns) < taken);
     }
 }
 
