@@ -356,17 +356,28 @@ void verge__calendar_put(verge__calendar *calendar, uint64_t tick, verge__entry 
     put(calendar, level, verge__calendar_round(calendar, tick) >> level->shift, entry);
 }
 
+void verge__calendar_put_slot(verge__calendar *calendar, size_t level, uint64_t position, verge__entry entry) {
+    calendar->entry_count++;
+    put(calendar, &calendar->levels[level], position, entry);
+}
+
+void verge__calendar_put_start(verge__calendar *calendar, uint64_t tick, verge__entry entry) {
+    size_t k = calendar->levels_ready;
+    const verge__level *level = NULL;
+    do {
+        VERGE__INVARIANT(k > 0, "C2: a slot starts where one started");
+        level = &calendar->levels[--k];
+    } while ((tick & verge__bit_mask(level->shift)) != 0 ||
+             (tick >> level->shift) - (calendar->cursor >> level->shift) > level->mask);
+    verge__calendar_put_slot(calendar, k, tick >> level->shift, entry);
+}
+
 int verge__calendar_file_slowly(verge__calendar *calendar, uint64_t tick, uint32_t index, bool keep) {
     int error = keep ? verge__calendar_ready_for(calendar, tick) : verge__calendar_prepare(calendar, tick);
     if (error == 0 && !keep) {
         verge__calendar_put(calendar, tick, (verge__entry){.index = index, .mark = (uint32_t)tick});
     }
     return error;
-}
-
-void verge__calendar_put_slot(verge__calendar *calendar, size_t level, uint64_t position, verge__entry entry) {
-    calendar->entry_count++;
-    put(calendar, &calendar->levels[level], position, entry);
 }
 
 /* ---- taking ---- */

@@ -190,6 +190,10 @@ verge__list verge__calendar_take_slot(verge__calendar *calendar, size_t level, u
 /* Puts an entry back into a slot it was taken from. */
 void verge__calendar_put_slot(verge__calendar *calendar, size_t level, uint64_t position, verge__entry entry);
 
+/* Files an entry of a coarse calendar in a slot that starts at this tick, where there was one before: of
+ * the highest level that has one, so that it spans the ticks that were rounded up to it. */
+void verge__calendar_put_start(verge__calendar *calendar, uint64_t tick, verge__entry entry);
+
 /* Sifts the next chunk of the next slot, round robin; returns how many entries it looked at. */
 size_t verge__calendar_scrub(verge__calendar *calendar);
 

@@ -162,13 +162,22 @@ static void end_record(verge_wheel *wheel, verge__record *record, uint32_t index
     }
 }
 
-/* A record's entry is gone; if it is a timer, it gets another. With a backlog, ticks that have come but
- * were not taken keep their order; a coarse wheel must not round them up again. */
+/* A record's entry is gone; if it is a timer, it gets another: of a coarse wheel at the tick it had,
+ * which was rounded from where the cursor was then. */
 static void file_record_anew(verge_wheel *wheel, verge__record *record, uint32_t index) {
+    uint64_t cursor = wheel->calendar.cursor;
+    uint64_t entry_tick = record->u.entry_tick;
     record->u.entry_tick = VERGE__NO_TICK;
-    if ((record->generation & 1) != 0) {
-        uint64_t taken = wheel->options.coarse ? verge__wheel_target(wheel) : wheel->calendar.cursor;
-        verge__wheel_file(wheel, record, index, verge__wheel_tick(wheel, record->deadline_ns) < taken);
+    if ((record->generation & 1) == 0) {
+        return;
+    }
+    if (wheel->options.coarse && entry_tick >= cursor) {
+        record->u.entry_tick = entry_tick;
+        verge__calendar_put_start(&wheel->calendar, entry_tick,
+                                  (verge__entry){.index = index, .mark = (uint32_t)entry_tick});
+    } else {
+        uint64_t due_before = wheel->options.coarse ? verge__wheel_target(wheel) : cursor;
+        verge__wheel_file(wheel, record, index, verge__wheel_tick(wheel, record->deadline_ns) < due_before);
     }
 }
 
