@@ -53,13 +53,13 @@ static void tear_down(struct run *run) {
     model_free(&run->model);
 }
 
-/* Everything comes out in the end, and no later than it takes to touch each entry once a level. */
+/* Everything comes out in the end, and no later than it takes to touch each entry once a level and to sort them all. */
 static void drain(struct run *run) {
     run->operation = "drain";
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};
     RUN_CHECK_EQUAL(run, verge_wheel_get_stats(run->wheel, &stats), 0, "get_stats failed");
     const size_t level_count = run->model.options.level_count;
-    uint64_t polls_left = 100 + (stats.entries + stats.timers) * (level_count + 4);
+    uint64_t polls_left = 100 + (stats.entries + stats.timers) * (level_count + 20);
     while (run->model.count > 0) {
         RUN_CHECK(run, polls_left-- > 0, "G3: it does not drain");
         run_poll(run, MODEL_POLL, UINT64_MAX, RUN_OUT_MAX);

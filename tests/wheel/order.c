@@ -121,6 +121,29 @@ static void deadline_order_then_fifo(void **state) {
     wheel_end(wheel);
 }
 
+/* Compacting rewrites the slots, and must not reorder them, however many timers a tick has. */
+static void compact_keeps_the_order(void **state) {
+    (void)state;
+    static verge_expiry out[200];
+    for (int order = VERGE_ORDER_FIFO; order <= VERGE_ORDER_DEADLINE; order++) {
+        for (uintptr_t count = 1; count <= COUNT_OF(out); count++) {
+            verge_wheel *wheel = wheel_ordered((verge_order)order, 0);
+            const uint64_t tick_ns = 5000 * TICK;
+            for (uintptr_t i = 1; i <= count; i++) {
+                (void)schedule(wheel, tick_ns + 1 + (i * 7919) % (TICK - 1), i);
+            }
+            const verge_timer cancelled = schedule(wheel, tick_ns + 1, count + 1);
+            assert_int_equal(verge_wheel_cancel(wheel, cancelled, NULL), 0);
+            verge_wheel_compact(wheel);
+            assert_int_equal(verge_wheel_poll(wheel, HOUR, out, COUNT_OF(out)), count);
+            for (size_t i = 1; i < count; i++) {
+                assert_true(may_follow(wheel, (verge_order)order, &out[i - 1], &out[i]));
+            }
+            wheel_end(wheel);
+        }
+    }
+}
+
 static void the_past_precedes_what_comes_due_later(void **state) {
     (void)state;
     for (int order = VERGE_ORDER_ANY; order <= VERGE_ORDER_DEADLINE; order++) {
@@ -140,6 +163,7 @@ int main(void) {
         cmocka_unit_test(fifo_after_a_cascade),
         cmocka_unit_test(fifo_counts_the_last_reschedule),
         cmocka_unit_test(deadline_order_then_fifo),
+        cmocka_unit_test(compact_keeps_the_order),
         cmocka_unit_test(the_past_precedes_what_comes_due_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
