@@ -10,8 +10,8 @@
 void verge__wheel_put_beyond(verge_wheel *wheel, verge__record *record, verge__entry entry) {
     uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
     if (!verge__wheel_is_ordered(wheel)) {
-        record->u.entry_tick = 0; /* nobody may adopt it */
-        entry.mark = 0;
+        record->u.entry_tick = VERGE__TICK_BEYOND;
+        entry.mark = VERGE__TICK_BEYOND;
     }
     verge__calendar_list_add(&wheel->calendar, &wheel->beyond.list, entry);
     wheel->beyond_tick = tick < wheel->beyond_tick ? tick : wheel->beyond_tick;

@@ -501,8 +501,7 @@ bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget) {
     return true;
 }
 
-bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *budget, verge__list *ret_list,
-                          uint64_t *ret_tick) {
+bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *budget, verge__taken *ret_taken) {
     for (;;) {
         uint64_t next = verge__calendar_next(calendar);
         if (next >= target) {
@@ -519,10 +518,12 @@ bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *bu
         for (size_t k = calendar->coarse ? calendar->levels_ready : 1; k-- > 0;) {
             verge__level *level = &calendar->levels[k];
             if (slot_starts_at(level, next)) {
-                *ret_list = take_list(calendar, k, (uint32_t)(next >> level->shift) & level->mask);
-                *ret_tick = next;
-                /* The tick is over when its last list was taken. */
-                calendar->cursor += k == 0 && level->slots[(uint32_t)next & level->mask] == NULL;
+                uint32_t slot = (uint32_t)(next >> level->shift) & level->mask;
+                *ret_taken = (verge__taken){.list = take_list(calendar, k, slot), .tick = next};
+                if (level->slots[slot] != NULL) {
+                    ret_taken->rest = take_list(calendar, k, slot);
+                }
+                calendar->cursor += k == 0; /* level 0 is the last to be taken */
                 return true;
             }
         }

@@ -163,13 +163,19 @@ void verge__calendar_list_add(verge__calendar *calendar, verge__list *list, verg
 void verge__calendar_list_drop_chunk(verge__calendar *calendar, verge__list *list);
 void verge__calendar_list_clear(verge__calendar *calendar, verge__list *list);
 
+/* A slot's entries; those of a slot under scrub are in two lists. */
+typedef struct verge__taken {
+    verge__list list;
+    verge__list rest;
+    uint64_t tick;
+} verge__taken;
+
 /*
- * Moves the cursor towards `target` and takes the next list of entries before it: true, the list
- * and its tick. False: there is none, and the cursor is at target; or the budget (entries moved)
- * has run out, and it is not.
+ * Moves the cursor towards `target` and takes the next entries before it: true. Those of a tick come
+ * at once; coarse, slot by slot. False: there are none, and the cursor is at target; or the budget
+ * (entries moved) has run out, and it is not.
  */
-bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *budget, verge__list *ret_list,
-                          uint64_t *ret_tick);
+bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *budget, verge__taken *ret_taken);
 
 /* Drains the upper slots that start at the cursor; false if the budget ran out. Then the entries of the tick
  * at the cursor are all in level 0. */

@@ -205,7 +205,11 @@ static bool take_batch(verge_wheel *wheel, uint64_t target, handout *to) {
     for (;;) {
         uint64_t stop = wheel->beyond_tick < target ? wheel->beyond_tick : target;
         stop = stop > wheel->calendar.cursor ? stop : wheel->calendar.cursor;
-        if (verge__calendar_take(&wheel->calendar, stop, &to->budget, &wheel->batch.list, &wheel->batch_tick)) {
+        verge__taken taken;
+        if (verge__calendar_take(&wheel->calendar, stop, &to->budget, &taken)) {
+            wheel->batch.list = taken.list;
+            wheel->batch.sifted = taken.rest;
+            wheel->batch_tick = taken.tick;
             return true;
         }
         bool is_there = wheel->calendar.cursor == stop;

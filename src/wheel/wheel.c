@@ -176,8 +176,8 @@ static void file_record_anew(verge_wheel *wheel, verge__record *record, uint32_t
         verge__calendar_put_start(&wheel->calendar, entry_tick,
                                   (verge__entry){.index = index, .mark = (uint32_t)entry_tick});
     } else {
-        uint64_t due_before = wheel->options.coarse ? verge__wheel_target(wheel) : cursor;
-        verge__wheel_file(wheel, record, index, verge__wheel_tick(wheel, record->deadline_ns) < due_before);
+        bool was_due = wheel->options.coarse && entry_tick != VERGE__TICK_BEYOND;
+        verge__wheel_file(wheel, record, index, was_due || verge__wheel_tick(wheel, record->deadline_ns) < cursor);
     }
 }
 

@@ -32,6 +32,9 @@
 #include "wheel/records.h"
 #include "wheel/sorter.h"
 
+/* The tick of an entry that is out of reach: before every cursor, so that nobody adopts it. */
+#define VERGE__TICK_BEYOND 0
+
 /* Due entries. */
 typedef struct verge__due {
     verge__list list;
