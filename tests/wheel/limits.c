@@ -86,6 +86,33 @@ static void a_backlog_does_not_shorten_the_reach(void **state) {
     wheel_end(idle);
 }
 
+/* Compacting files everything anew, while the backlog may be years behind now. */
+static void a_backlog_may_be_compacted(void **state) {
+    (void)state;
+    static const uint64_t jumps_ns[] = {HOUR, YEAR, UINT64_C(1) << 62};
+    for (size_t i = 0; i < COUNT_OF(jumps_ns); i++) {
+        for (int coarse = 0; coarse < 2; coarse++) {
+            verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+            options.work_limit = 7;
+            options.coarse = coarse != 0;
+            verge_wheel *wheel = wheel_new(&options);
+            const verge_timer far = schedule(wheel, 30 * DAY, 1);
+            assert_int_equal(verge_wheel_cancel(wheel, far, NULL), 0);
+            (void)schedule(wheel, SECOND, 2);
+            assert_int_equal(verge_wheel_poll(wheel, jumps_ns[i], NULL, 0), 0);
+            (void)schedule(wheel, jumps_ns[i], 3);
+            verge_wheel_compact(wheel);
+            assert_well(wheel);
+            size_t polls = 0;
+            while (verge_wheel_count(wheel) > 0) {
+                (void)poll_count(wheel, jumps_ns[i] * 2);
+                assert_true(++polls < 100);
+            }
+            wheel_end(wheel);
+        }
+    }
+}
+
 /* Every poll does at most its share, and a wheel full of due timers empties all the same. */
 static void a_work_limit_is_kept(void **state) {
     (void)state;
@@ -167,6 +194,7 @@ int main(void) {
         cmocka_unit_test(limit_of_one_while_time_goes_on),
         cmocka_unit_test(a_limit_never_makes_a_timer_wait_a_rotation),
         cmocka_unit_test(a_backlog_does_not_shorten_the_reach),
+        cmocka_unit_test(a_backlog_may_be_compacted),
         cmocka_unit_test(a_work_limit_is_kept),
         cmocka_unit_test(work_is_spread_over_the_time_before),
         cmocka_unit_test(poll_exact_and_to_next_keep_the_work_limit),
