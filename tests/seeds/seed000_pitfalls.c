@@ -168,8 +168,9 @@ static void seed000_as_many_slots_as_allowed(void **state) {
     }
 }
 
-/* Best fit that never refines: 1.1 s fired 1,048 ms late although the wheel deadline said exact. */
-static void seed000_best_fit_refines(void **state) {
+/* Best fit that never refines: 1.1 s fired 1,048 ms late although the wheel deadline said exact. This holds for the
+ * geometry when it is not coarse; a coarse wheel is late by the resolution of its level, best fit or not. */
+static void seed000_best_fit_refines_unless_coarse(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_THREE_LEVEL);
     options.coarse = false;
@@ -229,7 +230,7 @@ int main(void) {
         cmocka_unit_test(seed000_compaction_keeps_live_ids),
         cmocka_unit_test(seed000_zero_is_no_id),
         cmocka_unit_test(seed000_as_many_slots_as_allowed),
-        cmocka_unit_test(seed000_best_fit_refines),
+        cmocka_unit_test(seed000_best_fit_refines_unless_coarse),
         cmocka_unit_test(seed000_next_and_poll_agree),
         cmocka_unit_test(seed000_a_failed_schedule_leaves_nothing),
     };
