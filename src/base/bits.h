@@ -41,6 +41,15 @@ static inline unsigned verge__bit_lowest_index(uint64_t nonzero) {
 #endif
 }
 
+/* How many bits above the highest set bit. Undefined for 0. */
+static inline unsigned verge__leading_zeros(uint64_t nonzero) {
+#if defined(__GNUC__) || defined(__clang__)
+    return (unsigned)__builtin_clzll(nonzero);
+#else
+    return 63U - verge__bit_floor_index_portable(nonzero);
+#endif
+}
+
 static inline bool verge__is_power_of_two(uint64_t value) {
     return value != 0 && (value & (value - 1)) == 0;
 }

@@ -11,11 +11,17 @@ void verge__wheel_put_beyond(verge_wheel *wheel, verge__record *record, verge__e
     uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
     if (!verge__wheel_is_ordered(wheel)) {
         record->u.entry_tick = VERGE__TICK_BEYOND;
-        entry.mark = VERGE__TICK_BEYOND;
+        entry.mark = (uint32_t)VERGE__TICK_BEYOND;
     }
     verge__calendar_list_add(&wheel->calendar, &wheel->beyond.list, entry);
-    wheel->beyond_tick = tick < wheel->beyond_tick ? tick : wheel->beyond_tick;
+    verge__wheel_note_beyond(wheel, tick);
     wheel->calendar.quiet_until = 0; /* W5 */
+}
+
+void verge__wheel_note_beyond(verge_wheel *wheel, uint64_t tick) {
+    wheel->beyond_tick = tick < wheel->beyond_tick ? tick : wheel->beyond_tick;
+    /* If a pass is under way it may have been seen. */
+    wheel->beyond_kept_tick = tick < wheel->beyond_kept_tick ? tick : wheel->beyond_kept_tick;
 }
 
 /* Files an entry that the cursor can reach by now; keeps it waiting otherwise. */
@@ -23,6 +29,9 @@ static void file_or_keep(verge_wheel *wheel, verge__entry entry) {
     verge__record *record = verge__records_at(&wheel->records, entry.index);
     wheel->calendar.entry_count--;
     if (!verge__wheel_counts(wheel, record, entry)) {
+        if (!verge__wheel_is_ordered(wheel) && record->u.entry_tick == VERGE__TICK_BEYOND) {
+            record->u.entry_tick = VERGE__NO_TICK; /* free: there is nothing left to adopt */
+        }
         wheel->entries_dropped++;
     } else if (verge__wheel_tick(wheel, record->deadline_ns) - wheel->calendar.cursor < wheel->calendar.reach) {
         verge__wheel_refile(wheel, record, entry);
@@ -35,6 +44,9 @@ static void file_or_keep(verge_wheel *wheel, verge__entry entry) {
 
 bool verge__wheel_file_beyond(verge_wheel *wheel, size_t *budget) {
     verge__due *beyond = &wheel->beyond;
+    if (beyond->picked == NULL) {
+        wheel->beyond_kept_tick = VERGE__NO_TICK;
+    }
     for (;;) {
         verge__list *list = beyond->list != NULL ? &beyond->list : &beyond->sifted;
         if (*list == NULL) {
@@ -54,6 +66,5 @@ bool verge__wheel_file_beyond(verge_wheel *wheel, size_t *budget) {
     beyond->list = beyond->picked;
     beyond->picked = NULL;
     wheel->beyond_tick = wheel->beyond_kept_tick;
-    wheel->beyond_kept_tick = VERGE__NO_TICK;
     return true;
 }

@@ -23,6 +23,7 @@ void verge__calendar_init(verge__calendar *calendar, const verge_wheel_level *le
     *calendar = (verge__calendar){
         .cursor = first_tick,
         .quiet_until = VERGE__NO_TICK,
+        .next_start = VERGE__NO_TICK,
         .level_count = (uint8_t)level_count,
         .coarse = coarse,
         .spare_lists = spare_lists,
@@ -37,12 +38,12 @@ void verge__calendar_init(verge__calendar *calendar, const verge_wheel_level *le
         level->bits = levels[k].bits;
         forget_level(calendar, level);
         for (unsigned end = (unsigned)level->shift + level->bits; bit < end && bit < 64; bit++) {
-            calendar->level_of_bit[bit] = (uint8_t)k;
+            calendar->level_of_zeros[63 - bit] = (uint8_t)k;
         }
     }
     calendar->reach = bit < 64 ? UINT64_C(1) << bit : UINT64_MAX;
     for (; bit < 64; bit++) {
-        calendar->level_of_bit[bit] = (uint8_t)level_count;
+        calendar->level_of_zeros[63 - bit] = (uint8_t)level_count;
     }
 }
 
@@ -94,6 +95,9 @@ static size_t capacity_of_chunks(const verge__calendar *calendar, size_t chunks)
 
 static void recount_capacity(verge__calendar *calendar) {
     calendar->entry_capacity = capacity_of_chunks(calendar, calendar->pool.chunk_count);
+    if (calendar->entry_limit > calendar->entry_capacity) {
+        calendar->entry_limit = calendar->entry_capacity;
+    }
 }
 
 int verge__calendar_secure(verge__calendar *calendar, size_t entries, bool prefault) {
@@ -148,7 +152,6 @@ static int ready_level(verge__calendar *calendar, verge__level *level) {
     level->mask = slots - 1;
     level->occupied = (uint64_t *)(void *)(level->slots + slots);
     level->summary = level->occupied + word_count(level);
-    level->drained_to = 0;
     calendar->level_bytes += bytes;
     calendar->list_count += slots;
     return 0;
@@ -313,9 +316,11 @@ void verge__calendar_list_drop_chunk(verge__calendar *calendar, verge__list *lis
 /* A slot gets its first chunk, or a further one; C5. */
 static VERGE__NOINLINE verge__list add_slot_chunk(verge__calendar *calendar, verge__level *level, uint64_t position) {
     verge__list *slot = &level->slots[(uint32_t)position & level->mask];
-    uint64_t quiet = position << level->shift;
+    uint64_t start = position << level->shift;
+    uint64_t quiet = start;
     if (*slot == NULL) {
         set_occupied(level, (uint32_t)position & level->mask);
+        calendar->next_start = start < calendar->next_start ? start : calendar->next_start;
     } else if (level->shift > 0 && !calendar->coarse) {
         quiet = (position - 1) << level->shift; /* from then on, shares of it are due */
     }
@@ -370,14 +375,6 @@ void verge__calendar_put_start(verge__calendar *calendar, uint64_t tick, verge__
     } while ((tick & verge__bit_mask(level->shift)) != 0 ||
              (tick >> level->shift) - (calendar->cursor >> level->shift) > level->mask);
     verge__calendar_put_slot(calendar, k, tick >> level->shift, entry);
-}
-
-int verge__calendar_file_slowly(verge__calendar *calendar, uint64_t tick, uint32_t index, bool keep) {
-    int error = keep ? verge__calendar_ready_for(calendar, tick) : verge__calendar_prepare(calendar, tick);
-    if (error == 0 && !keep) {
-        verge__calendar_put(calendar, tick, (verge__entry){.index = index, .mark = (uint32_t)tick});
-    }
-    return error;
 }
 
 /* ---- taking ---- */
@@ -546,7 +543,7 @@ static uint64_t drain_share(verge__calendar *calendar, size_t k, size_t *budget)
         return VERGE__NO_TICK;
     }
     uint64_t begin = (position - 1) << level->shift;
-    uint64_t from = level->drained_to > begin ? level->drained_to : begin;
+    uint64_t from = calendar->drained_to[k] > begin ? calendar->drained_to[k] : begin;
     uint64_t left = begin + (UINT64_C(1) << level->shift) - from;
     size_t chunks = verge__list_chunks(level->slots[slot]);
     if (chunks < 2) {
@@ -562,7 +559,7 @@ static uint64_t drain_share(verge__calendar *calendar, size_t k, size_t *budget)
         if (!drain(calendar, k, position, (size_t)share, budget)) {
             return calendar->cursor;
         }
-        level->drained_to = calendar->cursor;
+        calendar->drained_to[k] = calendar->cursor;
         return calendar->cursor + interval;
     }
     return from + interval;
@@ -577,6 +574,7 @@ void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
         }
     }
     uint64_t quiet = next_share;
+    calendar->next_start = VERGE__NO_TICK;
     for (size_t k = 0; k < calendar->levels_ready; k++) {
         const verge__level *level = &calendar->levels[k];
         uint64_t position = verge__level_next(level, calendar->cursor >> level->shift);
@@ -584,6 +582,7 @@ void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
             continue;
         }
         uint64_t start = position << level->shift;
+        calendar->next_start = start < calendar->next_start ? start : calendar->next_start;
         /* The shares of a slot of several chunks become due from the beginning of the block before. */
         if (k > 0 && !calendar->coarse && verge__list_chunks(level->slots[position & level->mask]) > 1) {
             uint64_t begin = (position - 1) << level->shift;
@@ -620,6 +619,17 @@ size_t verge__calendar_scrub_list(verge__calendar *calendar, verge__list *unsift
         begin_pass(calendar);
     }
     return *unsifted == NULL ? 0 : sift_chunk(calendar, unsifted, sifted);
+}
+
+void verge__calendar_sift_lists(verge__calendar *calendar, verge__list *const *lists, size_t count) {
+    begin_pass(calendar);
+    for (size_t i = 0; i < count; i++) {
+        verge__list sifted = NULL;
+        while (*lists[i] != NULL) {
+            (void)sift_chunk(calendar, lists[i], &sifted);
+        }
+        *lists[i] = sifted;
+    }
 }
 
 /* Begins with the next slot, round robin over all slots of all levels. */
@@ -678,10 +688,11 @@ void verge__calendar_reset(verge__calendar *calendar, uint64_t first_tick) {
         }
         memset(level->occupied, 0, word_count(level) * sizeof(uint64_t));
         memset(level->summary, 0, (word_count(level) + 63) / 64 * sizeof(uint64_t));
-        level->drained_to = 0;
+        calendar->drained_to[k] = 0;
     }
     calendar->cursor = first_tick;
     calendar->quiet_until = VERGE__NO_TICK;
+    calendar->next_start = VERGE__NO_TICK;
 }
 
 /* Checks one slot; adds what it holds to the sums. */
@@ -738,8 +749,9 @@ const char *verge__calendar_check(const verge__calendar *calendar, size_t owner_
     if (entries != calendar->entry_count) {
         return "C4: entry_count is the number of entries in all lists";
     }
-    if (verge__calendar_next(calendar) < calendar->quiet_until) {
-        return "C5: no slot starts before quiet_until";
+    if (verge__calendar_next(calendar) < calendar->quiet_until ||
+        verge__calendar_next(calendar) < calendar->next_start) {
+        return "C5: no slot starts before quiet_until, nor before next_start";
     }
     if (calendar->entry_count > calendar->entry_capacity || chunks != calendar->pool.used_count ||
         chunks_for(calendar, calendar->entry_count) > calendar->pool.chunk_count) {

@@ -53,7 +53,6 @@ typedef struct verge__level {
     uint8_t bits;  /* a block is 2^bits slots */
     uint64_t *occupied; /* a bit a slot */
     uint64_t *summary;  /* a bit a word of occupied */
-    uint64_t drained_to; /* the tick up to which the shares of the next slot were drained */
 } verge__level;
 
 /* What the calendar asks its owner about entries. */
@@ -72,11 +71,14 @@ typedef struct verge__calendar {
     uint64_t cursor;      /* the first tick that was not taken yet */
     uint64_t quiet_until; /* while the cursor stays at or below, there is nothing to do */
     size_t entry_count;
-    size_t entry_capacity;
-    uint64_t reach;            /* ticks from the cursor on that the levels cover; at most 2^64 - 1 */
-    uint8_t level_of_bit[64];  /* of the highest bit of tick - cursor; level_count: too far */
+    size_t entry_limit; /* how many there may be before filing takes the slow way; at most entry_capacity */
+    uint8_t level_of_zeros[64]; /* by the leading zero bits of tick - cursor; level_count: too far */
     verge__level levels[VERGE_LEVEL_COUNT_MAX];
 
+    uint64_t reach;      /* ticks from the cursor on that the levels cover; at most 2^64 - 1 */
+    uint64_t next_start; /* no slot that is not empty starts before */
+    size_t entry_capacity;
+    uint64_t drained_to[VERGE_LEVEL_COUNT_MAX]; /* the tick up to which a level's shares were drained */
     uint8_t level_count;
     uint8_t levels_ready;
     bool coarse;
@@ -115,30 +117,28 @@ void verge__calendar_shed_levels(verge__calendar *calendar, uint64_t last_tick);
 
 /* The level for a tick at or after the cursor; level_count if it is too far. */
 static inline size_t verge__calendar_level(const verge__calendar *calendar, uint64_t tick) {
-    return calendar->level_of_bit[verge__bit_floor_index((tick - calendar->cursor) | 1)];
+    return calendar->level_of_zeros[verge__leading_zeros((tick - calendar->cursor) | 1)];
 }
-
-/* The slow ways of verge__calendar_file: a chunk, a level or more room is needed. */
-int verge__calendar_file_slowly(verge__calendar *calendar, uint64_t tick, uint32_t index, bool keep);
 
 /*
  * Files an entry for a tick from the cursor to reach, unless `keep` says that there is one already.
  * Whether to keep depends on a record that may be a cache miss away, and is as good as random in a
  * mixed load: so it must not decide a branch. The entry is written in any case, behind the end of
- * the list, and the end moves by 0 or 1. -ENOMEM changes nothing.
+ * the list, and the end moves by 0 or 1. False, and nothing has changed: it takes a chunk, a level
+ * or more room.
  */
-static VERGE__ALWAYS_INLINE int verge__calendar_file(verge__calendar *calendar, uint64_t tick, uint32_t index,
-                                                     bool keep) {
+static VERGE__ALWAYS_INLINE bool verge__calendar_try_file(verge__calendar *calendar, uint64_t tick, uint32_t index,
+                                                          bool keep) {
     const verge__level *level = &calendar->levels[verge__calendar_level(calendar, tick)];
     verge__list *slot = &level->slots[(tick >> level->shift) & level->mask];
     verge__list end = *slot;
-    if (VERGE__UNLIKELY(verge__list_needs_chunk(end) || calendar->entry_count >= calendar->entry_capacity)) {
-        return verge__calendar_file_slowly(calendar, tick, index, keep);
+    if (VERGE__UNLIKELY(verge__list_needs_chunk(end) || calendar->entry_count >= calendar->entry_limit)) {
+        return false;
     }
     *end = (verge__entry){.index = index, .mark = (uint32_t)tick};
     *slot = end + !keep;
     calendar->entry_count += !keep;
-    return 0;
+    return true;
 }
 
 /* Files an entry for which there is room, at verge__calendar_round(tick). */
@@ -205,6 +205,9 @@ size_t verge__calendar_scrub(verge__calendar *calendar);
 
 /* The same for a list of the owner's, given as what was sifted in this pass and what was not. */
 size_t verge__calendar_scrub_list(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted);
+
+/* Sifts all of some lists of the owner's, in one pass. */
+void verge__calendar_sift_lists(verge__calendar *calendar, verge__list *const *lists, size_t count);
 
 /* NULL, or the invariant that is broken. owner_entries, owner_chunks: what is in the owner's lists. */
 const char *verge__calendar_check(const verge__calendar *calendar, size_t owner_entries, size_t owner_chunks);

@@ -13,10 +13,11 @@ uint64_t verge_wheel_next_wakeup(const verge_wheel *wheel) {
     if (wheel == NULL || verge__wheel_pending(wheel) == 0) {
         return VERGE_NEVER;
     }
-    if (verge_wheel_has_backlog(wheel)) {
-        return wheel->now_ns;
+    const verge__calendar *calendar = &wheel->calendar;
+    if (calendar->cursor <= calendar->quiet_until && calendar->quiet_until > 0) {
+        return calendar->next_start << wheel->shift; /* quiet: there is no backlog (W5) */
     }
-    return verge__calendar_next(&wheel->calendar) << wheel->shift;
+    return verge_wheel_has_backlog(wheel) ? wheel->now_ns : verge__calendar_next(calendar) << wheel->shift;
 }
 
 /* ---- the exact deadline ---- */

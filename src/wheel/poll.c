@@ -203,6 +203,9 @@ static void hand_out_due(verge_wheel *wheel, verge__due *due, uint64_t tick, han
 /* Takes the entries of the next tick that has come; false if there are none, or the budget ran out. */
 static bool take_batch(verge_wheel *wheel, uint64_t target, handout *to) {
     for (;;) {
+        if (verge__due_is_empty(&wheel->beyond)) {
+            wheel->beyond_tick = VERGE__NO_TICK;
+        }
         uint64_t stop = wheel->beyond_tick < target ? wheel->beyond_tick : target;
         stop = stop > wheel->calendar.cursor ? stop : wheel->calendar.cursor;
         verge__taken taken;
@@ -213,7 +216,7 @@ static bool take_batch(verge_wheel *wheel, uint64_t target, handout *to) {
             return true;
         }
         bool is_there = wheel->calendar.cursor == stop;
-        if (!is_there || verge__due_is_empty(&wheel->beyond) || !verge__wheel_file_beyond(wheel, &to->budget)) {
+        if (!is_there || wheel->beyond_tick == VERGE__NO_TICK || !verge__wheel_file_beyond(wheel, &to->budget)) {
             return false;
         }
     }

@@ -93,7 +93,7 @@ int verge_wheel_get_stats(const verge_wheel *wheel, verge_wheel_stats *ret_stats
         .cancelled = wheel->cancelled,
         .expired = wheel->expired,
         .cleared = wheel->cleared,
-        .entries_filed = wheel->entries_filed,
+        .entries_filed = calendar->entry_count + wheel->expired + wheel->entries_dropped,
         .entries_moved = calendar->entries_moved,
         .entries_refiled = wheel->entries_refiled,
         .entries_dropped = wheel->entries_dropped,

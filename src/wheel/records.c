@@ -16,6 +16,7 @@ enum {
 
 void verge__records_init(verge__records *records, uint32_t generation_base, const verge_allocator *allocator) {
     *records = (verge__records){
+        .spare = VERGE__NO_RECORD,
         .free = VERGE__NO_RECORD,
         .free_cold = VERGE__NO_RECORD,
         .sifting = VERGE__NO_RECORD,
@@ -211,7 +212,8 @@ static void reopen(verge__records *records) {
     }
 }
 
-int verge__records_refill(verge__records *records) {
+/* Makes the free list not empty. */
+static int refill_list(verge__records *records) {
     if (records->free_cold == VERGE__NO_RECORD) {
         records->free_cold = records->sifting;
         records->sifting = VERGE__NO_RECORD;
@@ -232,6 +234,33 @@ int verge__records_refill(verge__records *records) {
     records->free = records->free_cold;
     records->free_cold = VERGE__NO_RECORD;
     return 0;
+}
+
+int verge__records_refill(verge__records *records) {
+    if (records->spare != VERGE__NO_RECORD) {
+        return 0;
+    }
+    int error = records->free != VERGE__NO_RECORD ? 0 : refill_list(records);
+    if (error == 0) {
+        verge__record *record = verge__records_at(records, records->free);
+        records->spare = records->free;
+        records->free = record->link;
+        record->link = 0;
+    }
+    return error;
+}
+
+void verge__records_settle_spare(verge__records *records) {
+    uint32_t index = records->spare;
+    if (index == VERGE__NO_RECORD) {
+        return;
+    }
+    records->spare = VERGE__NO_RECORD;
+    if (index >= records->open_below || verge__records_at(records, index)->generation == 0) {
+        verge__records_set_aside(records, index);
+    } else {
+        verge__records_push(records, index);
+    }
 }
 
 int verge__records_reserve(verge__records *records, size_t count) {
@@ -284,6 +313,7 @@ void verge__records_close(verge__records *records, size_t keep) {
     }
     release_untouched(records);
     records->open_below = (uint32_t)segments_for(keep) << VERGE__SEGMENT_BITS;
+    verge__records_settle_spare(records);
     records->sifting = records->free_cold;
     records->free_cold = VERGE__NO_RECORD;
     records->sift_free_next = true;
@@ -376,7 +406,7 @@ static const char *check_list(const verge__records *records, uint32_t head, size
 }
 
 const char *verge__records_check(const verge__records *records, size_t live) {
-    size_t free_count = 0;
+    size_t free_count = records->spare != VERGE__NO_RECORD;
     const char *broken = check_list(records, records->free, &free_count);
     broken = broken != NULL ? broken : check_list(records, records->free_cold, &free_count);
     broken = broken != NULL ? broken : check_list(records, records->sifting, &free_count);

@@ -6,7 +6,9 @@
  *
  * Segments of 65,536 records (2 MiB) never move. Segment 0 starts small and is copied as it grows
  * to that size. Free records form a LIFO list, so that the record that was freed last, which is in
- * the cache and whose old entry can be adopted, is used next.
+ * the cache and whose old entry can be adopted, is used next. The newest of all is not on the list
+ * but `spare`: where each cancel is followed by a schedule, neither has to wait for the other's store
+ * to the list.
  *
  * Giving memory back. When few records are used, those from `open_below` on are no longer used
  * again: freed ones go to a list of their segment, and the free list is sifted a few at a time.
@@ -56,6 +58,7 @@ typedef struct verge__segment {
 
 typedef struct verge__records {
     verge__record **segments; /* NULL where a segment was given back */
+    uint32_t spare;           /* freed last and not on a list, or VERGE__NO_RECORD */
     uint32_t free;            /* newest first */
     uint32_t fresh;           /* records below were handed out at least once, or initialised */
     uint32_t open_below;      /* records from here on are not used again; VERGE__NO_RECORD: none */
@@ -77,7 +80,7 @@ typedef struct verge__records {
 void verge__records_init(verge__records *records, uint32_t generation_base, const verge_allocator *allocator);
 void verge__records_deinit(verge__records *records);
 
-/* Makes the free list not empty. -ENOMEM, -ENOSPC. */
+/* Makes sure that there is a spare record. -ENOMEM, -ENOSPC. */
 int verge__records_refill(verge__records *records);
 
 /* Makes room for `count` records in all, and touches it. */
@@ -129,6 +132,24 @@ static VERGE__ALWAYS_INLINE verge__record *verge__records_find(const verge__reco
 static inline verge_timer verge__records_handle(uint32_t index, uint32_t generation) {
     return (uint64_t)generation << 32 | index;
 }
+
+static inline void verge__records_push(verge__records *records, uint32_t index) {
+    verge__records_at(records, index)->link = records->free;
+    records->free = index;
+}
+
+/* Makes a free record the spare one, to be used next. While segments are being closed, the caller
+ * settles the spare one afterwards. */
+static VERGE__ALWAYS_INLINE void verge__records_make_spare(verge__records *records, uint32_t index) {
+    uint32_t before = records->spare;
+    if (before != VERGE__NO_RECORD) {
+        verge__records_push(records, before);
+    }
+    records->spare = index;
+}
+
+/* Puts the spare record where it belongs: on the free list, or aside. */
+void verge__records_settle_spare(verge__records *records);
 
 /* Ends a timer: its handle is no longer live, its record is free. */
 static VERGE__ALWAYS_INLINE void verge__records_free(verge__records *records, verge__record *record, uint32_t index) {

@@ -67,7 +67,11 @@ static bool entry_serves(const verge_wheel *wheel, const verge__record *record, 
     if (tick < verge__wheel_target(wheel)) {
         return false;
     }
+    bool is_beyond = tick - wheel->calendar.cursor >= wheel->calendar.reach;
     if (!verge__wheel_is_ordered(wheel)) {
+        if (record->u.entry_tick == VERGE__TICK_BEYOND || is_beyond) {
+            return record->u.entry_tick == VERGE__TICK_BEYOND && is_beyond;
+        }
         return comes_in_time(wheel, record->u.entry_tick, verge__calendar_round(&wheel->calendar, tick));
     }
     if (wheel->options.coarse) {
@@ -81,8 +85,7 @@ static bool entry_serves(const verge_wheel *wheel, const verge__record *record, 
 }
 
 /* Gives a record a deadline and an entry. Fails before anything has changed. */
-static int arm(verge_wheel *wheel, verge__record *record, uint32_t index, uint64_t deadline_ns, bool is_pending,
-               bool *ret_filed) {
+static int arm(verge_wheel *wheel, verge__record *record, uint32_t index, uint64_t deadline_ns, bool is_pending) {
     uint64_t tick = 0;
     int error = place(wheel, deadline_ns, &tick);
     if (error != 0) {
@@ -102,26 +105,22 @@ static int arm(verge_wheel *wheel, verge__record *record, uint32_t index, uint64
     record->deadline_ns = deadline_ns;
     if (!serves) {
         verge__wheel_file(wheel, record, index, is_past);
+    } else if (tick - wheel->calendar.cursor >= wheel->calendar.reach) {
+        verge__wheel_note_beyond(wheel, tick);
     }
-    *ret_filed = !serves;
     return 0;
 }
 
-static int free_record(verge_wheel *wheel, uint32_t *ret_index) {
-    if (wheel->scheduled >= wheel->scheduled_checkpoint) {
-        if (verge__wheel_pending(wheel) >= wheel->options.timer_cap) {
-            return -ENOSPC;
-        }
-        wheel->scheduled_checkpoint = wheel->scheduled + wheel->options.timer_cap - verge__wheel_pending(wheel);
+/* A record to use, which is the spare one. */
+static int spare_record(verge_wheel *wheel, uint32_t *ret_index) {
+    if (wheel->options.timer_cap != 0 && verge__wheel_pending(wheel) >= wheel->options.timer_cap) {
+        return -ENOSPC;
     }
-    if (wheel->records.free == VERGE__NO_RECORD) {
-        int error = verge__records_refill(&wheel->records);
-        if (error != 0) {
-            return error;
-        }
+    int error = verge__records_refill(&wheel->records);
+    if (error == 0) {
+        *ret_index = wheel->records.spare;
     }
-    *ret_index = wheel->records.free;
-    return 0;
+    return error;
 }
 
 static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline_ns, void *data,
@@ -130,48 +129,67 @@ static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline
     uint64_t tick = 0;
     int error = place(wheel, deadline_ns, &tick); /* before memory is asked for */
     if (error == 0) {
-        error = free_record(wheel, &index);
+        error = spare_record(wheel, &index);
     }
     if (error != 0) {
         return error;
     }
     verge__record *record = verge__records_at(&wheel->records, index);
-    uint32_t next_free = record->link;
-    bool filed = false;
-    error = arm(wheel, record, index, deadline_ns, false, &filed);
+    error = arm(wheel, record, index, deadline_ns, false);
     if (error != 0) {
         return error;
     }
-    wheel->records.free = next_free;
+    wheel->records.spare = VERGE__NO_RECORD;
     record->data = data;
     record->generation++;
-    if (!verge__wheel_is_ordered(wheel)) {
-        record->link = 0;
-    }
     wheel->scheduled++;
-    wheel->entries_filed += filed;
     *ret_timer = verge__records_handle(index, record->generation);
     note_deadline(wheel, deadline_ns, *ret_timer);
-    return 0;
+    return wheel->calendar.entry_count >= wheel->calendar.entry_limit ? verge__wheel_tidy(wheel) : 0;
 }
 
-static VERGE__NOINLINE int reschedule_slowly(verge_wheel *wheel, verge__record *record, verge_timer timer,
-                                             uint64_t deadline_ns) {
-    bool filed = false;
-    int error = arm(wheel, record, (uint32_t)timer, deadline_ns, true, &filed);
+static VERGE__NOINLINE int reschedule_slowly(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
+    verge__record *record = verge__records_find(&wheel->records, timer);
+    if (record == NULL) {
+        return verge__records_why_not(&wheel->records, timer);
+    }
+    int error = arm(wheel, record, (uint32_t)timer, deadline_ns, true);
     if (error != 0) {
         return error;
     }
-    wheel->entries_filed += filed;
-    wheel->cancelled_checkpoint -= filed;
-    if (wheel->cancelled >= wheel->cancelled_checkpoint) {
-        verge__wheel_tidy(wheel);
-    }
     note_deadline(wheel, deadline_ns, timer);
-    return 0;
+    return wheel->calendar.entry_count >= wheel->calendar.entry_limit ? verge__wheel_tidy(wheel) : 0;
 }
 
-/* ---- the short ways ---- */
+static VERGE__NOINLINE int cancel_slowly(verge_wheel *wheel, verge_timer timer, void **ret_data) {
+    verge__record *record = verge__records_find(&wheel->records, timer);
+    if (record == NULL) {
+        return verge__records_why_not(&wheel->records, timer);
+    }
+    if (ret_data != NULL) {
+        *ret_data = record->data;
+    }
+    verge__records_free(&wheel->records, record, (uint32_t)timer);
+    wheel->cancelled++;
+    return verge__wheel_tidy(wheel);
+}
+
+/* ---- the short ways: no call, no loop; whatever is not common is left to the long ways ---- */
+
+/*
+ * Whether to skip the filing of an entry. `keep` is data, not a branch, as it is hard to predict in a
+ * mixed load (verge__calendar_try_file). But where every timer keeps its entry, as timeouts that are
+ * pushed back or taken again and again do, a branch is predicted well and saves half of the work. So
+ * branch after a streak of these, which a mixed load seldom sees.
+ */
+static VERGE__ALWAYS_INLINE bool keeps_as_usual(verge_wheel *wheel, bool keep) {
+    enum { STREAK = 8 };
+    if (VERGE__LIKELY(keep & (wheel->kept_streak >= STREAK))) {
+        return true;
+    }
+    wheel->kept_streak = keep ? wheel->kept_streak + 1 : 0;
+    return false;
+}
 
 int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer) {
     if (VERGE__UNLIKELY(wheel == NULL || ret_timer == NULL)) {
@@ -179,28 +197,37 @@ int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, v
     }
     /* A deadline beyond the end of time makes the sum wrap to tick 0, which is the past. */
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    uint32_t index = wheel->records.free;
-    if (VERGE__UNLIKELY(tick - wheel->calendar.cursor >= wheel->short_reach || index == VERGE__NO_RECORD || wheel->scheduled >= wheel->scheduled_checkpoint)) {
+    uint32_t index = wheel->records.spare;
+    if (VERGE__UNLIKELY(tick - wheel->calendar.cursor >= wheel->short_reach)) {
         return schedule_slowly(wheel, deadline_ns, data, ret_timer);
+    }
+    if (index == VERGE__NO_RECORD) {
+        index = wheel->records.free;
+        if (VERGE__UNLIKELY(index == VERGE__NO_RECORD)) {
+            return schedule_slowly(wheel, deadline_ns, data, ret_timer);
+        }
+        verge__record *first = verge__records_at(&wheel->records, index);
+        wheel->records.spare = index;
+        wheel->records.free = first->link;
+        first->link = 0;
     }
     verge__record *record = verge__records_at(&wheel->records, index);
     uint64_t entry_tick = record->u.entry_tick;
     bool adopt = comes_in_time(wheel, entry_tick, tick);
-    int error = verge__calendar_file(&wheel->calendar, tick, index, adopt);
-    if (VERGE__UNLIKELY(error != 0)) {
-        return error;
+    if (!keeps_as_usual(wheel, adopt)) {
+        if (VERGE__UNLIKELY(!verge__calendar_try_file(&wheel->calendar, tick, index, adopt))) {
+            return schedule_slowly(wheel, deadline_ns, data, ret_timer);
+        }
+        record->u.entry_tick = adopt ? entry_tick : tick;
     }
     uint32_t generation = record->generation + 1;
-    wheel->records.free = record->link;
+    wheel->records.spare = VERGE__NO_RECORD;
     record->deadline_ns = deadline_ns;
     record->data = data;
-    record->u.entry_tick = adopt ? entry_tick : tick;
     record->generation = generation;
-    record->link = 0;
     wheel->scheduled++;
-    wheel->entries_filed += !adopt;
     *ret_timer = verge__records_handle(index, generation);
-    note_deadline(wheel, deadline_ns, *ret_timer);
+    note_deadline(wheel, deadline_ns, verge__records_handle(index, generation));
     return 0;
 }
 
@@ -209,27 +236,20 @@ int verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadl
         return -EINVAL;
     }
     verge__record *record = verge__records_find(&wheel->records, timer);
-    if (VERGE__UNLIKELY(record == NULL)) {
-        return verge__records_why_not(&wheel->records, timer);
-    }
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    if (VERGE__UNLIKELY(tick - wheel->calendar.cursor >= wheel->short_reach)) {
-        return reschedule_slowly(wheel, record, timer, deadline_ns);
+    if (VERGE__UNLIKELY(record == NULL || tick - wheel->calendar.cursor >= wheel->short_reach)) {
+        return reschedule_slowly(wheel, timer, deadline_ns);
     }
     uint64_t entry_tick = record->u.entry_tick;
     bool keep = comes_in_time(wheel, entry_tick, tick);
-    int error = verge__calendar_file(&wheel->calendar, tick, (uint32_t)timer, keep);
-    if (VERGE__UNLIKELY(error != 0)) {
-        return error;
+    if (!keeps_as_usual(wheel, keep)) {
+        if (VERGE__UNLIKELY(!verge__calendar_try_file(&wheel->calendar, tick, (uint32_t)timer, keep))) {
+            return reschedule_slowly(wheel, timer, deadline_ns);
+        }
+        record->u.entry_tick = keep ? entry_tick : tick;
     }
     record->deadline_ns = deadline_ns;
-    record->u.entry_tick = keep ? entry_tick : tick;
-    wheel->entries_filed += !keep;
     note_deadline(wheel, deadline_ns, timer);
-    wheel->cancelled_checkpoint -= !keep; /* the entry left behind counts like that of a cancelled timer */
-    if (VERGE__UNLIKELY(wheel->cancelled >= wheel->cancelled_checkpoint)) {
-        verge__wheel_tidy(wheel);
-    }
     return 0;
 }
 
@@ -238,16 +258,17 @@ int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data) {
         return -EINVAL;
     }
     verge__record *record = verge__records_find(&wheel->records, timer);
-    if (VERGE__UNLIKELY(record == NULL)) {
-        return verge__records_why_not(&wheel->records, timer);
+    uint64_t cancelled = wheel->cancelled + 1;
+    if (VERGE__UNLIKELY(record == NULL || cancelled >= wheel->cancelled_checkpoint ||
+                        record->generation == UINT32_MAX)) {
+        return cancel_slowly(wheel, timer, ret_data);
     }
     if (ret_data != NULL) {
         *ret_data = record->data;
     }
-    verge__records_free(&wheel->records, record, (uint32_t)timer);
-    if (VERGE__UNLIKELY(++wheel->cancelled >= wheel->cancelled_checkpoint)) {
-        verge__wheel_tidy(wheel);
-    }
+    record->generation++;
+    verge__records_make_spare(&wheel->records, (uint32_t)timer);
+    wheel->cancelled = cancelled;
     return 0;
 }
 

@@ -5,8 +5,8 @@
  * An entry that belongs to no timer is garbage. With n timers pending there may be n * 3/8 + 1024 of
  * them; whoever makes more - a cancel, a reschedule to an earlier time, a poll - also sifts a chunk,
  * the next in a round robin over all lists. As a round over all entries takes n / 20 such calls, the
- * garbage never exceeds n * 7/16 + 1,100. Calls need not compute this: cancelled_checkpoint tells
- * how many more can be afforded.
+ * garbage never exceeds n * 7/16 + 1,100. Calls need not compute this: cancelled_checkpoint and
+ * entry_limit tell how many more can be afforded.
  */
 #include "wheel/wheel_internal.h"
 
@@ -72,11 +72,16 @@ static bool has_too_much_garbage(const verge_wheel *wheel) {
     return wheel->calendar.entry_count > entries_allowed((size_t)verge__wheel_pending(wheel));
 }
 
-static void set_checkpoint(verge_wheel *wheel) {
+/* Half of what is allowed beyond what there is may be used up by cancels, which cost 1 3/8 each, and
+ * half by entries filed. */
+static void set_checkpoints(verge_wheel *wheel) {
+    verge__calendar *calendar = &wheel->calendar;
     size_t allowed = entries_allowed((size_t)verge__wheel_pending(wheel));
-    size_t entries = wheel->calendar.entry_count;
-    /* A cancel costs 1 3/8 of what is allowed. */
-    wheel->cancelled_checkpoint = wheel->cancelled + 1 + (entries < allowed ? (allowed - entries) / 2 : 0);
+    size_t room = calendar->entry_count < allowed ? allowed - calendar->entry_count : 0;
+    bool is_closing = verge__records_is_closing(&wheel->records);
+    wheel->cancelled_checkpoint = wheel->cancelled + 1 + (is_closing ? 0 : room / 4);
+    size_t limit = calendar->entry_count + room / 2;
+    calendar->entry_limit = limit < calendar->entry_capacity ? limit : calendar->entry_capacity;
 }
 
 /* ---- memory ---- */
@@ -123,14 +128,18 @@ static bool give_back(verge_wheel *wheel, size_t records_at_once) {
 
 /* ---- when ---- */
 
-void verge__wheel_tidy(verge_wheel *wheel) {
+int verge__wheel_tidy(verge_wheel *wheel) {
+    if (verge__records_is_closing(&wheel->records)) {
+        verge__records_settle_spare(&wheel->records);
+    }
     if (has_too_much_garbage(wheel)) {
         (void)scrub(wheel);
     }
     if (records_are_sparse(wheel) || chunks_are_sparse(wheel)) {
         wheel->calendar.quiet_until = 0; /* the next poll gives back */
     }
-    set_checkpoint(wheel);
+    set_checkpoints(wheel);
+    return 0;
 }
 
 void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget) {
@@ -141,34 +150,37 @@ void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget) {
     if (give_back(wheel, SIFT_RECORDS_AT_ONCE)) {
         wheel->calendar.quiet_until = 0;
     }
-    set_checkpoint(wheel);
+    set_checkpoints(wheel);
 }
 
-static void scrub_all_due(verge_wheel *wheel, verge__due *due) {
-    size_t to_see = 2 * (verge__list_count(due->list) + verge__list_count(due->sifted));
-    for (size_t seen = 0; seen < to_see;) {
-        size_t step = verge__calendar_scrub_list(&wheel->calendar, &due->list, &due->sifted);
-        seen = step == 0 ? to_see : seen + step;
-    }
-    for (size_t runs = 2 * due->sorter->run_count + 2; runs > 0; runs--) {
-        (void)scrub_due(wheel, due); /* picked, and the run under way */
+static void purge_sorter(verge_wheel *wheel, verge__sorter *sorter) {
+    for (size_t runs = 2 * sorter->run_count + 2; runs > 0; runs--) {
         size_t budget = SIZE_MAX;
-        verge__sorter_purge(wheel, due->sorter, &budget);
+        verge__sorter_purge(wheel, sorter, &budget);
     }
 }
 
-/* Drops all garbage of an ordered wheel. Twice around: a round may begin in the middle of a list. */
-static void scrub_all(verge_wheel *wheel) {
+/* Drops the garbage among what is due and what is out of reach. */
+static void scrub_all_due(verge_wheel *wheel) {
+    verge__list *const lists[] = {&wheel->past.list,  &wheel->past.sifted,  &wheel->past.picked,
+                                  &wheel->batch.list, &wheel->batch.sifted, &wheel->batch.picked};
+    verge__calendar_sift_lists(&wheel->calendar, lists, sizeof(lists) / sizeof(*lists));
+    if (verge__wheel_is_ordered(wheel)) {
+        purge_sorter(wheel, wheel->past.sorter);
+        purge_sorter(wheel, wheel->batch.sorter);
+    }
+    size_t budget = SIZE_MAX;
+    (void)verge__wheel_file_beyond(wheel, &budget); /* ends the pass under way ... */
+    (void)verge__wheel_file_beyond(wheel, &budget); /* ... and sees all */
+}
+
+/* Drops the garbage in the slots. Twice around: a round may begin in the middle of a list. */
+static void scrub_all_slots(verge_wheel *wheel) {
     size_t to_see = 2 * wheel->calendar.entry_count;
     for (size_t seen = 0; seen < to_see;) {
         size_t step = verge__calendar_scrub(&wheel->calendar);
         seen = step == 0 ? to_see : seen + step;
     }
-    scrub_all_due(wheel, &wheel->past);
-    scrub_all_due(wheel, &wheel->batch);
-    size_t budget = SIZE_MAX;
-    (void)verge__wheel_file_beyond(wheel, &budget); /* ends the pass under way ... */
-    (void)verge__wheel_file_beyond(wheel, &budget); /* ... and sees all */
 }
 
 /* The last tick at which a timer comes out; 0 if there is none. */
@@ -191,11 +203,13 @@ void verge_wheel_compact(verge_wheel *wheel) {
     if (wheel == NULL) {
         return;
     }
-    if (verge__wheel_is_ordered(wheel)) {
-        scrub_all(wheel);
+    bool half_taken = wheel->options.coarse && wheel->batch_tick == wheel->calendar.cursor;
+    if (verge__wheel_is_ordered(wheel) || half_taken) {
+        scrub_all_slots(wheel);
     } else {
-        verge__wheel_file_all_anew(wheel);
+        verge__wheel_file_slots_anew(wheel); /* finds duplicates in different slots, too */
     }
+    scrub_all_due(wheel);
     while (give_back(wheel, SIZE_MAX)) {
     }
     size_t keep = wheel->reserved_total > verge__wheel_pending(wheel) ? wheel->reserved_total
@@ -204,5 +218,5 @@ void verge_wheel_compact(verge_wheel *wheel) {
         verge__calendar_shed_levels(&wheel->calendar, last_pending_tick(wheel));
     }
     verge__calendar_shrink(&wheel->calendar, wheel->reserved_total == 0 ? 0 : verge__wheel_entries_for(keep));
-    set_checkpoint(wheel);
+    set_checkpoints(wheel);
 }

@@ -27,6 +27,7 @@ static void set_start(verge_wheel *wheel, uint64_t start_ns) {
 /* The last tick of time, and of coarse wheels the last that every level can name. */
 static uint64_t last_tick(const verge_wheel *wheel, const verge_wheel_level *levels, size_t level_count) {
     uint64_t last = (VERGE_NEVER - 1) >> wheel->shift;
+    last = last < VERGE__TICK_BEYOND ? last : VERGE__TICK_BEYOND - 1;
     unsigned coarsest = wheel->options.coarse ? (unsigned)levels[level_count - 1].shift - wheel->shift : 0;
     return last & ~verge__bit_mask(coarsest);
 }
@@ -61,10 +62,10 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     wheel->bias_ns = options->strict ? precision_ns : precision_ns - 1;
     wheel->options = *options;
     wheel->allocator = allocator;
-    wheel->is_plain = !ordered && !options->coarse && options->past == VERGE_PAST_FIRES && wheel->shift > 0;
+    wheel->is_plain = !ordered && !options->coarse && options->past == VERGE_PAST_FIRES && options->timer_cap == 0 &&
+                      wheel->shift > 0;
     wheel->earliest_ns = VERGE_NEVER;
     wheel->last_tick = last_tick(wheel, levels, level_count);
-    wheel->scheduled_checkpoint = options->timer_cap == 0 ? UINT64_MAX : options->timer_cap;
     if (ordered) {
         wheel->past.sorter = (verge__sorter *)(void *)(wheel + 1);
         wheel->batch.sorter = wheel->past.sorter + 1;
@@ -81,7 +82,7 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
                                                  .context = wheel,
                                                  .marks_are_private = ordered});
     verge__wheel_set_short_reach(wheel);
-    verge__wheel_tidy(wheel);
+    (void)verge__wheel_tidy(wheel);
     *ret_wheel = wheel;
     return 0;
 }
@@ -146,6 +147,7 @@ static void for_each_record(verge_wheel *wheel,
 }
 
 static void drop_all_entries(verge_wheel *wheel, uint64_t first_tick) {
+    wheel->entries_dropped += wheel->calendar.entry_count;
     clear_due(wheel, &wheel->past);
     clear_due(wheel, &wheel->batch);
     clear_due(wheel, &wheel->beyond);
@@ -162,28 +164,28 @@ static void end_record(verge_wheel *wheel, verge__record *record, uint32_t index
     }
 }
 
-/* A record's entry is gone; if it is a timer, it gets another: of a coarse wheel at the tick it had,
- * which was rounded from where the cursor was then. */
+/* The slots are empty. A timer whose entry was there gets another: of a coarse wheel at the tick it
+ * had, which was rounded from where the cursor was then. */
 static void file_record_anew(verge_wheel *wheel, verge__record *record, uint32_t index) {
-    uint64_t cursor = wheel->calendar.cursor;
     uint64_t entry_tick = record->u.entry_tick;
-    record->u.entry_tick = VERGE__NO_TICK;
-    if ((record->generation & 1) == 0) {
-        return;
+    if (entry_tick < wheel->calendar.cursor || entry_tick == VERGE__TICK_BEYOND) {
+        return; /* it is not in a slot but due, or out of reach */
     }
-    if (wheel->options.coarse && entry_tick >= cursor) {
-        record->u.entry_tick = entry_tick;
+    if ((record->generation & 1) == 0) {
+        record->u.entry_tick = VERGE__NO_TICK;
+    } else if (wheel->options.coarse) {
         verge__calendar_put_start(&wheel->calendar, entry_tick,
                                   (verge__entry){.index = index, .mark = (uint32_t)entry_tick});
     } else {
-        bool was_due = wheel->options.coarse && entry_tick != VERGE__TICK_BEYOND;
-        verge__wheel_file(wheel, record, index, was_due || verge__wheel_tick(wheel, record->deadline_ns) < cursor);
+        verge__wheel_file(wheel, record, index, false);
     }
 }
 
-void verge__wheel_file_all_anew(verge_wheel *wheel) {
-    drop_all_entries(wheel, wheel->calendar.cursor);
+void verge__wheel_file_slots_anew(verge_wheel *wheel) {
+    size_t before = wheel->calendar.entry_count;
+    verge__calendar_reset(&wheel->calendar, wheel->calendar.cursor);
     for_each_record(wheel, file_record_anew);
+    wheel->entries_dropped += before - wheel->calendar.entry_count;
     wheel->calendar.quiet_until = 0;
 }
 
@@ -193,7 +195,7 @@ static void reset(verge_wheel *wheel, uint64_t first_tick) {
     drop_all_entries(wheel, first_tick);
     verge__wheel_set_short_reach(wheel);
     wheel->earliest_ns = VERGE_NEVER;
-    verge__wheel_tidy(wheel);
+    (void)verge__wheel_tidy(wheel);
 }
 
 void verge_wheel_clear(verge_wheel *wheel) {

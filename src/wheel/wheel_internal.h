@@ -32,8 +32,8 @@
 #include "wheel/records.h"
 #include "wheel/sorter.h"
 
-/* The tick of an entry that is out of reach: before every cursor, so that nobody adopts it. */
-#define VERGE__TICK_BEYOND 0
+/* The tick of an entry that is out of reach. No real tick is as late. */
+#define VERGE__TICK_BEYOND (VERGE__NO_TICK - 1)
 
 /* Due entries. */
 typedef struct verge__due {
@@ -47,11 +47,11 @@ struct verge_wheel {
     /* read or written by every schedule and cancel */
     uint64_t bias_ns; /* what makes (deadline + bias) >> shift the tick of a deadline */
     uint8_t shift;
-    bool is_plain;        /* unordered, exact, past fires, precision above 1 ns */
+    bool is_plain;        /* unordered, exact, past fires, no cap, precision above 1 ns */
+    uint32_t kept_streak; /* how many of the last timers could keep or adopt an entry, one after the other */
     uint64_t short_reach; /* ticks from the cursor on for which the short ways apply: the calendar's
                              reach if the wheel is plain and without a backlog, else 0 */
     uint64_t scheduled;
-    uint64_t scheduled_checkpoint; /* the cap may be reached when scheduled gets here */
     uint64_t cancelled;
     uint64_t cancelled_checkpoint; /* tidy when cancelled gets here */
     uint64_t earliest_ns;          /* 0: not known; VERGE_NEVER: nothing is pending */
@@ -71,7 +71,6 @@ struct verge_wheel {
     uint64_t sequence;     /* of the last schedule or reschedule, in ordered wheels */
     uint64_t expired;
     uint64_t cleared;
-    uint64_t entries_filed;
     uint64_t entries_refiled;
     uint64_t entries_dropped;
     uint64_t last_poll_work;
@@ -128,8 +127,12 @@ void verge__wheel_file(verge_wheel *wheel, verge__record *record, uint32_t index
 void verge__wheel_put_beyond(verge_wheel *wheel, verge__record *record, verge__entry entry);
 bool verge__wheel_file_beyond(verge_wheel *wheel, size_t *budget);
 
-/* Files all entries anew: one for each timer, none for anything else. Unordered wheels only. */
-void verge__wheel_file_all_anew(verge_wheel *wheel);
+/* One of those out of reach has to come out at this tick. */
+void verge__wheel_note_beyond(verge_wheel *wheel, uint64_t tick);
+
+/* Files what is in the slots anew: one entry for each timer, none for anything else. Unordered wheels
+ * only, and no tick half taken. */
+void verge__wheel_file_slots_anew(verge_wheel *wheel);
 
 /* Files the entry of a live record again, at its deadline's tick, not before the cursor. */
 void verge__wheel_refile(verge_wheel *wheel, verge__record *record, verge__entry entry);
@@ -145,8 +148,8 @@ static inline void verge__wheel_set_short_reach(verge_wheel *wheel) {
     wheel->short_reach = is_short ? wheel->calendar.reach : 0;
 }
 
-/* Keeps garbage within bounds and gives back memory: a bounded step, for every so many calls. */
-void verge__wheel_tidy(verge_wheel *wheel);
+/* Keeps garbage within bounds and gives back memory: a bounded step, for every so many calls. 0. */
+int verge__wheel_tidy(verge_wheel *wheel);
 
 /* The same at the end of a poll, within its budget. */
 void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget);
