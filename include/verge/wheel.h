@@ -20,11 +20,12 @@
  *   G4 honest handles a handle is valid from schedule until its timer is returned, cancelled or
  *                     cleared, and for ever after it is -ENOENT. 0 is never a handle.
  *   G5 order          ticks come out in ascending order, within a poll and across polls; a timer
- *                     scheduled for the past comes out next. Inside one tick: see verge_order.
+ *                     scheduled for the past comes out next, before any backlog. Inside one tick: see
+ *                     verge_order.
  *   G6 next           next_wakeup() is O(levels) and never later than the next expiry;
  *                     next_deadline() is exact. With a backlog both say now.
  *   G7 memory         at most 48 bytes a live timer at a million of them; the entries left behind
- *                     by cancelled and moved timers never exceed the live ones plus a constant.
+ *                     by cancelled and moved timers never exceed the live ones plus a constant (2048).
  *                     After reserve(n) the next n schedules allocate nothing and cannot fail.
  *                     poll and cancel never allocate and never fail for memory.
  *   G8 bounded work   a poll with a work limit moves, inspects and returns at most that many entries.
@@ -168,8 +169,9 @@ VERGE_API int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count);
 /* Ends all pending timers. Their handles say -ENOENT; now, memory and reservations stay. */
 VERGE_API void verge_wheel_clear(verge_wheel *wheel);
 
-/* Drops all garbage and gives back what memory can be given back; keeps what is reserved. Takes time in
- * proportion to all timers. Handles stay valid. */
+/* Drops garbage (but for what cannot be told from a pending timer's own entry) and gives back what memory
+ * can be given back; keeps what is reserved. Takes time in proportion to all timers. Handles stay
+ * valid. */
 VERGE_API void verge_wheel_compact(verge_wheel *wheel);
 
 /* ---- timers ---- */
@@ -182,7 +184,8 @@ VERGE_API int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, voi
 
 /*
  * Schedules a timer for any time from earliest_ns to latest_ns: of these, the roundest (the most trailing
- * zero bits) becomes its deadline, so that timers coalesce. -EINVAL if earliest > latest.
+ * zero bits) becomes its deadline, so that timers coalesce. A window that reaches beyond the largest
+ * deadline ends there. -EINVAL if earliest > latest.
  */
 VERGE_API int verge_wheel_schedule_window(verge_wheel *wheel, uint64_t earliest_ns, uint64_t latest_ns, void *data,
                                           verge_timer *ret_timer);
@@ -211,23 +214,25 @@ VERGE_API int verge_wheel_get(const verge_wheel *wheel, verge_timer timer, verge
 VERGE_API size_t verge_wheel_poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit);
 
 /*
- * As poll, and also returns the timers of the tick under way whose deadline <= now: no lateness at
- * all, for a look at each timer of that tick per call. With a work limit, a tick that holds more
- * entries than the limit has left is left to its end.
+ * As poll, and also returns the timers of the tick under way whose deadline <= now (strict wheels,
+ * too): no lateness at all, for a look at each timer of that tick per call. With a work limit, a tick
+ * that holds more entries than the limit has left is left to its end; so are the upper levels of a
+ * coarse wheel.
  */
 VERGE_API size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit);
 
 /*
  * As poll_exact, but stops at the earliest pending deadline if that is <= now_ns: now becomes that
- * deadline and its timers are returned (strict: now becomes the tick at which it comes out).
+ * deadline and its timers are returned. Strict or coarse: as poll, but stops at the first tick at which
+ * timers come out.
  */
 VERGE_API size_t verge_wheel_poll_to_next(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit);
 
 /* True if timers may be due that the last poll did not return. */
 VERGE_API bool verge_wheel_has_backlog(const verge_wheel *wheel);
 
-/* A time at or before which no poll returns anything more, for sleeping: VERGE_NEVER when nothing
- * is pending, now with a backlog. May be early when what it saw was cancelled or moved. */
+/* A time before which no poll returns anything more, for sleeping: VERGE_NEVER when nothing is
+ * pending, now with a backlog. May be early when what it saw was cancelled or moved. */
 VERGE_API uint64_t verge_wheel_next_wakeup(const verge_wheel *wheel);
 
 /*
@@ -265,8 +270,8 @@ VERGE_API uint64_t verge_wheel_largest_deadline(const verge_wheel *wheel);
 VERGE_API uint64_t verge_wheel_interval_number(const verge_wheel *wheel, uint64_t time_ns);
 VERGE_API uint64_t verge_wheel_interval_start(const verge_wheel *wheel, uint64_t interval);
 
-/* The timers that come out first, at one tick: their interval number, smallest and largest
- * deadline. Any ret_ may be NULL. -ENOENT when nothing is pending. Looks at every timer of the
+/* The timers that come out first, at one tick: the interval number of the smallest deadline, the smallest
+ * and the largest deadline. Any ret_ may be NULL. -ENOENT when nothing is pending. Looks at every timer of the
  * slot that holds them. */
 VERGE_API int verge_wheel_first_interval(verge_wheel *wheel, uint64_t *ret_interval, uint64_t *ret_smallest_ns,
                                          uint64_t *ret_largest_ns);

@@ -366,17 +366,6 @@ void verge__calendar_put_slot(verge__calendar *calendar, size_t level, uint64_t 
     put(calendar, &calendar->levels[level], position, entry);
 }
 
-void verge__calendar_put_start(verge__calendar *calendar, uint64_t tick, verge__entry entry) {
-    size_t k = calendar->levels_ready;
-    const verge__level *level = NULL;
-    do {
-        VERGE__INVARIANT(k > 0, "C2: a slot starts where one started");
-        level = &calendar->levels[--k];
-    } while ((tick & verge__bit_mask(level->shift)) != 0 ||
-             (tick >> level->shift) - (calendar->cursor >> level->shift) > level->mask);
-    verge__calendar_put_slot(calendar, k, tick >> level->shift, entry);
-}
-
 /* ---- taking ---- */
 
 /* A slot's list has become empty: what the scrub holds of it comes back. */
@@ -621,14 +610,37 @@ size_t verge__calendar_scrub_list(verge__calendar *calendar, verge__list *unsift
     return *unsifted == NULL ? 0 : sift_chunk(calendar, unsifted, sifted);
 }
 
+static void sift_list(verge__calendar *calendar, verge__list *list) {
+    verge__list sifted = NULL;
+    while (*list != NULL) {
+        (void)sift_chunk(calendar, list, &sifted);
+    }
+    *list = sifted;
+}
+
 void verge__calendar_sift_lists(verge__calendar *calendar, verge__list *const *lists, size_t count) {
     begin_pass(calendar);
     for (size_t i = 0; i < count; i++) {
-        verge__list sifted = NULL;
-        while (*lists[i] != NULL) {
-            (void)sift_chunk(calendar, lists[i], &sifted);
+        sift_list(calendar, lists[i]);
+    }
+}
+
+void verge__calendar_sift_slots(verge__calendar *calendar) {
+    begin_pass(calendar);
+    for (size_t k = 0; k < calendar->levels_ready; k++) {
+        verge__level *level = &calendar->levels[k];
+        for (uint32_t i = 0; i <= level->mask; i++) {
+            uint32_t slot = (uint32_t)((calendar->cursor >> level->shift) + i) & level->mask;
+            if (is_occupied(level, slot)) {
+                verge__list list = verge__calendar_take_slot(calendar, k, slot);
+                calendar->entry_count += verge__list_count(list);
+                sift_list(calendar, &list);
+                if (list != NULL) {
+                    level->slots[slot] = list;
+                    set_occupied(level, slot);
+                }
+            }
         }
-        *lists[i] = sifted;
     }
 }
 

@@ -196,18 +196,15 @@ verge__list verge__calendar_take_slot(verge__calendar *calendar, size_t level, u
 /* Puts an entry back into a slot it was taken from. */
 void verge__calendar_put_slot(verge__calendar *calendar, size_t level, uint64_t position, verge__entry entry);
 
-/* Files an entry of a coarse calendar in a slot that starts at this tick, where there was one before: of
- * the highest level that has one, so that it spans the ticks that were rounded up to it. */
-void verge__calendar_put_start(verge__calendar *calendar, uint64_t tick, verge__entry entry);
-
 /* Sifts the next chunk of the next slot, round robin; returns how many entries it looked at. */
 size_t verge__calendar_scrub(verge__calendar *calendar);
 
 /* The same for a list of the owner's, given as what was sifted in this pass and what was not. */
 size_t verge__calendar_scrub_list(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted);
 
-/* Sifts all of some lists of the owner's, in one pass. */
+/* Sifts all of some lists of the owner's, in one pass; all slots, from the cursor on, in one pass. */
 void verge__calendar_sift_lists(verge__calendar *calendar, verge__list *const *lists, size_t count);
+void verge__calendar_sift_slots(verge__calendar *calendar);
 
 /* NULL, or the invariant that is broken. owner_entries, owner_chunks: what is in the owner's lists. */
 const char *verge__calendar_check(const verge__calendar *calendar, size_t owner_entries, size_t owner_chunks);

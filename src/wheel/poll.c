@@ -78,8 +78,9 @@ static void prefetch_list(const verge_wheel *wheel, verge__list list) {
     }
 }
 
-/* Hands out from the newest chunk of a list. The caller goes on until the list is empty. */
-static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick, handout *to) {
+/* Hands out, from the newest chunk of a list, what is due at `tick`. What is not - its timer was moved, or
+ * its mark is the same 2^32 ticks away - is filed again. */
+static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick, bool is_marked_past, handout *to) {
     verge__chunk *chunk = verge__list_chunk(*list);
     size_t left = verge__list_chunk_count(*list);
     size_t inspected = 0;
@@ -100,7 +101,8 @@ static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick,
         verge__record *record = verge__records_at(&wheel->records, entry.index);
         if (VERGE__UNLIKELY((record->generation & 1) == 0 || (uint32_t)record->u.entry_tick != entry.mark)) {
             dropped++;
-        } else if (VERGE__LIKELY(is_due(wheel, record, tick))) {
+        } else if (VERGE__LIKELY(is_due(wheel, record, tick) &&
+                                 (!is_marked_past || record->u.entry_tick == VERGE__TICK_PAST))) {
             hand_out(wheel, to, record, entry.index);
         } else {
             wheel->calendar.entry_count -= inspected - counted;
@@ -119,6 +121,7 @@ static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick,
 }
 
 static void hand_out_unordered(verge_wheel *wheel, verge__due *due, uint64_t tick, handout *to) {
+    bool is_marked_past = due == &wheel->past || wheel->batch_is_exact;
     for (;;) {
         if (due->list == NULL) {
             due->list = due->sifted;
@@ -127,7 +130,7 @@ static void hand_out_unordered(verge_wheel *wheel, verge__due *due, uint64_t tic
         if (due->list == NULL || is_full(to)) {
             return;
         }
-        hand_out_chunk(wheel, &due->list, tick, to);
+        hand_out_chunk(wheel, &due->list, tick, is_marked_past, to);
     }
 }
 
@@ -213,6 +216,7 @@ static bool take_batch(verge_wheel *wheel, uint64_t target, handout *to) {
             wheel->batch.list = taken.list;
             wheel->batch.sifted = taken.rest;
             wheel->batch_tick = taken.tick;
+            wheel->batch_is_exact = false;
             return true;
         }
         bool is_there = wheel->calendar.cursor == stop;
@@ -268,8 +272,8 @@ static void select_exact(verge_wheel *wheel, handout *to) {
                 verge__calendar_put_slot(calendar, 0, calendar->cursor, entry);
             } else {
                 if (!verge__wheel_is_ordered(wheel)) {
-                    record->u.entry_tick = calendar->cursor - 1;
-                    entry.mark = (uint32_t)record->u.entry_tick;
+                    record->u.entry_tick = VERGE__TICK_PAST;
+                    entry.mark = (uint32_t)VERGE__TICK_PAST;
                 }
                 verge__calendar_list_add(calendar, &wheel->batch.list, entry);
             }
@@ -277,6 +281,7 @@ static void select_exact(verge_wheel *wheel, handout *to) {
         verge__calendar_list_drop_chunk(calendar, &list);
     }
     wheel->batch_tick = calendar->cursor;
+    wheel->batch_is_exact = true;
 }
 
 static size_t poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool exact) {

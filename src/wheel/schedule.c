@@ -51,7 +51,7 @@ void verge__wheel_file(verge_wheel *wheel, verge__record *record, uint32_t index
         return;
     }
     if (!verge__wheel_is_ordered(wheel)) {
-        record->u.entry_tick = is_past ? calendar->cursor - 1 : verge__calendar_round(calendar, tick);
+        record->u.entry_tick = is_past ? VERGE__TICK_PAST : verge__calendar_round(calendar, tick);
         entry.mark = (uint32_t)record->u.entry_tick;
     }
     if (is_past) {

@@ -160,26 +160,18 @@ static void purge_sorter(verge_wheel *wheel, verge__sorter *sorter) {
     }
 }
 
-/* Drops the garbage among what is due and what is out of reach. */
-static void scrub_all_due(verge_wheel *wheel) {
-    verge__list *const lists[] = {&wheel->past.list,  &wheel->past.sifted,  &wheel->past.picked,
-                                  &wheel->batch.list, &wheel->batch.sifted, &wheel->batch.picked};
-    verge__calendar_sift_lists(&wheel->calendar, lists, sizeof(lists) / sizeof(*lists));
+/* Drops all garbage. Of several entries of a record with the same mark the first that is seen stays:
+ * the one that comes up first. (Entries of different kinds may bear the same mark by chance.) */
+static void scrub_all(verge_wheel *wheel) {
+    verge__list *const due[] = {&wheel->past.list,  &wheel->past.sifted,  &wheel->past.picked,
+                                &wheel->batch.list, &wheel->batch.sifted, &wheel->batch.picked};
+    verge__list *const beyond[] = {&wheel->beyond.list, &wheel->beyond.sifted, &wheel->beyond.picked};
+    verge__calendar_sift_lists(&wheel->calendar, due, sizeof(due) / sizeof(*due));
+    verge__calendar_sift_lists(&wheel->calendar, beyond, sizeof(beyond) / sizeof(*beyond));
+    verge__calendar_sift_slots(&wheel->calendar);
     if (verge__wheel_is_ordered(wheel)) {
         purge_sorter(wheel, wheel->past.sorter);
         purge_sorter(wheel, wheel->batch.sorter);
-    }
-    size_t budget = SIZE_MAX;
-    (void)verge__wheel_file_beyond(wheel, &budget); /* ends the pass under way ... */
-    (void)verge__wheel_file_beyond(wheel, &budget); /* ... and sees all */
-}
-
-/* Drops the garbage in the slots. Twice around: a round may begin in the middle of a list. */
-static void scrub_all_slots(verge_wheel *wheel) {
-    size_t to_see = 2 * wheel->calendar.entry_count;
-    for (size_t seen = 0; seen < to_see;) {
-        size_t step = verge__calendar_scrub(&wheel->calendar);
-        seen = step == 0 ? to_see : seen + step;
     }
 }
 
@@ -203,13 +195,7 @@ void verge_wheel_compact(verge_wheel *wheel) {
     if (wheel == NULL) {
         return;
     }
-    bool half_taken = wheel->options.coarse && wheel->batch_tick == wheel->calendar.cursor;
-    if (verge__wheel_is_ordered(wheel) || half_taken) {
-        scrub_all_slots(wheel);
-    } else {
-        verge__wheel_file_slots_anew(wheel); /* finds duplicates in different slots, too */
-    }
-    scrub_all_due(wheel);
+    scrub_all(wheel);
     while (give_back(wheel, SIZE_MAX)) {
     }
     size_t keep = wheel->reserved_total > verge__wheel_pending(wheel) ? wheel->reserved_total

@@ -27,7 +27,7 @@ static void set_start(verge_wheel *wheel, uint64_t start_ns) {
 /* The last tick of time, and of coarse wheels the last that every level can name. */
 static uint64_t last_tick(const verge_wheel *wheel, const verge_wheel_level *levels, size_t level_count) {
     uint64_t last = (VERGE_NEVER - 1) >> wheel->shift;
-    last = last < VERGE__TICK_BEYOND ? last : VERGE__TICK_BEYOND - 1;
+    last = last < VERGE__TICK_PAST ? last : VERGE__TICK_PAST - 1;
     unsigned coarsest = wheel->options.coarse ? (unsigned)levels[level_count - 1].shift - wheel->shift : 0;
     return last & ~verge__bit_mask(coarsest);
 }
@@ -162,31 +162,6 @@ static void end_record(verge_wheel *wheel, verge__record *record, uint32_t index
     if ((record->generation & 1) != 0) {
         verge__records_free(&wheel->records, record, index);
     }
-}
-
-/* The slots are empty. A timer whose entry was there gets another: of a coarse wheel at the tick it
- * had, which was rounded from where the cursor was then. */
-static void file_record_anew(verge_wheel *wheel, verge__record *record, uint32_t index) {
-    uint64_t entry_tick = record->u.entry_tick;
-    if (entry_tick < wheel->calendar.cursor || entry_tick == VERGE__TICK_BEYOND) {
-        return; /* it is not in a slot but due, or out of reach */
-    }
-    if ((record->generation & 1) == 0) {
-        record->u.entry_tick = VERGE__NO_TICK;
-    } else if (wheel->options.coarse) {
-        verge__calendar_put_start(&wheel->calendar, entry_tick,
-                                  (verge__entry){.index = index, .mark = (uint32_t)entry_tick});
-    } else {
-        verge__wheel_file(wheel, record, index, false);
-    }
-}
-
-void verge__wheel_file_slots_anew(verge_wheel *wheel) {
-    size_t before = wheel->calendar.entry_count;
-    verge__calendar_reset(&wheel->calendar, wheel->calendar.cursor);
-    for_each_record(wheel, file_record_anew);
-    wheel->entries_dropped += before - wheel->calendar.entry_count;
-    wheel->calendar.quiet_until = 0;
 }
 
 static void reset(verge_wheel *wheel, uint64_t first_tick) {

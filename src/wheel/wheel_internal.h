@@ -32,8 +32,10 @@
 #include "wheel/records.h"
 #include "wheel/sorter.h"
 
-/* The tick of an entry that is out of reach. No real tick is as late. */
+/* In place of its tick: that an entry is out of reach, that it was scheduled for the past. No real tick
+ * is as late. */
 #define VERGE__TICK_BEYOND (VERGE__NO_TICK - 1)
+#define VERGE__TICK_PAST (VERGE__NO_TICK - 2)
 
 /* Due entries. */
 typedef struct verge__due {
@@ -65,6 +67,7 @@ struct verge_wheel {
     verge__due past;       /* scheduled for the past; come out first */
     verge__due batch;      /* of the tick taken last */
     uint64_t batch_tick;
+    bool batch_is_exact;   /* picked by poll_exact: marked as past */
     verge__due beyond;         /* out of the cursor's reach (beyond.c) */
     uint64_t beyond_tick;      /* no later than the first of them */
     uint64_t beyond_kept_tick; /* the same of those seen in the pass under way, which are in `picked` */
@@ -129,10 +132,6 @@ bool verge__wheel_file_beyond(verge_wheel *wheel, size_t *budget);
 
 /* One of those out of reach has to come out at this tick. */
 void verge__wheel_note_beyond(verge_wheel *wheel, uint64_t tick);
-
-/* Files what is in the slots anew: one entry for each timer, none for anything else. Unordered wheels
- * only, and no tick half taken. */
-void verge__wheel_file_slots_anew(verge_wheel *wheel);
 
 /* Files the entry of a live record again, at its deadline's tick, not before the cursor. */
 void verge__wheel_refile(verge_wheel *wheel, verge__record *record, verge__entry entry);

