@@ -586,16 +586,18 @@ void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
 
 static void begin_pass(verge__calendar *calendar) { calendar->scrub_pass += calendar->scrub_pass == UINT32_MAX ? 2 : 1; }
 
-/* Sifts the newest chunk of one list to another; returns how many entries that were. */
+/* Sifts the newest chunk of one list to another; returns how many entries that were. The chunk is given
+ * back first, so that its place can be taken by the next, in a lower slab perhaps. */
 static size_t sift_chunk(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted) {
-    verge__chunk *chunk = verge__list_chunk(*unsifted);
+    verge__entry entries[VERGE__CHUNK_ENTRIES];
     size_t count = verge__list_chunk_count(*unsifted);
-    size_t kept = calendar->owner.sift(calendar->owner.context, chunk->entries, count);
+    memcpy(entries, verge__list_chunk(*unsifted)->entries, count * sizeof(*entries));
+    verge__calendar_list_drop_chunk(calendar, unsifted);
+    size_t kept = calendar->owner.sift(calendar->owner.context, entries, count);
     calendar->entry_count -= count - kept;
     for (size_t i = 0; i < kept; i++) {
-        *sifted = append(calendar, *sifted, chunk->entries[i]);
+        *sifted = append(calendar, *sifted, entries[i]);
     }
-    verge__calendar_list_drop_chunk(calendar, unsifted);
     return count;
 }
 
