@@ -221,7 +221,7 @@ bool model_may_fire(const struct model *model, const struct model_timer *timer, 
     }
     /* What a poll_exact had no room for is handed out by whatever poll comes next. */
     const uint64_t reached_ns = kind == MODEL_POLL ? model->exact_ns : model->now_ns;
-    return (kind != MODEL_POLL || model->exact_ns > 0) && timer->deadline_ns <= reached_ns;
+    return (kind != MODEL_POLL || model->has_exact) && timer->deadline_ns <= reached_ns;
 }
 
 bool model_is_in_line(const struct model *model, const struct model_timer *timer, enum model_poll kind) {

@@ -50,6 +50,7 @@ struct model {
     uint64_t precision_ns;
     uint64_t now_ns;
     uint64_t exact_ns; /* now at the last poll_exact or poll_to_next */
+    bool has_exact;
     uint64_t sequence;
     struct model_timer *timers;
     size_t count;

@@ -301,6 +301,7 @@ void run_poll(struct run *run, enum model_poll kind, uint64_t now_ns, size_t lim
     check_moved(run, kind, now_ns, b.backlog);
     if (kind != MODEL_POLL) {
         run->model.exact_ns = run->model.now_ns;
+        run->model.has_exact = true;
     }
     run_check_batch(run, kind, count, nowhere ? 0 : limit);
 }
