@@ -25,7 +25,7 @@
  *   G6 next           next_wakeup() is O(levels) and never later than the next expiry;
  *                     next_deadline() is exact. With a backlog both say now.
  *   G7 memory         at most 48 bytes a live timer at a million of them; the entries left behind
- *                     by cancelled and moved timers never exceed the live ones plus a constant (2048).
+ *                     by cancelled and moved timers never exceed the live ones plus a constant (4096).
  *                     After reserve(n) the next n schedules allocate nothing and cannot fail.
  *                     poll and cancel never allocate and never fail for memory.
  *   G8 bounded work   a poll with a work limit moves, inspects and returns at most that many entries.

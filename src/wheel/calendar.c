@@ -210,6 +210,9 @@ void verge__calendar_shed_levels(verge__calendar *calendar, uint64_t last_tick) 
         release_level(calendar, level);
         calendar->levels_ready--;
     }
+    if (calendar->levels_used > calendar->levels_ready) {
+        calendar->levels_used = calendar->levels_ready;
+    }
     recount_capacity(calendar);
 }
 
@@ -267,7 +270,7 @@ static void clear_occupied(verge__level *level, uint32_t slot) {
 
 uint64_t verge__calendar_next(const verge__calendar *calendar) {
     uint64_t next = VERGE__NO_TICK;
-    for (size_t k = 0; k < calendar->levels_ready; k++) {
+    for (size_t k = 0; k < calendar->levels_used; k++) {
         const verge__level *level = &calendar->levels[k];
         uint64_t position = verge__level_next(level, calendar->cursor >> level->shift);
         if (position != VERGE__NO_TICK && position << level->shift < next) {
@@ -320,6 +323,8 @@ static VERGE__NOINLINE verge__list add_slot_chunk(verge__calendar *calendar, ver
     uint64_t quiet = start;
     if (*slot == NULL) {
         set_occupied(level, (uint32_t)position & level->mask);
+        uint8_t used = (uint8_t)(level - calendar->levels + 1);
+        calendar->levels_used = used > calendar->levels_used ? used : calendar->levels_used;
         calendar->next_start = start < calendar->next_start ? start : calendar->next_start;
     } else if (level->shift > 0 && !calendar->coarse) {
         quiet = (position - 1) << level->shift; /* from then on, shares of it are due */
@@ -478,7 +483,7 @@ static bool slot_starts_at(const verge__level *level, uint64_t tick) {
 }
 
 bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget) {
-    for (size_t k = calendar->levels_ready; k-- > 1;) {
+    for (size_t k = calendar->levels_used; k-- > 1;) {
         if (slot_starts_at(&calendar->levels[k], calendar->cursor) &&
             !drain(calendar, k, calendar->cursor >> calendar->levels[k].shift, SIZE_MAX, budget)) {
             return false;
@@ -501,7 +506,7 @@ bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *bu
         if (!calendar->coarse && !verge__calendar_open_cursor(calendar, budget)) {
             return false;
         }
-        for (size_t k = calendar->coarse ? calendar->levels_ready : 1; k-- > 0;) {
+        for (size_t k = calendar->coarse ? calendar->levels_used : 1; k-- > 0;) {
             verge__level *level = &calendar->levels[k];
             if (slot_starts_at(level, next)) {
                 uint32_t slot = (uint32_t)(next >> level->shift) & level->mask;
@@ -557,19 +562,21 @@ static uint64_t drain_share(verge__calendar *calendar, size_t k, size_t *budget)
 void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
     uint64_t next_share = VERGE__NO_TICK;
     if (!calendar->coarse) {
-        for (size_t k = calendar->levels_ready; k-- > 1;) {
+        for (size_t k = calendar->levels_used; k-- > 1;) {
             uint64_t share = drain_share(calendar, k, budget);
             next_share = share < next_share ? share : next_share;
         }
     }
     uint64_t quiet = next_share;
+    size_t used = 0;
     calendar->next_start = VERGE__NO_TICK;
-    for (size_t k = 0; k < calendar->levels_ready; k++) {
+    for (size_t k = 0; k < calendar->levels_used; k++) {
         const verge__level *level = &calendar->levels[k];
         uint64_t position = verge__level_next(level, calendar->cursor >> level->shift);
         if (position == VERGE__NO_TICK) {
             continue;
         }
+        used = k + 1;
         uint64_t start = position << level->shift;
         calendar->next_start = start < calendar->next_start ? start : calendar->next_start;
         /* The shares of a slot of several chunks become due from the beginning of the block before. */
@@ -579,6 +586,7 @@ void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
         }
         quiet = start < quiet ? start : quiet;
     }
+    calendar->levels_used = (uint8_t)used;
     calendar->quiet_until = quiet;
 }
 
@@ -637,7 +645,7 @@ void verge__calendar_sift_slots(verge__calendar *calendar) {
                 verge__list list = verge__calendar_take_slot(calendar, k, slot);
                 calendar->entry_count += verge__list_count(list);
                 sift_list(calendar, &list);
-                if (list != NULL) {
+                if (list != NULL) { /* levels_used stands: it was not empty before */
                     level->slots[slot] = list;
                     set_occupied(level, slot);
                 }
@@ -752,6 +760,9 @@ const char *verge__calendar_check(const verge__calendar *calendar, size_t owner_
         const verge__level *level = &calendar->levels[k];
         if ((level->occupied != NULL) != (k < calendar->levels_ready)) {
             return "C7: levels below levels_ready have memory";
+        }
+        if (k < calendar->levels_ready && k >= calendar->levels_used && verge__level_next(level, 0) != VERGE__NO_TICK) {
+            return "C8: levels from levels_used on are empty";
         }
         for (uint32_t slot = 0; k < calendar->levels_ready && slot <= level->mask; slot++) {
             const char *broken = check_slot(calendar, k, slot, &entries, &chunks);

@@ -30,6 +30,7 @@
  *   C5  nothing happens before quiet_until: no slot starts, no share is due
  *   C6  the pool has a chunk for every list that entry_capacity entries could ever form
  *   C7  levels below levels_ready have memory
+ *   C8  levels from levels_used on are empty
  */
 #ifndef VERGE_SRC_WHEEL_CALENDAR_H
 #define VERGE_SRC_WHEEL_CALENDAR_H
@@ -81,6 +82,7 @@ typedef struct verge__calendar {
     uint64_t drained_to[VERGE_LEVEL_COUNT_MAX]; /* the tick up to which a level's shares were drained */
     uint8_t level_count;
     uint8_t levels_ready;
+    uint8_t levels_used;
     bool coarse;
     size_t spare_lists;
     size_t list_count; /* slots of the levels that are ready, and spare_lists */

@@ -125,7 +125,7 @@ const char *verge_wheel_check(const verge_wheel *wheel) {
         broken = "W5: with due entries not handed out, the calendar is not quiet";
     }
     size_t pending = (size_t)verge__wheel_pending(wheel);
-    if (broken == NULL && wheel->calendar.entry_count > 2 * pending + 2048) {
+    if (broken == NULL && wheel->calendar.entry_count > 2 * pending + 4096) {
         broken = "W3: garbage never exceeds the timers by more than a constant";
     }
     return broken;

@@ -2,16 +2,17 @@
 /*
  * Tidying: garbage is bounded, and memory goes back when the load has gone.
  *
- * An entry that belongs to no timer is garbage. With n timers pending there may be n * 3/8 + 1024 of
- * them; whoever makes more - a cancel, a reschedule to an earlier time, a poll - also sifts a chunk,
- * the next in a round robin over all lists. As a round over all entries takes n / 20 such calls, the
- * garbage never exceeds n * 7/16 + 1,100. Calls need not compute this: cancelled_checkpoint and
+ * An entry that belongs to no timer is garbage. With n timers pending there may be n * 3/8 + 3,072 of
+ * them; whoever makes more - a cancel, a reschedule to an earlier time, a poll - also sifts some
+ * chunks, the next in a round robin over all lists. As a round over all entries takes n / 80 such
+ * calls, the garbage never exceeds n * 7/16 + 3,200. Calls need not compute this: cancelled_checkpoint and
  * entry_limit tell how many more can be afforded.
  */
 #include "wheel/wheel_internal.h"
 
 enum {
-    GARBAGE_ALLOWED = 1024,
+    GARBAGE_ALLOWED = 3072,
+    CHUNKS_AT_ONCE = 4,
     SIFT_RECORDS_AT_ONCE = 256,
 };
 
@@ -79,7 +80,7 @@ static void set_checkpoints(verge_wheel *wheel) {
     size_t allowed = entries_allowed((size_t)verge__wheel_pending(wheel));
     size_t room = calendar->entry_count < allowed ? allowed - calendar->entry_count : 0;
     bool is_closing = verge__records_is_closing(&wheel->records);
-    wheel->cancelled_checkpoint = wheel->cancelled + 1 + (is_closing ? 0 : room / 4);
+    wheel->cancelled_checkpoint = wheel->cancelled + 1 + (is_closing ? 0 : room / 4 + room / 8);
     size_t limit = calendar->entry_count + room / 2;
     calendar->entry_limit = limit < calendar->entry_capacity ? limit : calendar->entry_capacity;
 }
@@ -132,7 +133,7 @@ int verge__wheel_tidy(verge_wheel *wheel) {
     if (verge__records_is_closing(&wheel->records)) {
         verge__records_settle_spare(&wheel->records);
     }
-    if (has_too_much_garbage(wheel)) {
+    for (int i = 0; i < CHUNKS_AT_ONCE && has_too_much_garbage(wheel); i++) {
         (void)scrub(wheel);
     }
     if (records_are_sparse(wheel) || chunks_are_sparse(wheel)) {
@@ -144,7 +145,7 @@ int verge__wheel_tidy(verge_wheel *wheel) {
 
 void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget) {
     enum { SCRUB_STEP_MAX = 10 * VERGE__CHUNK_ENTRIES };
-    if (has_too_much_garbage(wheel) && *budget >= SCRUB_STEP_MAX) {
+    for (int i = 0; i < CHUNKS_AT_ONCE && has_too_much_garbage(wheel) && *budget >= SCRUB_STEP_MAX; i++) {
         *budget -= scrub(wheel);
     }
     if (give_back(wheel, SIFT_RECORDS_AT_ONCE)) {
