@@ -40,9 +40,13 @@ static void release(void *context, void *memory, size_t size) {
     bench_memory_release(memory, size);
 }
 
-static void expect(int result, const char *what) {
-    if (result < 0) {
-        bench_fail("verge: %s: %s", what, verge_strerror(result));
+static _Noreturn __attribute__((cold, noinline)) void fail(int result, const char *what) {
+    bench_fail("verge: %s: %s", what, verge_strerror(result));
+}
+
+static inline void expect(int result, const char *what) {
+    if (__builtin_expect(result < 0, 0)) {
+        fail(result, what);
     }
 }
 

@@ -217,7 +217,7 @@ VERGE_API size_t verge_wheel_poll(verge_wheel *wheel, uint64_t now_ns, verge_exp
  * As poll, and also returns the timers of the tick under way whose deadline <= now (strict wheels,
  * too): no lateness at all, for a look at each timer of that tick per call. With a work limit, a tick
  * that holds more entries than the limit has left is left to its end; so are the upper levels of a
- * coarse wheel. What it picked and `limit` held back is returned by whichever poll comes next.
+ * coarse wheel. What `limit` held back goes back to its tick.
  */
 VERGE_API size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit);
 

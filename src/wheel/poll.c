@@ -80,7 +80,7 @@ static void prefetch_list(const verge_wheel *wheel, verge__list list) {
 
 /* Hands out, from the newest chunk of a list, what is due at `tick`. What is not - its timer was moved, or
  * its mark is the same 2^32 ticks away - is filed again. */
-static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick, bool is_marked_past, handout *to) {
+static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick, uint64_t entry_tick, handout *to) {
     verge__chunk *chunk = verge__list_chunk(*list);
     size_t left = verge__list_chunk_count(*list);
     size_t inspected = 0;
@@ -102,7 +102,7 @@ static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick,
         if (VERGE__UNLIKELY((record->generation & 1) == 0 || (uint32_t)record->u.entry_tick != entry.mark)) {
             dropped++;
         } else if (VERGE__LIKELY(is_due(wheel, record, tick) &&
-                                 (!is_marked_past || record->u.entry_tick == VERGE__TICK_PAST))) {
+                                 record->u.entry_tick == entry_tick)) {
             hand_out(wheel, to, record, entry.index);
         } else {
             wheel->calendar.entry_count -= inspected - counted;
@@ -121,7 +121,9 @@ static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick,
 }
 
 static void hand_out_unordered(verge_wheel *wheel, verge__due *due, uint64_t tick, handout *to) {
-    bool is_marked_past = due == &wheel->past || wheel->batch_is_exact;
+    uint64_t entry_tick = due == &wheel->past     ? VERGE__TICK_PAST
+                          : wheel->batch_is_exact ? VERGE__TICK_EXACT
+                                                  : wheel->batch_tick;
     for (;;) {
         if (due->list == NULL) {
             due->list = due->sifted;
@@ -130,7 +132,7 @@ static void hand_out_unordered(verge_wheel *wheel, verge__due *due, uint64_t tic
         if (due->list == NULL || is_full(to)) {
             return;
         }
-        hand_out_chunk(wheel, &due->list, tick, is_marked_past, to);
+        hand_out_chunk(wheel, &due->list, tick, entry_tick, to);
     }
 }
 
@@ -272,8 +274,8 @@ static void select_exact(verge_wheel *wheel, handout *to) {
                 verge__calendar_put_slot(calendar, 0, calendar->cursor, entry);
             } else {
                 if (!verge__wheel_is_ordered(wheel)) {
-                    record->u.entry_tick = VERGE__TICK_PAST;
-                    entry.mark = (uint32_t)VERGE__TICK_PAST;
+                    record->u.entry_tick = VERGE__TICK_EXACT;
+                    entry.mark = (uint32_t)VERGE__TICK_EXACT;
                 }
                 verge__calendar_list_add(calendar, &wheel->batch.list, entry);
             }
@@ -284,12 +286,53 @@ static void select_exact(verge_wheel *wheel, handout *to) {
     wheel->batch_is_exact = true;
 }
 
+/* Puts an entry that poll_exact picked back into its tick. */
+static void put_back(verge_wheel *wheel, verge__entry entry) {
+    verge__record *record = verge__records_at(&wheel->records, entry.index);
+    wheel->calendar.entry_count--;
+    if (!verge__wheel_counts(wheel, record, entry)) {
+        wheel->entries_dropped++;
+        return;
+    }
+    if (!verge__wheel_is_ordered(wheel)) {
+        record->u.entry_tick = wheel->calendar.cursor;
+        entry.mark = (uint32_t)record->u.entry_tick;
+    }
+    verge__calendar_put_slot(&wheel->calendar, 0, wheel->calendar.cursor, entry);
+}
+
+/* What poll_exact picked and did not return goes back into its tick, so that it comes out in order with
+ * what was scheduled since. Not with a work limit: there it stays first. */
+static void put_back_exact(verge_wheel *wheel) {
+    if (!wheel->batch_is_exact || wheel->options.work_limit != 0) {
+        return;
+    }
+    wheel->batch_is_exact = false;
+    verge__list *const lists[] = {&wheel->batch.list, &wheel->batch.sifted, &wheel->batch.picked};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+        while (*lists[i] != NULL) {
+            const verge__chunk *chunk = verge__list_chunk(*lists[i]);
+            for (const verge__entry *entry = chunk->entries; entry < *lists[i]; entry++) {
+                put_back(wheel, *entry);
+            }
+            verge__calendar_list_drop_chunk(&wheel->calendar, lists[i]);
+        }
+    }
+    size_t budget = SIZE_MAX;
+    verge__entry entry;
+    while (wheel->batch.sorter != NULL && verge__sorter_settle(wheel, wheel->batch.sorter, &budget) &&
+           verge__sorter_pop(wheel, wheel->batch.sorter, &budget, &entry)) {
+        put_back(wheel, entry);
+    }
+}
+
 static size_t poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool exact) {
     wheel->now_ns = now_ns > wheel->now_ns ? now_ns : wheel->now_ns;
     uint64_t target = verge__wheel_target(wheel);
     size_t work_limit = wheel->options.work_limit == 0 ? SIZE_MAX : wheel->options.work_limit;
     handout to = {.out = out, .limit = out == NULL ? 0 : limit, .budget = work_limit};
 
+    put_back_exact(wheel);
     hand_out_until(wheel, target, &to);
     if (exact && !verge_wheel_has_backlog(wheel) && !is_full(&to)) {
         select_exact(wheel, &to);

@@ -27,7 +27,7 @@ static void set_start(verge_wheel *wheel, uint64_t start_ns) {
 /* The last tick of time, and of coarse wheels the last that every level can name. */
 static uint64_t last_tick(const verge_wheel *wheel, const verge_wheel_level *levels, size_t level_count) {
     uint64_t last = (VERGE_NEVER - 1) >> wheel->shift;
-    last = last < VERGE__TICK_PAST ? last : VERGE__TICK_PAST - 1;
+    last = last < VERGE__TICK_EXACT ? last : VERGE__TICK_EXACT - 1;
     unsigned coarsest = wheel->options.coarse ? (unsigned)levels[level_count - 1].shift - wheel->shift : 0;
     return last & ~verge__bit_mask(coarsest);
 }

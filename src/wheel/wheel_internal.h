@@ -32,10 +32,11 @@
 #include "wheel/records.h"
 #include "wheel/sorter.h"
 
-/* In place of its tick: that an entry is out of reach, that it was scheduled for the past. No real tick
- * is as late. */
+/* In place of its tick: that an entry is out of reach, that it was scheduled for the past, that it was
+ * picked by poll_exact. No real tick is as late. */
 #define VERGE__TICK_BEYOND (VERGE__NO_TICK - 1)
 #define VERGE__TICK_PAST (VERGE__NO_TICK - 2)
+#define VERGE__TICK_EXACT (VERGE__NO_TICK - 3)
 
 /* Due entries. */
 typedef struct verge__due {
@@ -67,7 +68,7 @@ struct verge_wheel {
     verge__due past;       /* scheduled for the past; come out first */
     verge__due batch;      /* of the tick taken last */
     uint64_t batch_tick;
-    bool batch_is_exact;   /* picked by poll_exact: marked as past */
+    bool batch_is_exact;   /* picked by poll_exact, and marked so */
     verge__due beyond;         /* out of the cursor's reach (beyond.c) */
     uint64_t beyond_tick;      /* no later than the first of them */
     uint64_t beyond_kept_tick; /* the same of those seen in the pass under way, which are in `picked` */
