@@ -408,18 +408,33 @@ verge__list verge__calendar_take_slot(verge__calendar *calendar, size_t level, u
     return list;
 }
 
-/* Files the entries of one chunk of level k, whose slot starts at `start`, in the levels below. */
-static void scatter(verge__calendar *calendar, size_t k, uint64_t start, const verge__entry *entries, size_t count) {
-    uint32_t start_low = (uint32_t)start;
-    if (k == 1) {
-        verge__level *lowest = &calendar->levels[0];
-        for (size_t i = 0; i < count; i++) {
-            put(calendar, lowest, start + (uint32_t)(entries[i].mark - start_low), entries[i]);
+/* Files entries, all of them in one level. The low bits of their ticks, which are their marks, tell the slot. */
+static void scatter_to(verge__calendar *calendar, verge__level *level, uint64_t start, const verge__entry *entries,
+                       size_t count) {
+    verge__list *slots = level->slots;
+    for (size_t i = 0; i < count; i++) {
+        verge__entry entry = entries[i];
+        verge__list *slot = &slots[entry.mark >> level->shift & level->mask];
+        verge__list end = *slot;
+        if (VERGE__UNLIKELY(verge__list_needs_chunk(end))) {
+            end = add_slot_chunk(calendar, level, (start + (uint32_t)(entry.mark - (uint32_t)start)) >> level->shift);
         }
+        *end = entry;
+        *slot = end + 1;
+    }
+}
+
+/* Files the entries of one chunk of level k, whose slot starts at `start`, in the levels below: all in the
+ * level right below, unless the slot comes so soon that some of them can go deeper. */
+static void scatter(verge__calendar *calendar, size_t k, uint64_t start, const verge__entry *entries, size_t count) {
+    verge__level *below = &calendar->levels[k - 1];
+    bool is_soon = k > 1 && verge__calendar_level(calendar, start) < k - 1;
+    if (!is_soon && below->shift < 32 && below->mask <= UINT32_MAX >> below->shift) {
+        scatter_to(calendar, below, start, entries, count);
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        uint64_t tick = start + (uint32_t)(entries[i].mark - start_low);
+        uint64_t tick = start + (uint32_t)(entries[i].mark - (uint32_t)start);
         size_t to = verge__calendar_level(calendar, tick);
         verge__level *level = &calendar->levels[to < k ? to : k - 1];
         put(calendar, level, tick >> level->shift, entries[i]);
@@ -464,6 +479,9 @@ static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t
         } else {
             level->slots[slot] = verge__list_from_full_chunk(chunk->below);
         }
+        if (chunk->depth == 0 && k <= 2) {
+            calendar->owner.prefetch(calendar->owner.context, list - moved, moved);
+        }
         if (level->shift <= 32 && !calendar->owner.marks_are_private) {
             scatter(calendar, k, position << level->shift, list - moved, moved);
         } else {
@@ -493,12 +511,10 @@ bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget) {
 }
 
 bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *budget, verge__taken *ret_taken) {
-    for (;;) {
+    while (calendar->cursor < target) {
         uint64_t next = verge__calendar_next(calendar);
         if (next >= target) {
-            if (calendar->cursor < target) {
-                calendar->cursor = target;
-            }
+            calendar->cursor = target;
             return false;
         }
         VERGE__INVARIANT(next >= calendar->cursor, "C3: every slot starts at or after the cursor");
@@ -519,6 +535,7 @@ bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *bu
             }
         }
     }
+    return false;
 }
 
 /* ---- shares ---- */

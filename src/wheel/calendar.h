@@ -62,6 +62,8 @@ typedef struct verge__calendar_owner {
     size_t (*sift)(void *owner, verge__entry *entries, size_t count);
     /* The tick at which an entry is to be filed again, and its mark; false if it does not count. */
     bool (*refile)(void *owner, verge__entry *entry, uint64_t *ret_tick);
+    /* These few entries come up soon. */
+    void (*prefetch)(void *owner, const verge__entry *entries, size_t count);
     void *context;
     /* The marks are the owner's own, not ticks: then the owner is asked whenever an entry moves. */
     bool marks_are_private;
@@ -185,6 +187,12 @@ bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget);
 
 /* Drains the shares that are due of the upper slots that come next, and finds quiet_until anew. */
 void verge__calendar_settle(verge__calendar *calendar, size_t *budget);
+
+/* The entries of level 0 that come next, as of the last settle; they stay where they are. */
+static inline verge__list verge__calendar_peek(const verge__calendar *calendar) {
+    const verge__level *lowest = &calendar->levels[0];
+    return calendar->levels_used == 0 ? NULL : lowest->slots[(uint32_t)calendar->next_start & lowest->mask];
+}
 
 /* The start of the first slot that is not empty; VERGE__NO_TICK if all are. */
 uint64_t verge__calendar_next(const verge__calendar *calendar);

@@ -67,14 +67,19 @@ bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_ti
 
 /* ---- unordered: the list is the order ---- */
 
-/* Brings the records of a list's newest entries towards the cache. */
-static void prefetch_list(const verge_wheel *wheel, verge__list list) {
-    if (list == NULL) {
-        return;
+void verge__wheel_prefetch(void *owner, const verge__entry *entries, size_t count) {
+    const verge_wheel *wheel = owner;
+    for (size_t i = 0; i < count; i++) {
+        VERGE__PREFETCH_WRITE(verge__records_at(&wheel->records, entries[i].index));
     }
-    size_t count = verge__list_chunk_count(list);
-    for (size_t i = 1; i <= count && i <= PREFETCH_AHEAD; i++) {
-        VERGE__PREFETCH_WRITE(verge__records_at(&wheel->records, (list - i)->index));
+}
+
+/* Brings the records of a list's newest entries towards the cache. */
+static void prefetch_list(verge_wheel *wheel, verge__list list) {
+    if (list != NULL) {
+        size_t count = verge__list_chunk_count(list);
+        count = count < PREFETCH_AHEAD ? count : PREFETCH_AHEAD;
+        verge__wheel_prefetch(wheel, list - count, count);
     }
 }
 
@@ -198,6 +203,9 @@ static void hand_out_ordered(verge_wheel *wheel, verge__due *due, uint64_t tick,
 /* ---- a poll ---- */
 
 static void hand_out_due(verge_wheel *wheel, verge__due *due, uint64_t tick, handout *to) {
+    if (verge__due_is_empty(due)) {
+        return;
+    }
     if (due->sorter == NULL) {
         hand_out_unordered(wheel, due, tick, to);
     } else {
@@ -343,9 +351,14 @@ static size_t poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_
         wheel->calendar.quiet_until = 0; /* W5 */
     } else {
         verge__calendar_settle(&wheel->calendar, &to.budget);
+        if (wheel->batch.sorter == NULL) {
+            prefetch_list(wheel, verge__calendar_peek(&wheel->calendar));
+        }
     }
     verge__wheel_set_short_reach(wheel);
-    verge__wheel_tidy_after_poll(wheel, &to.budget);
+    if (verge__wheel_wants_tidying(wheel, to.count)) {
+        verge__wheel_tidy_after_poll(wheel, &to.budget);
+    }
     wheel->last_poll_work = work_limit - to.budget;
     return to.count;
 }

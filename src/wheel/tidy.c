@@ -151,6 +151,7 @@ void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget) {
     if (give_back(wheel, SIFT_RECORDS_AT_ONCE)) {
         wheel->calendar.quiet_until = 0;
     }
+    wheel->expired_untidied = 0;
     set_checkpoints(wheel);
 }
 

@@ -78,6 +78,7 @@ struct verge_wheel {
     uint64_t entries_refiled;
     uint64_t entries_dropped;
     uint64_t last_poll_work;
+    size_t expired_untidied; /* since tidy_after_poll; a poll counts as one more */
     size_t reserved_total; /* timers there must be room for */
     verge_wheel_options options;
     verge_allocator allocator;
@@ -151,12 +152,20 @@ static inline void verge__wheel_set_short_reach(verge_wheel *wheel) {
 /* Keeps garbage within bounds and gives back memory: a bounded step, for every so many calls. 0. */
 int verge__wheel_tidy(verge_wheel *wheel);
 
-/* The same at the end of a poll, within its budget. */
+/* The same at the end of a poll, within its budget; not after each one. */
 void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget);
+
+static inline bool verge__wheel_wants_tidying(verge_wheel *wheel, size_t expired) {
+    enum { EXPIRED_BETWEEN = 256 };
+    wheel->expired_untidied += expired + 1;
+    return wheel->expired_untidied >= EXPIRED_BETWEEN || verge__wheel_pending(wheel) == 0 ||
+           verge__records_is_closing(&wheel->records);
+}
 
 /* What the calendar asks (calendar.h, verge__calendar_owner). */
 size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count);
 bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_tick);
+void verge__wheel_prefetch(void *owner, const verge__entry *entries, size_t count);
 
 /* Entries to make room for, so that so many timers never need more. */
 size_t verge__wheel_entries_for(size_t timers);
