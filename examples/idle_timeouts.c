@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Idle timeouts: a server closes a connection that was silent for 30 s. Each request pushes the timeout back, which is
+ * what a wheel is made for: moving a timer later writes one record and touches no slot.
+ *
+ * The server runs on a manual clock, so its ten minutes pass in milliseconds and are the same every time. A real one
+ * would take verge_clock_monotonic() and not change otherwise.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <verge/verge.h>
+
+#define MS UINT64_C(1000000)
+#define SECOND (1000 * MS)
+#define IDLE_TIMEOUT (30 * SECOND)
+#define TURN (100 * MS) /* the server looks around ten times a second */
+
+enum { CONNECTIONS = 1000, BATCH = 64 };
+
+struct connection {
+    verge_timer idle; /* 0: closed */
+    uint64_t last_request_ns;
+    uint64_t closed_ns;
+};
+
+struct server {
+    verge_clock clock;
+    verge_wheel *wheel;
+    struct connection connections[CONNECTIONS];
+    unsigned requests, closed, errors;
+};
+
+static uint64_t now(const struct server *server) {
+    return server->clock.now_ns(server->clock.context);
+}
+
+static void accept_connection(struct server *server, struct connection *connection) {
+    connection->last_request_ns = now(server);
+    server->errors +=
+        verge_wheel_schedule(server->wheel, now(server) + IDLE_TIMEOUT, connection, &connection->idle) != 0;
+}
+
+static void serve_request(struct server *server, struct connection *connection) {
+    connection->last_request_ns = now(server);
+    server->requests++;
+    server->errors += verge_wheel_reschedule(server->wheel, connection->idle, now(server) + IDLE_TIMEOUT) != 0;
+}
+
+static void close_idle_connections(struct server *server) {
+    verge_expiry due[BATCH];
+    size_t count;
+    do {
+        count = verge_wheel_poll(server->wheel, now(server), due, BATCH);
+        for (size_t i = 0; i < count; i++) {
+            struct connection *connection = due[i].data;
+            connection->idle = 0;
+            connection->closed_ns = now(server);
+            server->closed++;
+        }
+    } while (count == BATCH);
+}
+
+/* The clients: number i sends a request every i % 20 + 1 seconds, and falls silent after i % 600 seconds. */
+static bool has_request(unsigned i, uint64_t turn) {
+    uint64_t turns_a_second = SECOND / TURN;
+    return turn < i % 600 * turns_a_second && turn % ((i % 20 + 1) * turns_a_second) == 0;
+}
+
+/* Closed after 30 s of silence: no earlier, and later by no more than the wheel's precision and a turn of the loop. */
+static bool was_closed_in_time(const struct server *server, const struct connection *connection) {
+    uint64_t deadline_ns = connection->last_request_ns + IDLE_TIMEOUT;
+    return connection->idle == 0 && connection->closed_ns >= deadline_ns &&
+           connection->closed_ns < deadline_ns + verge_wheel_precision(server->wheel) + TURN;
+}
+
+int main(void) {
+    static struct server server;
+    verge_manual_clock manual = {0};
+    server.clock = verge_clock_manual(&manual);
+    if (verge_wheel_create(NULL, &server.wheel) < 0 || verge_wheel_reserve(server.wheel, CONNECTIONS) < 0) {
+        return 1; /* from here on, nothing can fail for want of memory */
+    }
+    for (unsigned i = 0; i < CONNECTIONS; i++) {
+        accept_connection(&server, &server.connections[i]);
+    }
+    for (uint64_t turn = 1; verge_wheel_count(server.wheel) > 0; turn++) {
+        verge_manual_clock_advance(&manual, TURN);
+        for (unsigned i = 0; i < CONNECTIONS; i++) {
+            if (has_request(i, turn)) {
+                serve_request(&server, &server.connections[i]);
+            }
+        }
+        close_idle_connections(&server);
+    }
+    for (unsigned i = 0; i < CONNECTIONS; i++) {
+        server.errors += !was_closed_in_time(&server, &server.connections[i]);
+    }
+    printf("%u requests, %u connections closed after %u s, %u errors\n", server.requests, server.closed,
+           (unsigned)(now(&server) / SECOND), server.errors);
+    verge_wheel_destroy(server.wheel);
+    return server.closed == CONNECTIONS && server.errors == 0 ? 0 : 1;
+}
