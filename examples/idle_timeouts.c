@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Idle timeouts: a server closes a connection that was silent for 30 s. Each request pushes the timeout back, which is
- * what a wheel is made for: moving a timer later writes one record and touches no slot.
+ * what a wheel is made for: moving a timer later writes its record, and files nothing.
  *
  * The server runs on a manual clock, so its ten minutes pass in milliseconds and are the same every time. A real one
  * would take verge_clock_monotonic() and not change otherwise.
