@@ -96,11 +96,23 @@ void quad_heap_reschedule(struct quad_heap *heap, struct quad_heap_node *node, u
     }
 }
 
-void quad_heap_advance(struct quad_heap *heap, uint64_t now_ns, quad_heap_fired *on_fired, void *context) {
-    while (heap->end > ROOT && heap->entries[ROOT].deadline_ns <= now_ns) {
+static inline bool is_due(const struct quad_heap *heap, uint64_t now_ns) {
+    return heap->end > ROOT && heap->entries[ROOT].deadline_ns <= now_ns;
+}
+
+static __attribute__((noinline)) void fire_due(struct quad_heap *heap, uint64_t now_ns, quad_heap_fired *on_fired,
+                                               void *context) {
+    do {
         struct quad_heap_node *node = heap->entries[ROOT].node;
         remove_at(heap, ROOT);
         on_fired(context, node);
+    } while (is_due(heap, now_ns));
+}
+
+/* Where nothing is due, nothing is saved for calls. */
+void quad_heap_advance(struct quad_heap *heap, uint64_t now_ns, quad_heap_fired *on_fired, void *context) {
+    if (is_due(heap, now_ns)) {
+        fire_due(heap, now_ns, on_fired, context);
     }
 }
 

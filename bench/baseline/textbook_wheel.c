@@ -107,15 +107,11 @@ static void fire_slot(struct textbook_wheel *wheel, struct textbook_wheel_node *
     }
 }
 
-void textbook_wheel_advance(struct textbook_wheel *wheel, uint64_t now_ns, textbook_wheel_fired *on_fired,
-                            void *context) {
-    uint64_t target_tick = now_ns >> TICK_SHIFT;
-    while (wheel->now_tick < target_tick) {
-        if (wheel->pending_count == 0) {
-            wheel->now_tick = target_tick;
-            return;
-        }
-        uint64_t tick = ++wheel->now_tick;
+/* From a tick that has just begun to the target. */
+static __attribute__((noinline)) void go_through(struct textbook_wheel *wheel, uint64_t target_tick,
+                                                 textbook_wheel_fired *on_fired, void *context) {
+    for (;;) {
+        uint64_t tick = wheel->now_tick;
         for (unsigned level = 1; level < LEVEL_COUNT; level++) {
             if ((tick & SLOT_MASK) != 0) {
                 break;
@@ -126,6 +122,31 @@ void textbook_wheel_advance(struct textbook_wheel *wheel, uint64_t now_ns, textb
         struct textbook_wheel_node **head = &wheel->slots[0][wheel->now_tick & SLOT_MASK];
         if (*head != NULL) {
             fire_slot(wheel, head, on_fired, context);
+        }
+        if (wheel->now_tick >= target_tick) {
+            return;
+        }
+        if (wheel->pending_count == 0) {
+            wheel->now_tick = target_tick;
+            return;
+        }
+        wheel->now_tick++;
+    }
+}
+
+/* Ticks before the first in which something is to be done are passed here, with nothing saved for calls. */
+void textbook_wheel_advance(struct textbook_wheel *wheel, uint64_t now_ns, textbook_wheel_fired *on_fired,
+                            void *context) {
+    uint64_t target_tick = now_ns >> TICK_SHIFT;
+    while (wheel->now_tick < target_tick) {
+        if (wheel->pending_count == 0) {
+            wheel->now_tick = target_tick;
+            return;
+        }
+        uint64_t slot = ++wheel->now_tick & SLOT_MASK;
+        if (slot == 0 || wheel->slots[0][slot] != NULL) {
+            go_through(wheel, target_tick, on_fired, context);
+            return;
         }
     }
 }

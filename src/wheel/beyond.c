@@ -29,10 +29,7 @@ static void file_or_keep(verge_wheel *wheel, verge__entry entry) {
     verge__record *record = verge__records_at(&wheel->records, entry.index);
     wheel->calendar.entry_count--;
     if (!verge__wheel_counts(wheel, record, entry)) {
-        if (!verge__wheel_is_ordered(wheel) && record->u.entry_tick == VERGE__TICK_BEYOND) {
-            record->u.entry_tick = VERGE__NO_TICK; /* free: there is nothing left to adopt */
-        }
-        wheel->entries_dropped++;
+        verge__wheel_drop(wheel, record, entry);
     } else if (verge__wheel_tick(wheel, record->deadline_ns) - wheel->calendar.cursor < wheel->calendar.reach) {
         verge__wheel_refile(wheel, record, entry);
     } else {

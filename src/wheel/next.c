@@ -42,7 +42,7 @@ static bool list_has_live(verge_wheel *wheel, verge__list *list) {
         if (counts) {
             verge__wheel_refile(wheel, record, entry);
         } else {
-            wheel->entries_dropped++;
+            verge__wheel_drop(wheel, record, entry);
         }
     }
     return false;

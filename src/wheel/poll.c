@@ -51,10 +51,7 @@ bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_ti
     verge_wheel *wheel = owner;
     verge__record *record = verge__records_at(&wheel->records, entry->index);
     if (!verge__wheel_counts(wheel, record, *entry)) {
-        if (!verge__wheel_is_ordered(wheel) && (uint32_t)record->u.entry_tick == entry->mark) {
-            record->u.entry_tick = VERGE__NO_TICK; /* free: there is nothing left to adopt */
-        }
-        wheel->entries_dropped++;
+        verge__wheel_drop(wheel, record, *entry);
         return false;
     }
     *ret_tick = verge__calendar_round(&wheel->calendar, verge__wheel_tick(wheel, record->deadline_ns));
@@ -90,7 +87,6 @@ static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick,
     size_t left = verge__list_chunk_count(*list);
     size_t inspected = 0;
     size_t counted = 0; /* of them, those that entry_count no longer has */
-    size_t dropped = 0;
     if (chunk->below != NULL) {
         VERGE__PREFETCH(&chunk->below->entries[VERGE__CHUNK_ENTRIES - 1]);
     }
@@ -105,7 +101,7 @@ static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick,
         }
         verge__record *record = verge__records_at(&wheel->records, entry.index);
         if (VERGE__UNLIKELY((record->generation & 1) == 0 || (uint32_t)record->u.entry_tick != entry.mark)) {
-            dropped++;
+            verge__wheel_drop(wheel, record, entry);
         } else if (VERGE__LIKELY(is_due(wheel, record, tick) &&
                                  record->u.entry_tick == entry_tick)) {
             hand_out(wheel, to, record, entry.index);
@@ -117,7 +113,6 @@ static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick,
     }
     to->budget -= inspected;
     wheel->calendar.entry_count -= inspected - counted;
-    wheel->entries_dropped += dropped;
     if (left == 0) {
         verge__calendar_list_drop_chunk(&wheel->calendar, list);
     } else {
@@ -155,7 +150,7 @@ static void pick_due(verge_wheel *wheel, verge__due *due, uint64_t tick, handout
         verge__record *record = verge__records_at(&wheel->records, entry.index);
         wheel->calendar.entry_count--;
         if (!verge__wheel_counts(wheel, record, entry)) {
-            wheel->entries_dropped++;
+            verge__wheel_drop(wheel, record, entry);
         } else if (is_due(wheel, record, tick)) {
             verge__calendar_list_add(&wheel->calendar, &due->picked, entry);
         } else {
@@ -274,10 +269,7 @@ static void select_exact(verge_wheel *wheel, handout *to) {
             verge__entry entry = chunk->entries[i];
             verge__record *record = verge__records_at(&wheel->records, entry.index);
             if (!verge__wheel_counts(wheel, record, entry)) {
-                if (!verge__wheel_is_ordered(wheel) && (uint32_t)record->u.entry_tick == entry.mark) {
-                    record->u.entry_tick = VERGE__NO_TICK;
-                }
-                wheel->entries_dropped++;
+                verge__wheel_drop(wheel, record, entry);
             } else if (record->deadline_ns > wheel->now_ns) {
                 verge__calendar_put_slot(calendar, 0, calendar->cursor, entry);
             } else {
@@ -299,7 +291,7 @@ static void put_back(verge_wheel *wheel, verge__entry entry) {
     verge__record *record = verge__records_at(&wheel->records, entry.index);
     wheel->calendar.entry_count--;
     if (!verge__wheel_counts(wheel, record, entry)) {
-        wheel->entries_dropped++;
+        verge__wheel_drop(wheel, record, entry);
         return;
     }
     if (!verge__wheel_is_ordered(wheel)) {

@@ -36,15 +36,15 @@ size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count) {
             /* Of several with the same mark in one list, the first one seen is enough. A timer that
              * gets another entry after that has it filed anew, outside of what is still unseen. */
             if (!ordered && record->link == wheel->calendar.scrub_pass) {
+                wheel->entries_dropped++;
                 continue;
             }
             record->link = ordered ? record->link : wheel->calendar.scrub_pass;
             entries[kept++] = entry;
-        } else if (!ordered && (uint32_t)record->u.entry_tick == entry.mark) {
-            record->u.entry_tick = VERGE__NO_TICK; /* free: there is nothing left to adopt */
+        } else {
+            verge__wheel_drop(wheel, record, entry);
         }
     }
-    wheel->entries_dropped += count - kept;
     return kept;
 }
 

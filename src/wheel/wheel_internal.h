@@ -124,6 +124,15 @@ static inline bool verge__wheel_counts(const verge_wheel *wheel, const verge__re
     return (record->generation & 1) != 0 && mark == entry.mark;
 }
 
+/* An entry that does not count is dropped. If its record is free and bears its mark, it must not be
+ * adopted any more. */
+static inline void verge__wheel_drop(verge_wheel *wheel, verge__record *record, verge__entry entry) {
+    if (!verge__wheel_is_ordered(wheel) && (uint32_t)record->u.entry_tick == entry.mark) {
+        record->u.entry_tick = VERGE__NO_TICK;
+    }
+    wheel->entries_dropped++;
+}
+
 /* Files an entry for a record, for which there is room: among those that come out next if it is past,
  * else at its deadline's tick. */
 void verge__wheel_file(verge_wheel *wheel, verge__record *record, uint32_t index, bool is_past);
