@@ -16,7 +16,7 @@ typedef struct census {
 
 static void see(census *census_, verge__entry entry, uint64_t slot_tick) {
     const verge_wheel *wheel = census_->wheel;
-    const verge__record *record = verge__records_at(&wheel->records, entry.index);
+    const verge__record *record = verge__records_named(&wheel->records, entry.index);
     bool in_time = wheel->options.coarse || slot_tick <= verge__wheel_tick(wheel, record->deadline_ns);
     if (verge__wheel_counts(wheel, record, entry) && in_time) {
         census_->seen[entry.index >> 6] |= UINT64_C(1) << (entry.index & 63);

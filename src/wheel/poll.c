@@ -49,7 +49,7 @@ void verge__wheel_refile(verge_wheel *wheel, verge__record *record, verge__entry
 
 bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_tick) {
     verge_wheel *wheel = owner;
-    verge__record *record = verge__records_at(&wheel->records, entry->index);
+    verge__record *record = verge__records_named(&wheel->records, entry->index);
     if (!verge__wheel_counts(wheel, record, *entry)) {
         verge__wheel_drop(wheel, record, *entry);
         return false;
@@ -67,7 +67,7 @@ bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_ti
 void verge__wheel_prefetch(void *owner, const verge__entry *entries, size_t count) {
     const verge_wheel *wheel = owner;
     for (size_t i = 0; i < count; i++) {
-        VERGE__PREFETCH_WRITE(verge__records_at(&wheel->records, entries[i].index));
+        VERGE__PREFETCH_WRITE(verge__records_named(&wheel->records, entries[i].index));
     }
 }
 
@@ -94,12 +94,12 @@ static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick,
         verge__entry entry = chunk->entries[--left];
         inspected++;
         if (left >= PREFETCH_AHEAD) {
-            VERGE__PREFETCH_WRITE(verge__records_at(&wheel->records, chunk->entries[left - PREFETCH_AHEAD].index));
+            VERGE__PREFETCH_WRITE(verge__records_named(&wheel->records, chunk->entries[left - PREFETCH_AHEAD].index));
         } else if (chunk->below != NULL) {
             size_t ahead = VERGE__CHUNK_ENTRIES + left - PREFETCH_AHEAD;
-            VERGE__PREFETCH_WRITE(verge__records_at(&wheel->records, chunk->below->entries[ahead].index));
+            VERGE__PREFETCH_WRITE(verge__records_named(&wheel->records, chunk->below->entries[ahead].index));
         }
-        verge__record *record = verge__records_at(&wheel->records, entry.index);
+        verge__record *record = verge__records_named(&wheel->records, entry.index);
         if (VERGE__UNLIKELY((record->generation & 1) == 0 || (uint32_t)record->u.entry_tick != entry.mark)) {
             verge__wheel_drop(wheel, record, entry);
         } else if (VERGE__LIKELY(is_due(wheel, record, tick) &&
@@ -147,7 +147,7 @@ static void pick_due(verge_wheel *wheel, verge__due *due, uint64_t tick, handout
                                                        : VERGE__CHUNK_ENTRIES - verge__list_chunk_count(due->picked);
     for (; left > 0 && room > 0 && to->budget > 0; room--, to->budget--) {
         verge__entry entry = chunk->entries[--left];
-        verge__record *record = verge__records_at(&wheel->records, entry.index);
+        verge__record *record = verge__records_named(&wheel->records, entry.index);
         wheel->calendar.entry_count--;
         if (!verge__wheel_counts(wheel, record, entry)) {
             verge__wheel_drop(wheel, record, entry);
@@ -191,7 +191,7 @@ static void hand_out_ordered(verge_wheel *wheel, verge__due *due, uint64_t tick,
             return;
         }
         wheel->calendar.entry_count--;
-        hand_out(wheel, to, verge__records_at(&wheel->records, entry.index), entry.index);
+        hand_out(wheel, to, verge__records_named(&wheel->records, entry.index), entry.index);
     }
 }
 
@@ -267,7 +267,7 @@ static void select_exact(verge_wheel *wheel, handout *to) {
         to->budget -= count < to->budget ? count : to->budget;
         for (size_t i = 0; i < count; i++) {
             verge__entry entry = chunk->entries[i];
-            verge__record *record = verge__records_at(&wheel->records, entry.index);
+            verge__record *record = verge__records_named(&wheel->records, entry.index);
             if (!verge__wheel_counts(wheel, record, entry)) {
                 verge__wheel_drop(wheel, record, entry);
             } else if (record->deadline_ns > wheel->now_ns) {
@@ -288,7 +288,7 @@ static void select_exact(verge_wheel *wheel, handout *to) {
 
 /* Puts an entry that poll_exact picked back into its tick. */
 static void put_back(verge_wheel *wheel, verge__entry entry) {
-    verge__record *record = verge__records_at(&wheel->records, entry.index);
+    verge__record *record = verge__records_named(&wheel->records, entry.index);
     wheel->calendar.entry_count--;
     if (!verge__wheel_counts(wheel, record, entry)) {
         verge__wheel_drop(wheel, record, entry);

@@ -133,7 +133,7 @@ int verge_wheel_get_level_stats(const verge_wheel *wheel, size_t level, verge_wh
                 for (verge__list end = lists[i]; end != NULL;) {
                     const verge__chunk *chunk = verge__list_chunk(end);
                     for (const verge__entry *entry = chunk->entries; entry < end; entry++) {
-                        const verge__record *record = verge__records_at(&wheel->records, entry->index);
+                        const verge__record *record = verge__records_named(&wheel->records, entry->index);
                         bool counts = verge__wheel_counts(wheel, record, *entry);
                         stats.active += counts;
                         stats.garbage += !counts;

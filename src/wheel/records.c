@@ -21,6 +21,7 @@ void verge__records_init(verge__records *records, uint32_t generation_base, cons
         .free_cold = VERGE__NO_RECORD,
         .sifting = VERGE__NO_RECORD,
         .open_below = VERGE__NO_RECORD,
+        .nobody = {.u.entry_tick = VERGE__NO_TICK},
         .generation_base = generation_base,
         .allocator = allocator,
     };

@@ -73,6 +73,7 @@ typedef struct verge__records {
     size_t room;              /* records there is memory for, retired ones too */
     size_t bytes;
     verge__segment *info;
+    verge__record nobody; /* free, for ever */
     uint32_t generation_base;
     const verge_allocator *allocator;
 } verge__records;
@@ -112,6 +113,13 @@ const char *verge__records_check(const verge__records *records, size_t live);
 
 static inline verge__record *verge__records_at(const verge__records *records, uint32_t index) {
     return records->segments[index >> VERGE__SEGMENT_BITS] + (index & (VERGE__SEGMENT_RECORDS - 1));
+}
+
+/* The record that an entry names. An entry may outlive its record's segment: then it is nobody's. */
+static inline verge__record *verge__records_named(const verge__records *records, uint32_t index) {
+    verge__record *segment = records->segments[index >> VERGE__SEGMENT_BITS];
+    return VERGE__LIKELY(segment != NULL) ? segment + (index & (VERGE__SEGMENT_RECORDS - 1))
+                                          : (verge__record *)(uintptr_t)&records->nobody;
 }
 
 /* The record of a handle, or NULL if the handle is not live. */

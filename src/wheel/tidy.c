@@ -26,12 +26,12 @@ size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count) {
     verge_wheel *wheel = owner;
     bool ordered = verge__wheel_is_ordered(wheel);
     for (size_t i = 0; i < count; i++) {
-        VERGE__PREFETCH_WRITE(verge__records_at(&wheel->records, entries[i].index));
+        VERGE__PREFETCH_WRITE(verge__records_named(&wheel->records, entries[i].index));
     }
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         verge__entry entry = entries[i];
-        verge__record *record = verge__records_at(&wheel->records, entry.index);
+        verge__record *record = verge__records_named(&wheel->records, entry.index);
         if (verge__wheel_counts(wheel, record, entry)) {
             /* Of several with the same mark in one list, the first one seen is enough. A timer that
              * gets another entry after that has it filed anew, outside of what is still unseen. */
