@@ -7,7 +7,7 @@ demo=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-for arguments in "--timers 20000" "--timers 20000 --seed 7" "--seed 18446744073709551615 --timers 1" "--timers 2"; do
+for arguments in "--timers 200000" "--timers 20000 --seed 7" "--seed 18446744073709551615 --timers 1" "--timers 2"; do
     # The arguments are separate words.
     # shellcheck disable=SC2086
     "$demo" $arguments >"$work/out" 2>"$work/err" || { cat "$work/out" "$work/err"; exit 1; }

@@ -13,8 +13,8 @@ enum { CHUNKS_UNDER_WAY = 4 };
 static void forget_level(verge__calendar *calendar, verge__level *level) {
     level->slots = &calendar->no_slot;
     level->mask = 0;
-    level->occupied = NULL;
-    level->summary = NULL;
+    level->occupied = &calendar->no_bits;
+    level->summary = &calendar->no_bits;
 }
 
 void verge__calendar_init(verge__calendar *calendar, const verge_wheel_level *levels, size_t level_count, bool coarse,
@@ -51,7 +51,9 @@ static uint32_t ring_size(const verge__level *level) {
     return UINT32_C(2) << (level->bits < 5 ? 5 : level->bits);
 }
 
-static uint32_t word_count(const verge__level *level) { return (level->mask >> 6) + 1; }
+static uint32_t word_count(const verge__level *level) {
+    return (level->mask >> 6) + 1;
+}
 
 static size_t level_bytes(uint32_t slots) {
     size_t words = slots / 64;
@@ -452,7 +454,10 @@ static void scatter_far(verge__calendar *calendar, size_t k, uint64_t position, 
             continue;
         }
         size_t to = verge__calendar_level(calendar, tick);
-        verge__level *level = &calendar->levels[tick >> calendar->levels[k].shift == position && to >= k ? k - 1 : to];
+        if (to >= k && tick >> calendar->levels[k].shift == position) {
+            to = k - 1;
+        }
+        verge__level *level = &calendar->levels[to];
         put(calendar, level, tick >> level->shift, entry);
     }
 }
@@ -609,7 +614,9 @@ void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
 
 /* ---- scrubbing ---- */
 
-static void begin_pass(verge__calendar *calendar) { calendar->scrub_pass += calendar->scrub_pass == UINT32_MAX ? 2 : 1; }
+static void begin_pass(verge__calendar *calendar) {
+    calendar->scrub_pass += calendar->scrub_pass == UINT32_MAX ? 2 : 1;
+}
 
 /* Sifts the newest chunk of one list to another; returns how many entries that were. The chunk is given
  * back first, so that its place can be taken by the next, in a lower slab perhaps. */
@@ -676,8 +683,8 @@ static bool scrub_next_slot(verge__calendar *calendar) {
     for (size_t tried = 0; tried <= calendar->levels_ready; tried++) {
         if (calendar->scrub_level < calendar->levels_ready) {
             verge__level *level = &calendar->levels[calendar->scrub_level];
-            uint64_t slot = calendar->scrub_slot > level->mask ? VERGE__NO_TICK
-                                                               : verge__level_next(level, calendar->scrub_slot);
+            uint64_t slot =
+                calendar->scrub_slot > level->mask ? VERGE__NO_TICK : verge__level_next(level, calendar->scrub_slot);
             if (slot <= level->mask) {
                 calendar->scrub_slot = (uint32_t)slot;
                 calendar->scrub_list = level->slots[slot];
@@ -747,8 +754,8 @@ static const char *check_slot(const verge__calendar *calendar, size_t k, uint32_
         size_t count = verge__list_count(lists[i]);
         *entries += count;
         *chunks += verge__list_chunks(lists[i]);
-        uint64_t position = (calendar->cursor >> level->shift) +
-                            ((slot - (uint32_t)(calendar->cursor >> level->shift)) & level->mask);
+        uint64_t position =
+            (calendar->cursor >> level->shift) + ((slot - (uint32_t)(calendar->cursor >> level->shift)) & level->mask);
         if (count > 0 && position << level->shift < calendar->cursor) {
             return "C3: every slot starts at or after the cursor";
         }
@@ -775,7 +782,7 @@ const char *verge__calendar_check(const verge__calendar *calendar, size_t owner_
     size_t chunks = owner_chunks;
     for (size_t k = 0; k < calendar->level_count; k++) {
         const verge__level *level = &calendar->levels[k];
-        if ((level->occupied != NULL) != (k < calendar->levels_ready)) {
+        if ((level->mask != 0) != (k < calendar->levels_ready)) {
             return "C7: levels below levels_ready have memory";
         }
         if (k < calendar->levels_ready && k >= calendar->levels_used && verge__level_next(level, 0) != VERGE__NO_TICK) {

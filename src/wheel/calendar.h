@@ -49,9 +49,9 @@ enum {
 
 typedef struct verge__level {
     verge__list *slots;
-    uint32_t mask; /* ring size - 1 */
-    uint8_t shift; /* a slot spans 2^shift ticks */
-    uint8_t bits;  /* a block is 2^bits slots */
+    uint32_t mask;      /* ring size - 1 */
+    uint8_t shift;      /* a slot spans 2^shift ticks */
+    uint8_t bits;       /* a block is 2^bits slots */
     uint64_t *occupied; /* a bit a slot */
     uint64_t *summary;  /* a bit a word of occupied */
 } verge__level;
@@ -74,7 +74,7 @@ typedef struct verge__calendar {
     uint64_t cursor;      /* the first tick that was not taken yet */
     uint64_t quiet_until; /* while the cursor stays at or below, there is nothing to do */
     size_t entry_count;
-    size_t entry_limit; /* how many there may be before filing takes the slow way; at most entry_capacity */
+    size_t entry_limit;         /* how many there may be before filing takes the slow way; at most entry_capacity */
     uint8_t level_of_zeros[64]; /* by the leading zero bits of tick - cursor; level_count: too far */
     verge__level levels[VERGE_LEVEL_COUNT_MAX];
 
@@ -90,6 +90,7 @@ typedef struct verge__calendar {
     size_t list_count; /* slots of the levels that are ready, and spare_lists */
     size_t entries_moved;
     verge__list no_slot; /* the only slot of a level that is not ready: empty */
+    uint64_t no_bits;    /* its bits: none */
     verge__chunk_pool pool;
     verge__calendar_owner owner;
     size_t level_bytes;

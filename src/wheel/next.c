@@ -5,8 +5,7 @@
 #include "wheel/wheel_internal.h"
 
 bool verge_wheel_has_backlog(const verge_wheel *wheel) {
-    return wheel != NULL &&
-           (verge__wheel_has_due(wheel) || wheel->calendar.cursor < verge__wheel_target(wheel));
+    return wheel != NULL && (verge__wheel_has_due(wheel) || wheel->calendar.cursor < verge__wheel_target(wheel));
 }
 
 uint64_t verge_wheel_next_wakeup(const verge_wheel *wheel) {
@@ -50,8 +49,7 @@ static bool list_has_live(verge_wheel *wheel, verge__list *list) {
 
 static bool due_has_live(verge_wheel *wheel, verge__due *due) {
     return list_has_live(wheel, &due->list) || list_has_live(wheel, &due->sifted) ||
-           list_has_live(wheel, &due->picked) ||
-           (due->sorter != NULL && verge__sorter_has_live(wheel, due->sorter));
+           list_has_live(wheel, &due->picked) || (due->sorter != NULL && verge__sorter_has_live(wheel, due->sorter));
 }
 
 bool verge__wheel_has_live_due(verge_wheel *wheel) {

@@ -52,8 +52,7 @@ int verge_wheel_options_preset_sized(verge_wheel_options *options, size_t struct
         .compaction = {.minimum = 64, .ratio = 4, .multiplier = 2},
     };
     for (size_t k = 0; k < options->level_count; k++) {
-        options->levels[k] =
-            (verge_wheel_level){.shift = presets[preset].shifts[k], .bits = presets[preset].bits[k]};
+        options->levels[k] = (verge_wheel_level){.shift = presets[preset].shifts[k], .bits = presets[preset].bits[k]};
     }
     return 0;
 }
@@ -87,8 +86,7 @@ int verge_wheel_options_from_duration(verge_wheel_options *options, uint64_t tic
         level_count > VERGE_LEVEL_COUNT_MAX) {
         return -EINVAL;
     }
-    uint64_t precision_ns =
-        verge__is_power_of_two(tick_ns) ? tick_ns : UINT64_C(2) << verge__bit_floor_index(tick_ns);
+    uint64_t precision_ns = verge__is_power_of_two(tick_ns) ? tick_ns : UINT64_C(2) << verge__bit_floor_index(tick_ns);
     uint8_t bits[VERGE_LEVEL_COUNT_MAX];
     for (size_t k = 0; k < level_count; k++) {
         bits[k] = (uint8_t)verge__bit_floor_index(slot_count);

@@ -16,7 +16,9 @@ typedef struct verge__handout {
     size_t budget;
 } handout;
 
-static bool is_full(const handout *handout_) { return handout_->count == handout_->limit || handout_->budget == 0; }
+static bool is_full(const handout *handout_) {
+    return handout_->count == handout_->limit || handout_->budget == 0;
+}
 
 /* ---- one entry ---- */
 
@@ -102,8 +104,7 @@ static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick,
         verge__record *record = verge__records_named(&wheel->records, entry.index);
         if (VERGE__UNLIKELY((record->generation & 1) == 0 || (uint32_t)record->u.entry_tick != entry.mark)) {
             verge__wheel_drop(wheel, record, entry);
-        } else if (VERGE__LIKELY(is_due(wheel, record, tick) &&
-                                 record->u.entry_tick == entry_tick)) {
+        } else if (VERGE__LIKELY(is_due(wheel, record, tick) && record->u.entry_tick == entry_tick)) {
             hand_out(wheel, to, record, entry.index);
         } else {
             wheel->calendar.entry_count -= inspected - counted;

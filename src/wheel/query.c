@@ -6,17 +6,29 @@
 
 /* ---- geometry ---- */
 
-uint64_t verge_wheel_now(const verge_wheel *wheel) { return wheel == NULL ? 0 : wheel->now_ns; }
+uint64_t verge_wheel_now(const verge_wheel *wheel) {
+    return wheel == NULL ? 0 : wheel->now_ns;
+}
 
-uint64_t verge_wheel_start(const verge_wheel *wheel) { return wheel == NULL ? 0 : wheel->start_ns; }
+uint64_t verge_wheel_start(const verge_wheel *wheel) {
+    return wheel == NULL ? 0 : wheel->start_ns;
+}
 
-size_t verge_wheel_count(const verge_wheel *wheel) { return wheel == NULL ? 0 : (size_t)verge__wheel_pending(wheel); }
+size_t verge_wheel_count(const verge_wheel *wheel) {
+    return wheel == NULL ? 0 : (size_t)verge__wheel_pending(wheel);
+}
 
-uint64_t verge_wheel_precision(const verge_wheel *wheel) { return wheel == NULL ? 0 : UINT64_C(1) << wheel->shift; }
+uint64_t verge_wheel_precision(const verge_wheel *wheel) {
+    return wheel == NULL ? 0 : UINT64_C(1) << wheel->shift;
+}
 
-uint32_t verge_wheel_worker_id(const verge_wheel *wheel) { return wheel == NULL ? 0 : wheel->options.worker_id; }
+uint32_t verge_wheel_worker_id(const verge_wheel *wheel) {
+    return wheel == NULL ? 0 : wheel->options.worker_id;
+}
 
-size_t verge_wheel_level_count(const verge_wheel *wheel) { return wheel == NULL ? 0 : wheel->calendar.level_count; }
+size_t verge_wheel_level_count(const verge_wheel *wheel) {
+    return wheel == NULL ? 0 : wheel->calendar.level_count;
+}
 
 uint64_t verge_wheel_coverage(const verge_wheel *wheel, size_t level) {
     if (wheel == NULL || level >= wheel->calendar.level_count) {
@@ -123,8 +135,8 @@ int verge_wheel_get_level_stats(const verge_wheel *wheel, size_t level, verge_wh
     if (level < calendar->levels_ready) {
         stats.bytes = (ring->mask + 1) * sizeof(verge__list) + (ring->mask + 1) / 8;
         for (uint32_t slot = 0; slot <= ring->mask; slot++) {
-            bool scrubbed = calendar->scrub_list != NULL && calendar->scrub_level == level &&
-                            calendar->scrub_slot == slot;
+            bool scrubbed =
+                calendar->scrub_list != NULL && calendar->scrub_level == level && calendar->scrub_slot == slot;
             verge__list lists[2] = {ring->slots[slot], scrubbed ? calendar->scrub_list : NULL};
             stats.slots_used += lists[0] != NULL || lists[1] != NULL;
             for (size_t i = 0; i < 2; i++) {

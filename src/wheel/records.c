@@ -19,8 +19,9 @@ void verge__records_init(verge__records *records, uint32_t generation_base, cons
         .spare = VERGE__NO_RECORD,
         .free = VERGE__NO_RECORD,
         .free_cold = VERGE__NO_RECORD,
-        .sifting = VERGE__NO_RECORD,
+        .aside_from = VERGE__NO_RECORD,
         .open_below = VERGE__NO_RECORD,
+        .scan_at = VERGE__NO_RECORD,
         .nobody = {.u.entry_tick = VERGE__NO_TICK},
         .generation_base = generation_base,
         .allocator = allocator,
@@ -168,7 +169,7 @@ static int refill_vacant(verge__records *records, uint32_t segment) {
 
 /* Records that have memory and were never handed out. They are the last of the last segment. */
 static uint32_t untouched_end(const verge__records *records) {
-    return records->segment_count == 0  ? 0
+    return records->segment_count == 0   ? 0
            : records->segment_count == 1 ? records->first_room
                                          : records->segment_count << VERGE__SEGMENT_BITS;
 }
@@ -195,11 +196,15 @@ static void initialise_untouched(verge__records *records, uint32_t count_max) {
 
 static void release_untouched(verge__records *records);
 
+static void set_open_below(verge__records *records, uint32_t open_below) {
+    records->open_below = open_below;
+    records->aside_from = open_below < records->scan_at ? open_below : records->scan_at;
+}
+
 /* Opens all segments again: what was set aside is free. */
 static void reopen(verge__records *records) {
     uint32_t first = records->open_below >> VERGE__SEGMENT_BITS;
-    records->open_below = VERGE__NO_RECORD;
-    records->sift_free_next = false;
+    set_open_below(records, VERGE__NO_RECORD);
     for (uint32_t i = first; i < records->segment_count; i++) {
         verge__segment *info = &records->info[i];
         while (info->aside != VERGE__NO_RECORD) {
@@ -215,9 +220,8 @@ static void reopen(verge__records *records) {
 
 /* Makes the free list not empty. */
 static int refill_list(verge__records *records) {
-    if (records->free_cold == VERGE__NO_RECORD) {
-        records->free_cold = records->sifting;
-        records->sifting = VERGE__NO_RECORD;
+    while (records->free_cold == VERGE__NO_RECORD && records->scan_at != VERGE__NO_RECORD) {
+        (void)verge__records_scan(records, INITIALISE_AT_ONCE);
     }
     if (records->free_cold == VERGE__NO_RECORD && records->open_below != VERGE__NO_RECORD) {
         reopen(records);
@@ -257,7 +261,7 @@ void verge__records_settle_spare(verge__records *records) {
         return;
     }
     records->spare = VERGE__NO_RECORD;
-    if (index >= records->open_below || verge__records_at(records, index)->generation == 0) {
+    if (index >= records->aside_from || verge__records_at(records, index)->generation == 0) {
         verge__records_set_aside(records, index);
     } else {
         verge__records_push(records, index);
@@ -303,60 +307,73 @@ static size_t segments_for(size_t keep) {
     return segments == 0 ? 1 : segments;
 }
 
+/* Only when it halves what is open: each time, all free records are sifted. */
 bool verge__records_can_close(const verge__records *records, size_t keep) {
-    return segments_for(keep) < records->segment_count &&
-           segments_for(keep) < records->open_below >> VERGE__SEGMENT_BITS;
+    uint32_t open = records->open_below >> VERGE__SEGMENT_BITS;
+    open = open < records->segment_count ? open : records->segment_count;
+    return segments_for(keep) * 2 <= open;
 }
 
 void verge__records_close(verge__records *records, size_t keep) {
-    if (!verge__records_can_close(records, keep) || records->sifting != VERGE__NO_RECORD || records->sift_free_next) {
+    if (!verge__records_can_close(records, keep) || records->scan_at != VERGE__NO_RECORD) {
         return;
     }
     release_untouched(records);
-    records->open_below = (uint32_t)segments_for(keep) << VERGE__SEGMENT_BITS;
     verge__records_settle_spare(records);
-    records->sifting = records->free_cold;
+    /* What was set aside before stays so. */
+    records->scan_end = records->fresh < records->open_below ? records->fresh : records->open_below;
+    records->scan_at = 0;
+    records->free = VERGE__NO_RECORD;
     records->free_cold = VERGE__NO_RECORD;
-    records->sift_free_next = true;
+    set_open_below(records, (uint32_t)segments_for(keep) << VERGE__SEGMENT_BITS);
+}
+
+/* Keeps a free record of a segment that is not to be used again. */
+static void keep_aside(verge__records *records, verge__record *record, uint32_t index) {
+    verge__segment *info = &records->info[index >> VERGE__SEGMENT_BITS];
+    info->aside_count++;
+    record->link = info->aside;
+    info->aside = index;
+    info->generation_floor = record->generation > info->generation_floor ? record->generation : info->generation_floor;
 }
 
 void verge__records_set_aside(verge__records *records, uint32_t index) {
-    verge__segment *info = &records->info[index >> VERGE__SEGMENT_BITS];
     verge__record *record = verge__records_at(records, index);
-    info->aside_count++;
     if (record->generation == 0) {
-        info->retired_count++;
+        records->info[index >> VERGE__SEGMENT_BITS].aside_count++;
+        records->info[index >> VERGE__SEGMENT_BITS].retired_count++;
         records->retired_count++;
-        return;
+    } else if (index >= records->scan_at && index < records->scan_end) {
+        return; /* the scan will come to it */
+    } else if (index >= records->open_below) {
+        keep_aside(records, record, index);
+    } else {
+        verge__records_push(records, index);
     }
-    VERGE__INVARIANT(index >= records->open_below, "R3: set-aside records belong to segments from open_below on");
-    record->link = info->aside;
-    info->aside = index;
-    info->generation_floor =
-        record->generation > info->generation_floor ? record->generation : info->generation_floor;
 }
 
-size_t verge__records_sift(verge__records *records, size_t budget) {
+size_t verge__records_scan(verge__records *records, size_t budget) {
     size_t done = 0;
-    for (; done < budget; done++) {
-        if (records->sifting == VERGE__NO_RECORD) {
-            if (!records->sift_free_next) {
-                break;
-            }
-            records->sift_free_next = false;
-            records->sifting = records->free;
-            records->free = VERGE__NO_RECORD;
-            continue;
-        }
-        uint32_t index = records->sifting;
-        verge__record *record = verge__records_at(records, index);
-        records->sifting = record->link;
-        if (index >= records->open_below) {
-            verge__records_set_aside(records, index);
+    for (; done < budget && records->scan_at != VERGE__NO_RECORD; done++) {
+        uint32_t index = records->scan_at++;
+        const verge__record *segment = records->segments[index >> VERGE__SEGMENT_BITS];
+        if (segment == NULL) {
+            records->scan_at = (index | (VERGE__SEGMENT_RECORDS - 1)) + 1;
         } else {
-            record->link = records->free_cold;
-            records->free_cold = index;
+            verge__record *record = verge__records_at(records, index);
+            if ((record->generation & 1) != 0 || record->generation == 0) {
+                /* in use, or used up */
+            } else if (index >= records->open_below) {
+                keep_aside(records, record, index);
+            } else {
+                record->link = records->free_cold;
+                records->free_cold = index;
+            }
         }
+        if (records->scan_at >= records->scan_end) {
+            records->scan_at = VERGE__NO_RECORD;
+        }
+        set_open_below(records, records->open_below);
     }
     return done;
 }
@@ -410,7 +427,14 @@ const char *verge__records_check(const verge__records *records, size_t live) {
     size_t free_count = records->spare != VERGE__NO_RECORD;
     const char *broken = check_list(records, records->free, &free_count);
     broken = broken != NULL ? broken : check_list(records, records->free_cold, &free_count);
-    broken = broken != NULL ? broken : check_list(records, records->sifting, &free_count);
+    for (uint32_t index = records->scan_at; index < records->scan_end && records->scan_at != VERGE__NO_RECORD;
+         index++) {
+        const verge__record *segment = records->segments[index >> VERGE__SEGMENT_BITS];
+        if (segment != NULL) {
+            uint32_t generation = segment[index & (VERGE__SEGMENT_RECORDS - 1)].generation;
+            free_count += (generation & 1) == 0 && generation != 0 && index != records->spare;
+        }
+    }
     size_t vacant = 0;
     for (uint32_t i = 0; i < records->segment_count && broken == NULL; i++) {
         size_t before = free_count;

@@ -11,7 +11,8 @@
  * to the list.
  *
  * Giving memory back. When few records are used, those from `open_below` on are no longer used
- * again: freed ones go to a list of their segment, and the free list is sifted a few at a time.
+ * again: freed ones go to a list of their segment. The free list is forgotten, and made anew by a
+ * scan of the records in their order, some at a time: following the list would be a cache miss each.
  * When all records of such a segment are on its list, the segment goes back to the allocator; the
  * highest generation it reached is remembered, so that no handle is ever issued twice.
  *
@@ -50,10 +51,10 @@ typedef struct verge__record {
 _Static_assert(sizeof(void *) != 8 || sizeof(verge__record) == 32, "two records a cache line");
 
 typedef struct verge__segment {
-    uint32_t aside;             /* list of its free records that are not to be used again */
-    uint32_t aside_count;       /* retired ones count as well */
+    uint32_t aside;       /* list of its free records that are not to be used again */
+    uint32_t aside_count; /* retired ones count as well */
     uint32_t retired_count;
-    uint32_t generation_floor;  /* what its records' generations start with */
+    uint32_t generation_floor; /* what its records' generations start with */
 } verge__segment;
 
 typedef struct verge__records {
@@ -61,16 +62,17 @@ typedef struct verge__records {
     uint32_t spare;           /* freed last and not on a list, or VERGE__NO_RECORD */
     uint32_t free;            /* newest first */
     uint32_t fresh;           /* records below were handed out at least once, or initialised */
-    uint32_t open_below;      /* records from here on are not used again; VERGE__NO_RECORD: none */
+    uint32_t aside_from;      /* the lower of open_below and scan_at: freeing takes the long way from here */
 
-    uint32_t free_cold;       /* a second list, used when the first is empty */
-    uint32_t sifting;         /* a third, not sifted yet since open_below was set */
-    bool sift_free_next;      /* and the first is to be sifted after it */
-    uint32_t segment_count;   /* places, vacant ones too */
+    uint32_t free_cold;  /* a second list, used when the first is empty */
+    uint32_t open_below; /* records from here on are not used again; VERGE__NO_RECORD: none */
+    uint32_t scan_at;    /* free records from here to scan_end are on no list; VERGE__NO_RECORD: none */
+    uint32_t scan_end;
+    uint32_t segment_count; /* places, vacant ones too */
     uint32_t segment_room;
-    uint32_t first_room;      /* records segment 0 has room for */
+    uint32_t first_room; /* records segment 0 has room for */
     uint32_t retired_count;
-    size_t room;              /* records there is memory for, retired ones too */
+    size_t room; /* records there is memory for, retired ones too */
     size_t bytes;
     verge__segment *info;
     verge__record nobody; /* free, for ever */
@@ -92,8 +94,8 @@ int verge__records_reserve(verge__records *records, size_t count);
 bool verge__records_can_close(const verge__records *records, size_t keep);
 void verge__records_close(verge__records *records, size_t keep);
 
-/* Goes on with that: sifts up to `budget` free records; returns how many. */
-size_t verge__records_sift(verge__records *records, size_t budget);
+/* Goes on with that: scans up to `budget` records; returns how many. */
+size_t verge__records_scan(verge__records *records, size_t budget);
 
 /* Gives back the segments of which every record is set aside. */
 void verge__records_release(verge__records *records);
@@ -102,7 +104,8 @@ static inline bool verge__records_is_closing(const verge__records *records) {
     return records->open_below != VERGE__NO_RECORD;
 }
 
-/* A freed record that is not to be used again, or whose generations are used up. */
+/* A freed record that is not simply put on the free list: it is to be found by the scan, or not to be used
+ * again, or its generations are used up. */
 void verge__records_set_aside(verge__records *records, uint32_t index);
 
 /* Why a handle is not live: -ENOENT or -EBADF. */
@@ -162,7 +165,7 @@ void verge__records_settle_spare(verge__records *records);
 /* Ends a timer: its handle is no longer live, its record is free. */
 static VERGE__ALWAYS_INLINE void verge__records_free(verge__records *records, verge__record *record, uint32_t index) {
     record->generation++;
-    if (VERGE__UNLIKELY(index >= records->open_below || record->generation == 0)) {
+    if (VERGE__UNLIKELY(index >= records->aside_from || record->generation == 0)) {
         verge__records_set_aside(records, index);
         return;
     }

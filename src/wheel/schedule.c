@@ -31,8 +31,7 @@ static int place(const verge_wheel *wheel, uint64_t deadline_ns, uint64_t *ret_t
         return -ERANGE;
     }
     if ((wheel->options.past == VERGE_PAST_SINCE_START && (deadline_ns == 0 || deadline_ns < wheel->start_ns)) ||
-        (wheel->options.past == VERGE_PAST_REJECTED &&
-         deadline_ns >> wheel->shift < wheel->now_ns >> wheel->shift)) {
+        (wheel->options.past == VERGE_PAST_REJECTED && deadline_ns >> wheel->shift < wheel->now_ns >> wheel->shift)) {
         return -EINVAL;
     }
     *ret_tick = verge__wheel_tick(wheel, deadline_ns);

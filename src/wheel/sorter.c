@@ -14,7 +14,9 @@ static bool is_less(const verge_wheel *wheel, const verge__record *a, const verg
 
 /* ---- runs ---- */
 
-static verge__entry run_first(const verge__run *run) { return run->head->entries[run->head_taken]; }
+static verge__entry run_first(const verge__run *run) {
+    return run->head->entries[run->head_taken];
+}
 
 static void run_drop_first(verge_wheel *wheel, verge__run *run) {
     run->head_taken++;
@@ -81,8 +83,7 @@ void verge__sorter_add_chunk(verge_wheel *wheel, verge__sorter *sorter, verge__l
     }
     chunk->below = NULL;
     VERGE__INVARIANT(sorter->run_count < VERGE__RUNS_MAX, "S1: the runs are few when a chunk is added");
-    sorter->runs[sorter->run_count++] =
-        (verge__run){.head = chunk, .tail = chunk, .tail_count = count, .count = count};
+    sorter->runs[sorter->run_count++] = (verge__run){.head = chunk, .tail = chunk, .tail_count = count, .count = count};
 }
 
 /* Moves entries of both runs to the merged one; true when all are. */
@@ -132,8 +133,8 @@ bool verge__sorter_settle(verge_wheel *wheel, verge__sorter *sorter, size_t *bud
             return false;
         }
         size_t count = sorter->run_count;
-        if (count < 2 || (count < VERGE__RUNS_MAX - 1 &&
-                          sorter->runs[count - 2].count >= 2 * sorter->runs[count - 1].count)) {
+        if (count < 2 ||
+            (count < VERGE__RUNS_MAX - 1 && sorter->runs[count - 2].count >= 2 * sorter->runs[count - 1].count)) {
             return true;
         }
         sorter->merging = true;

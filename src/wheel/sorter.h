@@ -30,7 +30,7 @@ typedef struct verge__run {
 typedef struct verge__sorter {
     verge__run runs[VERGE__RUNS_MAX];
     size_t run_count;
-    bool merging;      /* runs[merge_at] and merge_with become merged */
+    bool merging; /* runs[merge_at] and merge_with become merged */
     size_t merge_at;
     verge__run merge_with;
     verge__run merged;

@@ -13,12 +13,16 @@
 enum {
     GARBAGE_ALLOWED = 3072,
     CHUNKS_AT_ONCE = 4,
-    SIFT_RECORDS_AT_ONCE = 256,
+    SCAN_RECORDS_AT_ONCE = 1024,
 };
 
-static size_t entries_allowed(size_t timers) { return timers + timers / 4 + timers / 8 + GARBAGE_ALLOWED; }
+static size_t entries_allowed(size_t timers) {
+    return timers + timers / 4 + timers / 8 + GARBAGE_ALLOWED;
+}
 
-size_t verge__wheel_entries_for(size_t timers) { return timers + timers / 2 + GARBAGE_ALLOWED + 256; }
+size_t verge__wheel_entries_for(size_t timers) {
+    return timers + timers / 2 + GARBAGE_ALLOWED + 256;
+}
 
 /* ---- garbage ---- */
 
@@ -115,16 +119,16 @@ static bool give_back(verge_wheel *wheel, size_t records_at_once) {
     if (records_are_sparse(wheel)) {
         verge__records_close(&wheel->records, keep);
     }
-    bool sifting = false;
+    bool scanning = false;
     if (verge__records_is_closing(&wheel->records)) {
-        sifting = verge__records_sift(&wheel->records, records_at_once) == records_at_once;
+        scanning = verge__records_scan(&wheel->records, records_at_once) == records_at_once;
         verge__records_release(&wheel->records);
     }
     if (chunks_are_sparse(wheel)) {
         size_t entries = verge__wheel_entries_for(keep);
         verge__calendar_shrink(&wheel->calendar, entries);
     }
-    return sifting || (records_are_sparse(wheel) && verge__records_can_close(&wheel->records, keep));
+    return scanning || (records_are_sparse(wheel) && verge__records_can_close(&wheel->records, keep));
 }
 
 /* ---- when ---- */
@@ -148,7 +152,7 @@ void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget) {
     for (int i = 0; i < CHUNKS_AT_ONCE && has_too_much_garbage(wheel) && *budget >= SCRUB_STEP_MAX; i++) {
         *budget -= scrub(wheel);
     }
-    if (give_back(wheel, SIFT_RECORDS_AT_ONCE)) {
+    if (give_back(wheel, SCAN_RECORDS_AT_ONCE)) {
         wheel->calendar.quiet_until = 0;
     }
     wheel->expired_untidied = 0;

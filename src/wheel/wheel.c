@@ -6,17 +6,21 @@
 
 #include "wheel/wheel_internal.h"
 
-/* Where the generations of a new wheel's records start: even, below 2^31, and far from those of the
+/* Where the generations of a new wheel's records start: even, from 2 to 2^31, and far from those of the
  * wheels before it, so that a handle of one is not live in another. */
 static uint32_t next_generation_base(void) {
     static atomic_uint wheel_count;
     uint32_t number = atomic_fetch_add_explicit(&wheel_count, 1, memory_order_relaxed) + 1;
-    return (number * UINT32_C(2654435769)) >> 1 & ~UINT32_C(1);
+    return ((number * UINT32_C(2654435769)) >> 1 & ~UINT32_C(1)) | 2;
 }
 
-static verge__sorter *sorters(const verge_wheel *wheel) { return wheel->past.sorter; }
+static verge__sorter *sorters(const verge_wheel *wheel) {
+    return wheel->past.sorter;
+}
 
-static size_t wheel_bytes(bool ordered) { return sizeof(verge_wheel) + (ordered ? 2 * sizeof(verge__sorter) : 0); }
+static size_t wheel_bytes(bool ordered) {
+    return sizeof(verge_wheel) + (ordered ? 2 * sizeof(verge__sorter) : 0);
+}
 
 static void set_start(verge_wheel *wheel, uint64_t start_ns) {
     wheel->start_ns = start_ns;

@@ -64,22 +64,22 @@ struct verge_wheel {
 
     uint64_t now_ns;
     uint64_t start_ns;
-    uint64_t last_tick;    /* of time */
-    verge__due past;       /* scheduled for the past; come out first */
-    verge__due batch;      /* of the tick taken last */
+    uint64_t last_tick; /* of time */
+    verge__due past;    /* scheduled for the past; come out first */
+    verge__due batch;   /* of the tick taken last */
     uint64_t batch_tick;
-    bool batch_is_exact;   /* picked by poll_exact, and marked so */
+    bool batch_is_exact;       /* picked by poll_exact, and marked so */
     verge__due beyond;         /* out of the cursor's reach (beyond.c) */
     uint64_t beyond_tick;      /* no later than the first of them */
     uint64_t beyond_kept_tick; /* the same of those seen in the pass under way, which are in `picked` */
-    uint64_t sequence;     /* of the last schedule or reschedule, in ordered wheels */
+    uint64_t sequence;         /* of the last schedule or reschedule, in ordered wheels */
     uint64_t expired;
     uint64_t cleared;
     uint64_t entries_refiled;
     uint64_t entries_dropped;
     uint64_t last_poll_work;
     size_t expired_untidied; /* since tidy_after_poll; a poll counts as one more */
-    size_t reserved_total; /* timers there must be room for */
+    size_t reserved_total;   /* timers there must be room for */
     verge_wheel_options options;
     verge_allocator allocator;
 };

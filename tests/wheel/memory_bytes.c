@@ -229,6 +229,37 @@ static void handles_survive_growing_and_shrinking(void **state) {
     tear_down(&fixture);
 }
 
+/* What a million cancels leave behind in the slots comes up, and is scrubbed, after the records it names have
+ * gone back to the allocator; new timers come and go meanwhile. */
+static void entries_outlive_their_records(void **state) {
+    struct fixture fixture;
+    set_up(&fixture, *(verge_order *)*state);
+    fill(&fixture);
+    const size_t kept = fixture.count / 200;
+    for (size_t i = kept; i < fixture.count; i++) {
+        assert_int_equal(verge_wheel_cancel(fixture.wheel, fixture.timers[i], NULL), 0);
+    }
+    size_t expired = 0;
+    size_t scheduled = kept;
+    verge_expiry out[256];
+    for (uint64_t now_ns = 0; now_ns <= 2 * HOUR; now_ns += SECOND) {
+        size_t count = 0;
+        do {
+            count = verge_wheel_poll(fixture.wheel, now_ns, out, COUNT_OF(out));
+            expired += count;
+        } while (count > 0);
+        if (now_ns < HOUR && now_ns % MINUTE < SECOND) {
+            for (size_t i = 0; i < kept; i++) {
+                (void)schedule(fixture.wheel, random_deadline(&fixture), i);
+            }
+            scheduled += kept;
+        }
+    }
+    assert_int_equal(expired, scheduled);
+    assert_int_equal(verge_wheel_count(fixture.wheel), 0);
+    tear_down(&fixture);
+}
+
 int main(void) {
     static verge_order any = VERGE_ORDER_ANY;
     static verge_order fifo = VERGE_ORDER_FIFO;
@@ -245,6 +276,8 @@ int main(void) {
         cmocka_unit_test(memory_shrinks_while_idle),
         cmocka_unit_test(memory_shrinks_around_those_who_stay),
         cmocka_unit_test(handles_survive_growing_and_shrinking),
+        {"entries_outlive_their_records", entries_outlive_their_records, NULL, NULL, &any},
+        {"entries_outlive_their_records_fifo", entries_outlive_their_records, NULL, NULL, &fifo},
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
