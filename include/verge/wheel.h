@@ -190,8 +190,12 @@ VERGE_API int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, voi
 VERGE_API int verge_wheel_schedule_window(verge_wheel *wheel, uint64_t earliest_ns, uint64_t latest_ns, void *data,
                                           verge_timer *ret_timer);
 
-/* Schedules for target_ns or, when that is too far, for the furthest deadline the wheel can hold.
- * ret_wheel_deadline_ns says which, and may be NULL. */
+/*
+ * Schedules for target_ns or, when that is too far, for the furthest deadline the wheel can hold; of a
+ * coarse wheel, when it would come out late, for the last time before at which it does not. Who gets
+ * it back before the target schedules it again (verge_long_timer does), and so comes as close to it
+ * as the lowest level can. ret_wheel_deadline_ns says which it is, and may be NULL.
+ */
 VERGE_API int verge_wheel_schedule_best_fit(verge_wheel *wheel, uint64_t target_ns, void *data, verge_timer *ret_timer,
                                             uint64_t *ret_wheel_deadline_ns);
 

@@ -295,6 +295,31 @@ int verge_wheel_schedule_window(verge_wheel *wheel, uint64_t earliest_ns, uint64
     return verge_wheel_schedule(wheel, roundest(earliest_ns, latest_ns), data, ret_timer);
 }
 
+/* Of a coarse wheel, the last deadline up to this one that comes out without delay: where a slot of its level
+ * starts or, if none does before it, at the end of the level below, and so on. */
+static uint64_t undelayed(const verge_wheel *wheel, uint64_t deadline_ns) {
+    const verge__calendar *calendar = &wheel->calendar;
+    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
+    uint64_t from = verge__wheel_target(wheel);
+    if (tick < from) {
+        return deadline_ns;
+    }
+    for (size_t k = calendar->level_count; k-- > 1;) {
+        const verge__level *level = &calendar->levels[k];
+        const verge__level *below = &calendar->levels[k - 1];
+        uint64_t below_end = from + (UINT64_C(1) << (below->shift + below->bits));
+        uint64_t start = tick & ~verge__bit_mask(level->shift);
+        if (tick >= below_end && start >= below_end) {
+            return (start << wheel->shift) - (wheel->options.strict ? 1 : 0);
+        }
+        if (tick >= below_end) {
+            tick = below_end - 1;
+            deadline_ns = (tick << wheel->shift) - (wheel->options.strict ? 1 : 0);
+        }
+    }
+    return deadline_ns;
+}
+
 int verge_wheel_schedule_best_fit(verge_wheel *wheel, uint64_t target_ns, void *data, verge_timer *ret_timer,
                                   uint64_t *ret_wheel_deadline_ns) {
     if (wheel == NULL || ret_timer == NULL) {
@@ -302,6 +327,9 @@ int verge_wheel_schedule_best_fit(verge_wheel *wheel, uint64_t target_ns, void *
     }
     uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
     uint64_t deadline_ns = target_ns < largest_ns ? target_ns : largest_ns;
+    if (wheel->options.coarse) {
+        deadline_ns = undelayed(wheel, deadline_ns);
+    }
     int error = verge_wheel_schedule(wheel, deadline_ns, data, ret_timer);
     if (error == 0 && ret_wheel_deadline_ns != NULL) {
         *ret_wheel_deadline_ns = deadline_ns;

@@ -104,7 +104,7 @@ static void do_schedule_window(struct run *run) {
 static void do_schedule_best_fit(struct run *run) {
     const uint64_t target_ns = run_random_deadline(run);
     const uint64_t largest_ns = verge_wheel_largest_deadline(run->wheel);
-    const uint64_t deadline_ns = target_ns < largest_ns ? target_ns : largest_ns;
+    uint64_t deadline_ns = target_ns < largest_ns ? target_ns : largest_ns;
     if (target_ns == VERGE_NEVER) {
         return;
     }
@@ -112,6 +112,12 @@ static void do_schedule_best_fit(struct run *run) {
     verge_timer timer = 0;
     uint64_t wheel_deadline_ns = 12345;
     const int error = verge_wheel_schedule_best_fit(run->wheel, target_ns, next_data(run), &timer, &wheel_deadline_ns);
+    if (error == 0 && run->model.options.coarse) { /* it may stop before the target, but not before now */
+        const bool is_past = deadline_ns <= run->model.now_ns;
+        RUN_CHECK_VALUES(run, wheel_deadline_ns <= deadline_ns && (is_past || wheel_deadline_ns > run->model.now_ns),
+                         "best fit: the wheel's deadline", wheel_deadline_ns, deadline_ns);
+        deadline_ns = wheel_deadline_ns;
+    }
     scheduled(run, &b, error, model_judge(&run->model, deadline_ns, largest_ns), timer, deadline_ns);
     RUN_CHECK_EQUAL(run, wheel_deadline_ns, error == 0 ? deadline_ns : 12345, "best fit: the wheel's deadline");
 }

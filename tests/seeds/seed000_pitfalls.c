@@ -168,20 +168,32 @@ static void seed000_as_many_slots_as_allowed(void **state) {
     }
 }
 
-/* Best fit that never refines: 1.1 s fired 1,048 ms late although the wheel deadline said exact. This holds for the
- * geometry when it is not coarse; a coarse wheel is late by the resolution of its level, best fit or not. */
-static void seed000_best_fit_refines_unless_coarse(void **state) {
+/* Best fit that never refines: 1.1 s fired 1,048 ms late although the wheel deadline said exact. */
+static void seed000_best_fit_refines(void **state) {
     (void)state;
-    verge_wheel_options options = options_of(VERGE_PRESET_THREE_LEVEL);
-    options.coarse = false;
-    verge_wheel *wheel = wheel_new(&options);
-    verge_timer timer = 0;
-    uint64_t wheel_deadline_ns = 0;
-    assert_int_equal(verge_wheel_schedule_best_fit(wheel, 1100 * MS, NULL, &timer, &wheel_deadline_ns), 0);
-    assert_int_equal(wheel_deadline_ns, 1100 * MS);
-    assert_quiet(wheel, 1100 * MS - 1);
-    assert_fires(wheel, 1100 * MS + TICK, timer);
-    wheel_end(wheel);
+    static const uint64_t targets_ns[] = {1100 * MS, 5 * SECOND, 3 * MINUTE + 7 * MS, HOUR + 1, 18 * HOUR + 11 * MS};
+    for (size_t i = 0; i < COUNT_OF(targets_ns); i++) {
+        for (uint64_t start_ns = 0; start_ns < 4 * MINUTE; start_ns += 17 * SECOND + 3 * MS) {
+            const uint64_t target_ns = start_ns + targets_ns[i];
+            verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, start_ns);
+            verge_long_timer timer;
+            verge_expiry out[1];
+            assert_int_equal(verge_long_timer_start(&timer, wheel, target_ns, NULL), 0);
+            int arrived = 0;
+            for (size_t legs = 0; arrived == 0; legs++) {
+                assert_true(legs < 8);
+                const uint64_t wheel_deadline_ns = timer.wheel_deadline_ns;
+                assert_true(wheel_deadline_ns <= target_ns);
+                while (verge_wheel_poll(wheel, verge_wheel_next_wakeup(wheel), out, 1) == 0) {
+                }
+                assert_in_range(verge_wheel_now(wheel), wheel_deadline_ns, wheel_deadline_ns + TICK - 1);
+                arrived = verge_long_timer_fired(&timer, wheel);
+            }
+            assert_int_equal(arrived, 1);
+            assert_in_range(verge_wheel_now(wheel), target_ns, target_ns + TICK - 1);
+            wheel_end(wheel);
+        }
+    }
 }
 
 /* Next deadline and poll disagreeing, so that the caller spins. */
@@ -230,7 +242,7 @@ int main(void) {
         cmocka_unit_test(seed000_compaction_keeps_live_ids),
         cmocka_unit_test(seed000_zero_is_no_id),
         cmocka_unit_test(seed000_as_many_slots_as_allowed),
-        cmocka_unit_test(seed000_best_fit_refines_unless_coarse),
+        cmocka_unit_test(seed000_best_fit_refines),
         cmocka_unit_test(seed000_next_and_poll_agree),
         cmocka_unit_test(seed000_a_failed_schedule_leaves_nothing),
     };
