@@ -310,7 +310,7 @@ static uint64_t undelayed(const verge_wheel *wheel, uint64_t deadline_ns) {
         uint64_t below_end = from + (UINT64_C(1) << (below->shift + below->bits));
         uint64_t start = tick & ~verge__bit_mask(level->shift);
         if (tick >= below_end && start >= below_end) {
-            return (start << wheel->shift) - (wheel->options.strict ? 1 : 0);
+            return start == tick ? deadline_ns : (start << wheel->shift) - (wheel->options.strict ? 1 : 0);
         }
         if (tick >= below_end) {
             tick = below_end - 1;
