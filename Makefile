@@ -17,6 +17,7 @@ help:
 	@echo "make test-P     the same in another preset: debug, asan, tsan, clang"
 	@echo "make bench      measure against other libraries (QUICK=1: in two minutes)"
 	@echo "make bench-check    compares with the required figures, fails where one is missed"
+	@echo "make instructions   counts instructions per operation, fails where there are more than recorded"
 	@echo "make check      formatting and static analysis;   make format: apply the formatting"
 	@echo "make coverage   line coverage of src/, per folder"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
@@ -56,6 +57,11 @@ bench-check: | build
 	@$(call build,bench)
 	@bench/run --check
 
+instructions: | build
+	@scripts/setup bench
+	@$(call build,bench)
+	@bench/instructions
+
 check: | build
 	@scripts/setup check
 	@scripts/check
@@ -81,5 +87,5 @@ install: | build
 clean:
 	@rm -rf build
 
-.PHONY: help setup demo test test-test test-debug test-asan test-tsan test-clang bench bench-check check format \
-	coverage install clean
+.PHONY: help setup demo test test-test test-debug test-asan test-tsan test-clang bench bench-check instructions check \
+	format coverage install clean
