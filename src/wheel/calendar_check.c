@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* The calendar's invariants, computed the dumb way. */
+#include "wheel/calendar_internal.h"
+
+/* Checks one slot; adds what it holds to the sums. */
+static const char *check_slot(const verge__calendar *calendar, size_t k, uint32_t slot, size_t *entries,
+                              size_t *chunks) {
+    const verge__level *level = &calendar->levels[k];
+    bool scrubbed = calendar->scrub_list != NULL && calendar->scrub_level == k && calendar->scrub_slot == slot;
+    verge__list lists[2] = {level->slots[slot], scrubbed ? calendar->scrub_list : NULL};
+    if (verge__level_is_occupied(level, slot) != (lists[0] != NULL) || (lists[0] == NULL && lists[1] != NULL)) {
+        return "C1: a slot's bit is set if and only if its list is not empty";
+    }
+    for (int i = 0; i < 2; i++) {
+        size_t count = verge__list_count(lists[i]);
+        *entries += count;
+        *chunks += verge__list_chunks(lists[i]);
+        uint64_t position =
+            (calendar->cursor >> level->shift) + ((slot - (uint32_t)(calendar->cursor >> level->shift)) & level->mask);
+        if (count > 0 && position << level->shift < calendar->cursor) {
+            return "C3: every slot starts at or after the cursor";
+        }
+        for (verge__list end = lists[i]; end != NULL;) {
+            const verge__chunk *chunk = verge__list_chunk(end);
+            size_t in_chunk = verge__list_chunk_count(end);
+            if (in_chunk == 0 || (chunk->below != NULL) != (chunk->depth > 0)) {
+                return "E1: no chunk of a list is empty, and its depth is the number of those below";
+            }
+            for (size_t j = 0; j < in_chunk && level->shift < 32 && !calendar->owner.marks_are_private; j++) {
+                uint32_t offset = chunk->entries[j].mark - (uint32_t)(position << level->shift);
+                if (offset >> level->shift != 0) {
+                    return "C2: an entry lies in the slot that spans its tick";
+                }
+            }
+            end = verge__list_from_full_chunk(chunk->below);
+        }
+    }
+    return NULL;
+}
+
+const char *verge__calendar_check(const verge__calendar *calendar, size_t owner_entries, size_t owner_chunks) {
+    size_t entries = owner_entries;
+    size_t chunks = owner_chunks;
+    for (size_t k = 0; k < calendar->level_count; k++) {
+        const verge__level *level = &calendar->levels[k];
+        if ((level->mask != 0) != (k < calendar->levels_ready)) {
+            return "C7: levels below levels_ready have memory";
+        }
+        if (k < calendar->levels_ready && k >= calendar->levels_used && verge__level_next(level, 0) != VERGE__NO_TICK) {
+            return "C8: levels from levels_used on are empty";
+        }
+        for (uint32_t slot = 0; k < calendar->levels_ready && slot <= level->mask; slot++) {
+            const char *broken = check_slot(calendar, k, slot, &entries, &chunks);
+            if (broken != NULL) {
+                return broken;
+            }
+        }
+    }
+    if (entries != calendar->entry_count) {
+        return "C4: entry_count is the number of entries in all lists";
+    }
+    if (verge__calendar_next(calendar) < calendar->quiet_until ||
+        verge__calendar_next(calendar) < calendar->next_start) {
+        return "C5: no slot starts before quiet_until, nor before next_start";
+    }
+    if (calendar->entry_count > calendar->entry_capacity || chunks != calendar->pool.used_count ||
+        verge__calendar_chunks_for(calendar, calendar->entry_count) > calendar->pool.chunk_count) {
+        return "C6: there is a chunk for every list that the entries could ever form";
+    }
+    return NULL;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Scrubbing: dropping entries that do not count, a chunk at a time or all at once. */
+#include <string.h>
+
+#include "wheel/calendar_internal.h"
+
+static void begin_pass(verge__calendar *calendar) {
+    calendar->scrub_pass += calendar->scrub_pass == UINT32_MAX ? 2 : 1;
+}
+
+/* Sifts the newest chunk of one list to another; returns how many entries that were. The chunk is given
+ * back first, so that its place can be taken by the next, in a lower slab perhaps. */
+static size_t sift_chunk(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted) {
+    verge__entry entries[VERGE__CHUNK_ENTRIES];
+    size_t count = verge__list_chunk_count(*unsifted);
+    memcpy(entries, verge__list_chunk(*unsifted)->entries, count * sizeof(*entries));
+    verge__calendar_list_drop_chunk(calendar, unsifted);
+    size_t kept = calendar->owner.sift(calendar->owner.context, entries, count);
+    calendar->entry_count -= count - kept;
+    for (size_t i = 0; i < kept; i++) {
+        *sifted = verge__calendar_append(calendar, *sifted, entries[i]);
+    }
+    return count;
+}
+
+size_t verge__calendar_scrub_list(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted) {
+    if (*unsifted == NULL) {
+        *unsifted = *sifted;
+        *sifted = NULL;
+    }
+    if (*sifted == NULL) {
+        begin_pass(calendar);
+    }
+    return *unsifted == NULL ? 0 : sift_chunk(calendar, unsifted, sifted);
+}
+
+static void sift_list(verge__calendar *calendar, verge__list *list) {
+    verge__list sifted = NULL;
+    while (*list != NULL) {
+        (void)sift_chunk(calendar, list, &sifted);
+    }
+    *list = sifted;
+}
+
+void verge__calendar_sift_lists(verge__calendar *calendar, verge__list *const *lists, size_t count) {
+    begin_pass(calendar);
+    for (size_t i = 0; i < count; i++) {
+        sift_list(calendar, lists[i]);
+    }
+}
+
+void verge__calendar_sift_slots(verge__calendar *calendar) {
+    begin_pass(calendar);
+    for (size_t k = 0; k < calendar->levels_ready; k++) {
+        verge__level *level = &calendar->levels[k];
+        for (uint32_t i = 0; i <= level->mask; i++) {
+            uint32_t slot = (uint32_t)((calendar->cursor >> level->shift) + i) & level->mask;
+            if (verge__level_is_occupied(level, slot)) {
+                verge__list list = verge__calendar_take_slot(calendar, k, slot);
+                calendar->entry_count += verge__list_count(list);
+                sift_list(calendar, &list);
+                if (list != NULL) { /* levels_used stands: it was not empty before */
+                    level->slots[slot] = list;
+                    verge__level_set_occupied(level, slot);
+                }
+            }
+        }
+    }
+}
+
+/* Begins with the next slot, round robin over all slots of all levels. */
+static bool scrub_next_slot(verge__calendar *calendar) {
+    for (size_t tried = 0; tried <= calendar->levels_ready; tried++) {
+        if (calendar->scrub_level < calendar->levels_ready) {
+            verge__level *level = &calendar->levels[calendar->scrub_level];
+            uint64_t slot =
+                calendar->scrub_slot > level->mask ? VERGE__NO_TICK : verge__level_next(level, calendar->scrub_slot);
+            if (slot <= level->mask) {
+                calendar->scrub_slot = (uint32_t)slot;
+                calendar->scrub_list = level->slots[slot];
+                level->slots[slot] = NULL;
+                begin_pass(calendar);
+                return true;
+            }
+        }
+        calendar->scrub_level = calendar->scrub_level + 1 < calendar->levels_ready ? calendar->scrub_level + 1 : 0;
+        calendar->scrub_slot = 0;
+    }
+    return false;
+}
+
+size_t verge__calendar_scrub(verge__calendar *calendar) {
+    if (calendar->scrub_list == NULL && !scrub_next_slot(calendar)) {
+        return 0;
+    }
+    verge__level *level = &calendar->levels[calendar->scrub_level];
+    uint32_t slot = calendar->scrub_slot;
+    size_t count = sift_chunk(calendar, &calendar->scrub_list, &level->slots[slot]);
+    bool is_done = calendar->scrub_list == NULL;
+    if (level->slots[slot] == NULL) {
+        verge__calendar_slot_emptied(calendar, calendar->scrub_level,
+                                     slot); /* what was not sifted yet is the slot's list again */
+    }
+    if (is_done) {
+        calendar->scrub_slot++;
+    }
+    return count;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* Taking what has come, and draining upper slots before they are needed. */
+#include "wheel/calendar_internal.h"
+
+/* ---- taking ---- */
+
+/* A slot's list has become empty: what the scrub holds of it comes back. */
+void verge__calendar_slot_emptied(verge__calendar *calendar, size_t k, uint32_t slot) {
+    verge__level *level = &calendar->levels[k];
+    if (calendar->scrub_list != NULL && calendar->scrub_level == k && calendar->scrub_slot == slot) {
+        level->slots[slot] = calendar->scrub_list;
+        calendar->scrub_list = NULL;
+    } else {
+        level->slots[slot] = NULL;
+        verge__level_clear_occupied(level, slot);
+    }
+}
+
+/* Takes a part of a slot: usually all of it, but first what was sifted of a slot under scrub. */
+static verge__list take_list(verge__calendar *calendar, size_t k, uint32_t slot) {
+    verge__list list = calendar->levels[k].slots[slot];
+    verge__calendar_slot_emptied(calendar, k, slot);
+    return list;
+}
+
+verge__list verge__calendar_take_slot(verge__calendar *calendar, size_t level, uint32_t slot) {
+    verge__list list = take_list(calendar, level, slot);
+    if (calendar->levels[level].slots[slot] != NULL) {
+        verge__list rest = take_list(calendar, level, slot);
+        while (rest != NULL) {
+            const verge__chunk *chunk = verge__list_chunk(rest);
+            for (size_t i = verge__list_chunk_count(rest); i-- > 0;) {
+                list = verge__calendar_append(calendar, list, chunk->entries[i]);
+            }
+            verge__calendar_list_drop_chunk(calendar, &rest);
+        }
+    }
+    calendar->entry_count -= verge__list_count(list);
+    return list;
+}
+
+/* Files entries, all of them in one level. The low bits of their ticks, which are their marks, tell the slot. */
+static void scatter_to(verge__calendar *calendar, verge__level *level, uint64_t start, const verge__entry *entries,
+                       size_t count) {
+    verge__list *slots = level->slots;
+    for (size_t i = 0; i < count; i++) {
+        verge__entry entry = entries[i];
+        verge__list *slot = &slots[entry.mark >> level->shift & level->mask];
+        verge__list end = *slot;
+        if (VERGE__UNLIKELY(verge__list_needs_chunk(end))) {
+            end = verge__calendar_add_slot_chunk(calendar, level,
+                                                 (start + (uint32_t)(entry.mark - (uint32_t)start)) >> level->shift);
+        }
+        *end = entry;
+        *slot = end + 1;
+    }
+}
+
+/* Files the entries of one chunk of level k, whose slot starts at `start`, in the levels below: all in the
+ * level right below, unless the slot comes so soon that some of them can go deeper. */
+static void scatter(verge__calendar *calendar, size_t k, uint64_t start, const verge__entry *entries, size_t count) {
+    verge__level *below = &calendar->levels[k - 1];
+    bool is_soon = k > 1 && verge__calendar_level(calendar, start) < k - 1;
+    if (!is_soon && below->shift < 32 && below->mask <= UINT32_MAX >> below->shift) {
+        scatter_to(calendar, below, start, entries, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t tick = start + (uint32_t)(entries[i].mark - (uint32_t)start);
+        size_t to = verge__calendar_level(calendar, tick);
+        verge__level *level = &calendar->levels[to < k ? to : k - 1];
+        verge__calendar_put_in(calendar, level, tick >> level->shift, entries[i]);
+    }
+}
+
+/* The same where only the owner knows the ticks; some of them may lie in later slots by now. */
+static void scatter_far(verge__calendar *calendar, size_t k, uint64_t position, const verge__entry *entries,
+                        size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        uint64_t tick = 0;
+        verge__entry entry = entries[i];
+        if (!calendar->owner.refile(calendar->owner.context, &entry, &tick)) {
+            calendar->entry_count--;
+            continue;
+        }
+        size_t to = verge__calendar_level(calendar, tick);
+        if (to >= k && tick >> calendar->levels[k].shift == position) {
+            to = k - 1;
+        }
+        verge__level *level = &calendar->levels[to];
+        verge__calendar_put_in(calendar, level, tick >> level->shift, entry);
+    }
+}
+
+/* Drains up to `chunks` chunks of a slot. False: the budget ran out first. */
+static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t chunks, size_t *budget) {
+    verge__level *level = &calendar->levels[k];
+    uint32_t slot = (uint32_t)position & level->mask;
+    for (; chunks > 0 && verge__level_is_occupied(level, slot); chunks--) {
+        verge__list list = level->slots[slot];
+        verge__chunk *chunk = verge__list_chunk(list);
+        size_t count = verge__list_chunk_count(list);
+        size_t moved = count < *budget ? count : *budget;
+        if (moved == 0) {
+            return false;
+        }
+        *budget -= moved;
+        calendar->entries_moved += moved;
+        /* Off the list first: refiling may put an entry back into this very slot. */
+        if (moved < count) {
+            level->slots[slot] = list - moved;
+        } else if (chunk->below == NULL) {
+            verge__calendar_slot_emptied(calendar, k, slot);
+        } else {
+            level->slots[slot] = verge__list_from_full_chunk(chunk->below);
+        }
+        if (chunk->depth == 0 && k <= 2) {
+            calendar->owner.prefetch(calendar->owner.context, list - moved, moved);
+        }
+        if (level->shift <= 32 && !calendar->owner.marks_are_private) {
+            scatter(calendar, k, position << level->shift, list - moved, moved);
+        } else {
+            scatter_far(calendar, k, position, list - moved, moved);
+        }
+        if (moved < count) {
+            return false;
+        }
+        verge__chunk_pool_give(&calendar->pool, chunk);
+    }
+    return true;
+}
+
+static bool slot_starts_at(const verge__level *level, uint64_t tick) {
+    return (tick & verge__bit_mask(level->shift)) == 0 &&
+           verge__level_is_occupied(level, (uint32_t)(tick >> level->shift) & level->mask);
+}
+
+bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget) {
+    for (size_t k = calendar->levels_used; k-- > 1;) {
+        if (slot_starts_at(&calendar->levels[k], calendar->cursor) &&
+            !drain(calendar, k, calendar->cursor >> calendar->levels[k].shift, SIZE_MAX, budget)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *budget, verge__taken *ret_taken) {
+    while (calendar->cursor < target) {
+        uint64_t next = verge__calendar_next(calendar);
+        if (next >= target) {
+            calendar->cursor = target;
+            return false;
+        }
+        VERGE__INVARIANT(next >= calendar->cursor, "C3: every slot starts at or after the cursor");
+        calendar->cursor = next;
+        if (!calendar->coarse && !verge__calendar_open_cursor(calendar, budget)) {
+            return false;
+        }
+        for (size_t k = calendar->coarse ? calendar->levels_used : 1; k-- > 0;) {
+            verge__level *level = &calendar->levels[k];
+            if (slot_starts_at(level, next)) {
+                uint32_t slot = (uint32_t)(next >> level->shift) & level->mask;
+                *ret_taken = (verge__taken){.list = take_list(calendar, k, slot), .tick = next};
+                if (level->slots[slot] != NULL) {
+                    ret_taken->rest = take_list(calendar, k, slot);
+                }
+                calendar->cursor += k == 0; /* level 0 is the last to be taken */
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- shares ---- */
+
+/*
+ * The share of the next slot of level k that is due: of m chunks, drained from the moment its block
+ * begins to its start, those for the ticks since the last share. Powers of two in place of a
+ * division: at most twice too early, never too late. A slot of a single chunk waits for its start.
+ * Returns the tick of the next share.
+ */
+static uint64_t drain_share(verge__calendar *calendar, size_t k, size_t *budget) {
+    verge__level *level = &calendar->levels[k];
+    uint64_t position = (calendar->cursor >> level->shift) + 1;
+    uint32_t slot = (uint32_t)position & level->mask;
+    if (!verge__level_is_occupied(level, slot)) {
+        return VERGE__NO_TICK;
+    }
+    uint64_t begin = (position - 1) << level->shift;
+    uint64_t from = calendar->drained_to[k] > begin ? calendar->drained_to[k] : begin;
+    uint64_t left = begin + (UINT64_C(1) << level->shift) - from;
+    size_t chunks = verge__list_chunks(level->slots[slot]);
+    if (chunks < 2) {
+        return VERGE__NO_TICK;
+    }
+    unsigned left_log = verge__bit_floor_index(left);
+    unsigned chunks_log = verge__bit_floor_index(chunks) + 1;
+    uint64_t interval = left_log > chunks_log ? UINT64_C(1) << (left_log - chunks_log) : 1;
+    uint64_t elapsed = calendar->cursor - from;
+    if (elapsed >= interval) {
+        unsigned scale = left_log > 32 ? left_log - 32 : 0;
+        uint64_t share = ((chunks * (elapsed >> scale)) >> (left_log - scale)) + 1;
+        if (!drain(calendar, k, position, (size_t)share, budget)) {
+            return calendar->cursor;
+        }
+        calendar->drained_to[k] = calendar->cursor;
+        return calendar->cursor + interval;
+    }
+    return from + interval;
+}
+
+void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
+    uint64_t next_share = VERGE__NO_TICK;
+    if (!calendar->coarse) {
+        for (size_t k = calendar->levels_used; k-- > 1;) {
+            uint64_t share = drain_share(calendar, k, budget);
+            next_share = share < next_share ? share : next_share;
+        }
+    }
+    uint64_t quiet = next_share;
+    size_t used = 0;
+    calendar->next_start = VERGE__NO_TICK;
+    for (size_t k = 0; k < calendar->levels_used; k++) {
+        const verge__level *level = &calendar->levels[k];
+        uint64_t position = verge__level_next(level, calendar->cursor >> level->shift);
+        if (position == VERGE__NO_TICK) {
+            continue;
+        }
+        used = k + 1;
+        uint64_t start = position << level->shift;
+        calendar->next_start = start < calendar->next_start ? start : calendar->next_start;
+        /* The shares of a slot of several chunks become due from the beginning of the block before. */
+        if (k > 0 && !calendar->coarse && verge__list_chunks(level->slots[position & level->mask]) > 1) {
+            uint64_t begin = (position - 1) << level->shift;
+            start = begin > calendar->cursor ? begin : start;
+        }
+        quiet = start < quiet ? start : quiet;
+    }
+    calendar->levels_used = (uint8_t)used;
+    calendar->quiet_until = quiet;
+}
