@@ -235,8 +235,9 @@ VERGE_API size_t verge_wheel_poll_to_next(verge_wheel *wheel, uint64_t now_ns, v
 /* True if timers may be due that the last poll did not return. */
 VERGE_API bool verge_wheel_has_backlog(const verge_wheel *wheel);
 
-/* A time before which no poll returns anything more, for sleeping: VERGE_NEVER when nothing is
- * pending, now with a backlog. May be early when what it saw was cancelled or moved. */
+/* A time before which no poll returns anything more (poll_exact may, in the tick before), for sleeping:
+ * VERGE_NEVER when nothing is pending, now with a backlog. May be early when what it saw was cancelled
+ * or moved. */
 VERGE_API uint64_t verge_wheel_next_wakeup(const verge_wheel *wheel);
 
 /*

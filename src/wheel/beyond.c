@@ -30,7 +30,8 @@ static void file_or_keep(verge_wheel *wheel, verge__entry entry) {
     wheel->calendar.entry_count--;
     if (!verge__wheel_counts(wheel, record, entry)) {
         verge__wheel_drop(wheel, record, entry);
-    } else if (verge__wheel_tick(wheel, record->deadline_ns) - wheel->calendar.cursor < wheel->calendar.reach) {
+    } else if (verge__wheel_tick(wheel, record->deadline_ns) < wheel->calendar.cursor ||
+               verge__wheel_tick(wheel, record->deadline_ns) - wheel->calendar.cursor < wheel->calendar.reach) {
         verge__wheel_refile(wheel, record, entry);
     } else {
         uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);

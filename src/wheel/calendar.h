@@ -56,10 +56,17 @@ typedef struct verge__level {
     uint64_t *summary;  /* a bit a word of occupied */
 } verge__level;
 
+/* The ticks from first to last. */
+typedef struct verge__span {
+    uint64_t first;
+    uint64_t last;
+} verge__span;
+
 /* What the calendar asks its owner about entries. */
 typedef struct verge__calendar_owner {
-    /* Moves the entries that still count to the front, in their order, and returns how many. */
-    size_t (*sift)(void *owner, verge__entry *entries, size_t count);
+    /* Moves the entries that still count to the front, in their order, and returns how many. Those of a slot
+     * count only if their tick is within its span. */
+    size_t (*sift)(void *owner, verge__entry *entries, size_t count, verge__span span);
     /* The tick at which an entry is to be filed again, and its mark; false if it does not count. */
     bool (*refile)(void *owner, verge__entry *entry, uint64_t *ret_tick);
     /* These few entries come up soon. */
@@ -99,7 +106,9 @@ typedef struct verge__calendar {
     verge__list scrub_list;
     uint8_t scrub_level;
     uint32_t scrub_slot;
-    uint32_t scrub_pass; /* counts the lists sifted; never 0 */
+    uint32_t scrub_slot_pass; /* of that list */
+    uint32_t scrub_pass;      /* the pass under way: each is over one list, or a few; never 0 */
+    uint32_t scrub_pass_count;
 } verge__calendar;
 
 /* levels: checked geometry, shifts in ns; first_tick: the cursor. */
@@ -119,6 +128,16 @@ void verge__calendar_shrink(verge__calendar *calendar, size_t entries);
 
 /* Gives back the memory of upper levels without an entry, when nothing will be filed after last_tick. */
 void verge__calendar_shed_levels(verge__calendar *calendar, uint64_t last_tick);
+
+/* Ticks from the cursor on that the levels which are ready cover. */
+static inline uint64_t verge__calendar_ready_reach(const verge__calendar *calendar) {
+    if (calendar->levels_ready == 0) {
+        return 0;
+    }
+    const verge__level *top = &calendar->levels[calendar->levels_ready - 1];
+    unsigned bits = (unsigned)top->shift + top->bits;
+    return bits < 64 ? UINT64_C(1) << bits : UINT64_MAX;
+}
 
 /* The level for a tick at or after the cursor; level_count if it is too far. */
 static inline size_t verge__calendar_level(const verge__calendar *calendar, uint64_t tick) {
@@ -211,7 +230,11 @@ void verge__calendar_put_slot(verge__calendar *calendar, size_t level, uint64_t 
 size_t verge__calendar_scrub(verge__calendar *calendar);
 
 /* The same for a list of the owner's, given as what was sifted in this pass and what was not. */
-size_t verge__calendar_scrub_list(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted);
+size_t verge__calendar_scrub_list(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted,
+                                  uint32_t *pass);
+
+/* How many entries a slot holds, under scrub or not. */
+size_t verge__calendar_slot_count(const verge__calendar *calendar, size_t level, uint32_t slot);
 
 /* Sifts all of some lists of the owner's, in one pass; all slots, from the cursor on, in one pass. */
 void verge__calendar_sift_lists(verge__calendar *calendar, verge__list *const *lists, size_t count);

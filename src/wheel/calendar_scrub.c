@@ -4,18 +4,30 @@
 
 #include "wheel/calendar_internal.h"
 
-static void begin_pass(verge__calendar *calendar) {
-    calendar->scrub_pass += calendar->scrub_pass == UINT32_MAX ? 2 : 1;
+static uint32_t begin_pass(verge__calendar *calendar) {
+    calendar->scrub_pass_count += calendar->scrub_pass_count == UINT32_MAX ? 2 : 1;
+    calendar->scrub_pass = calendar->scrub_pass_count;
+    return calendar->scrub_pass;
 }
+
+/* The ticks whose entries lie in a slot: of a ring, the slot at or after the cursor. */
+static verge__span slot_span(const verge__calendar *calendar, size_t k, uint32_t slot) {
+    const verge__level *level = &calendar->levels[k];
+    uint64_t first = calendar->cursor >> level->shift;
+    uint64_t start = (first + ((slot - (uint32_t)first) & level->mask)) << level->shift;
+    return (verge__span){.first = start, .last = start + verge__bit_mask(level->shift)};
+}
+
+static const verge__span everything = {.first = 0, .last = UINT64_MAX};
 
 /* Sifts the newest chunk of one list to another; returns how many entries that were. The chunk is given
  * back first, so that its place can be taken by the next, in a lower slab perhaps. */
-static size_t sift_chunk(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted) {
+static size_t sift_chunk(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted, verge__span span) {
     verge__entry entries[VERGE__CHUNK_ENTRIES];
     size_t count = verge__list_chunk_count(*unsifted);
     memcpy(entries, verge__list_chunk(*unsifted)->entries, count * sizeof(*entries));
     verge__calendar_list_drop_chunk(calendar, unsifted);
-    size_t kept = calendar->owner.sift(calendar->owner.context, entries, count);
+    size_t kept = calendar->owner.sift(calendar->owner.context, entries, count, span);
     calendar->entry_count -= count - kept;
     for (size_t i = 0; i < kept; i++) {
         *sifted = verge__calendar_append(calendar, *sifted, entries[i]);
@@ -23,34 +35,39 @@ static size_t sift_chunk(verge__calendar *calendar, verge__list *unsifted, verge
     return count;
 }
 
-size_t verge__calendar_scrub_list(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted) {
+size_t verge__calendar_scrub_list(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted,
+                                  uint32_t *pass) {
     if (*unsifted == NULL) {
         *unsifted = *sifted;
         *sifted = NULL;
     }
-    if (*sifted == NULL) {
-        begin_pass(calendar);
+    if (*unsifted == NULL) {
+        return 0;
     }
-    return *unsifted == NULL ? 0 : sift_chunk(calendar, unsifted, sifted);
+    if (*sifted == NULL) {
+        *pass = begin_pass(calendar);
+    }
+    calendar->scrub_pass = *pass;
+    return sift_chunk(calendar, unsifted, sifted, everything);
 }
 
-static void sift_list(verge__calendar *calendar, verge__list *list) {
+static void sift_list(verge__calendar *calendar, verge__list *list, verge__span span) {
     verge__list sifted = NULL;
     while (*list != NULL) {
-        (void)sift_chunk(calendar, list, &sifted);
+        (void)sift_chunk(calendar, list, &sifted, span);
     }
     *list = sifted;
 }
 
 void verge__calendar_sift_lists(verge__calendar *calendar, verge__list *const *lists, size_t count) {
-    begin_pass(calendar);
+    (void)begin_pass(calendar);
     for (size_t i = 0; i < count; i++) {
-        sift_list(calendar, lists[i]);
+        sift_list(calendar, lists[i], everything);
     }
 }
 
 void verge__calendar_sift_slots(verge__calendar *calendar) {
-    begin_pass(calendar);
+    (void)begin_pass(calendar);
     for (size_t k = 0; k < calendar->levels_ready; k++) {
         verge__level *level = &calendar->levels[k];
         for (uint32_t i = 0; i <= level->mask; i++) {
@@ -58,7 +75,7 @@ void verge__calendar_sift_slots(verge__calendar *calendar) {
             if (verge__level_is_occupied(level, slot)) {
                 verge__list list = verge__calendar_take_slot(calendar, k, slot);
                 calendar->entry_count += verge__list_count(list);
-                sift_list(calendar, &list);
+                sift_list(calendar, &list, slot_span(calendar, k, slot));
                 if (list != NULL) { /* levels_used stands: it was not empty before */
                     level->slots[slot] = list;
                     verge__level_set_occupied(level, slot);
@@ -79,7 +96,7 @@ static bool scrub_next_slot(verge__calendar *calendar) {
                 calendar->scrub_slot = (uint32_t)slot;
                 calendar->scrub_list = level->slots[slot];
                 level->slots[slot] = NULL;
-                begin_pass(calendar);
+                calendar->scrub_slot_pass = begin_pass(calendar);
                 return true;
             }
         }
@@ -95,7 +112,9 @@ size_t verge__calendar_scrub(verge__calendar *calendar) {
     }
     verge__level *level = &calendar->levels[calendar->scrub_level];
     uint32_t slot = calendar->scrub_slot;
-    size_t count = sift_chunk(calendar, &calendar->scrub_list, &level->slots[slot]);
+    calendar->scrub_pass = calendar->scrub_slot_pass;
+    size_t count = sift_chunk(calendar, &calendar->scrub_list, &level->slots[slot],
+                              slot_span(calendar, calendar->scrub_level, slot));
     bool is_done = calendar->scrub_list == NULL;
     if (level->slots[slot] == NULL) {
         verge__calendar_slot_emptied(calendar, calendar->scrub_level,
@@ -105,4 +124,10 @@ size_t verge__calendar_scrub(verge__calendar *calendar) {
         calendar->scrub_slot++;
     }
     return count;
+}
+
+size_t verge__calendar_slot_count(const verge__calendar *calendar, size_t level, uint32_t slot) {
+    bool scrubbed = calendar->scrub_list != NULL && calendar->scrub_level == level && calendar->scrub_slot == slot;
+    return verge__list_count(calendar->levels[level].slots[slot]) +
+           (scrubbed ? verge__list_count(calendar->scrub_list) : 0);
 }

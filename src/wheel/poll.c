@@ -258,7 +258,7 @@ static void select_exact(verge_wheel *wheel, handout *to) {
     }
     verge__level *lowest = &calendar->levels[0];
     uint32_t slot = (uint32_t)calendar->cursor & lowest->mask;
-    if (lowest->slots[slot] == NULL || verge__list_count(lowest->slots[slot]) > to->budget) {
+    if (lowest->slots[slot] == NULL || verge__calendar_slot_count(calendar, 0, slot) > to->budget) {
         return;
     }
     verge__list list = verge__calendar_take_slot(calendar, 0, slot);
@@ -390,7 +390,8 @@ static bool is_tick_beyond_work_limit(const verge_wheel *wheel) {
     const verge__calendar *calendar = &wheel->calendar;
     const verge__level *lowest = &calendar->levels[0];
     return wheel->options.work_limit != 0 && calendar->levels_ready > 0 &&
-           verge__list_count(lowest->slots[(uint32_t)calendar->cursor & lowest->mask]) > wheel->options.work_limit;
+           verge__calendar_slot_count(calendar, 0, (uint32_t)calendar->cursor & lowest->mask) >
+               wheel->options.work_limit;
 }
 
 size_t verge_wheel_poll_to_next(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {

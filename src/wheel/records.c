@@ -301,17 +301,22 @@ static void release_untouched(verge__records *records) {
     }
 }
 
-/* The segments that hold the first `keep` records. */
-static size_t segments_for(size_t keep) {
-    size_t segments = (keep + VERGE__SEGMENT_RECORDS - 1) >> VERGE__SEGMENT_BITS;
-    return segments == 0 ? 1 : segments;
+/* How many places, from the first on, hold segments with room for `keep` records. */
+static uint32_t segments_for(const verge__records *records, size_t keep) {
+    size_t room = 0;
+    uint32_t i = 0;
+    while (i < records->segment_count && (room < keep || i == 0)) {
+        room += records->segments[i] == NULL ? 0 : segment_records(records, i);
+        i++;
+    }
+    return i;
 }
 
 /* Only when it halves what is open: each time, all free records are sifted. */
 bool verge__records_can_close(const verge__records *records, size_t keep) {
     uint32_t open = records->open_below >> VERGE__SEGMENT_BITS;
     open = open < records->segment_count ? open : records->segment_count;
-    return segments_for(keep) * 2 <= open;
+    return segments_for(records, keep) * 2 <= open;
 }
 
 void verge__records_close(verge__records *records, size_t keep) {
@@ -325,7 +330,7 @@ void verge__records_close(verge__records *records, size_t keep) {
     records->scan_at = 0;
     records->free = VERGE__NO_RECORD;
     records->free_cold = VERGE__NO_RECORD;
-    set_open_below(records, (uint32_t)segments_for(keep) << VERGE__SEGMENT_BITS);
+    set_open_below(records, segments_for(records, keep) << VERGE__SEGMENT_BITS);
 }
 
 /* Keeps a free record of a segment that is not to be used again. */

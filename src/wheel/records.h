@@ -101,7 +101,7 @@ size_t verge__records_scan(verge__records *records, size_t budget);
 void verge__records_release(verge__records *records);
 
 static inline bool verge__records_is_closing(const verge__records *records) {
-    return records->open_below != VERGE__NO_RECORD;
+    return records->open_below != VERGE__NO_RECORD || records->scan_at != VERGE__NO_RECORD;
 }
 
 /* A freed record that is not simply put on the free list: it is to be found by the scan, or not to be used

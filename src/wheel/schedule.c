@@ -144,6 +144,7 @@ static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline
     wheel->scheduled++;
     *ret_timer = verge__records_handle(index, record->generation);
     note_deadline(wheel, deadline_ns, *ret_timer);
+    verge__wheel_set_short_reach(wheel); /* a level may have become ready */
     return wheel->calendar.entry_count >= wheel->calendar.entry_limit ? verge__wheel_tidy(wheel) : 0;
 }
 
@@ -157,6 +158,7 @@ static VERGE__NOINLINE int reschedule_slowly(verge_wheel *wheel, verge_timer tim
         return error;
     }
     note_deadline(wheel, deadline_ns, timer);
+    verge__wheel_set_short_reach(wheel);
     return wheel->calendar.entry_count >= wheel->calendar.entry_limit ? verge__wheel_tidy(wheel) : 0;
 }
 

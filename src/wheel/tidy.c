@@ -4,15 +4,18 @@
  *
  * An entry that belongs to no timer is garbage. With n timers pending there may be n * 3/8 + 3,072 of
  * them; whoever makes more - a cancel, a reschedule to an earlier time, a poll - also sifts some
- * chunks, the next in a round robin over all lists. As a round over all entries takes n / 80 such
- * calls, the garbage never exceeds n * 7/16 + 3,200. Calls need not compute this: cancelled_checkpoint and
+ * chunks, the next in a round robin over all lists: 120 entries, or 64 chunks where they are nearly
+ * empty. As a round over all entries takes at most n / 40 such calls, the garbage never exceeds
+ * n * 7/16 + 3,200. Calls need not compute this: cancelled_checkpoint and
  * entry_limit tell how many more can be afforded.
  */
 #include "wheel/wheel_internal.h"
 
 enum {
     GARBAGE_ALLOWED = 3072,
-    CHUNKS_AT_ONCE = 4,
+    SCRUB_ENTRIES_AT_ONCE = 120,
+    SCRUB_STEPS_AT_ONCE = 64,
+    SCRUB_STEP_MAX = 10 * VERGE__CHUNK_ENTRIES, /* entries one step can see */
     SCAN_RECORDS_AT_ONCE = 1024,
 };
 
@@ -26,7 +29,7 @@ size_t verge__wheel_entries_for(size_t timers) {
 
 /* ---- garbage ---- */
 
-size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count) {
+size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count, verge__span span) {
     verge_wheel *wheel = owner;
     bool ordered = verge__wheel_is_ordered(wheel);
     for (size_t i = 0; i < count; i++) {
@@ -36,7 +39,11 @@ size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count) {
     for (size_t i = 0; i < count; i++) {
         verge__entry entry = entries[i];
         verge__record *record = verge__records_named(&wheel->records, entry.index);
-        if (verge__wheel_counts(wheel, record, entry)) {
+        /* An entry elsewhere that has the same mark is an old one, 2^32 ticks away. */
+        bool is_here = ordered || (record->u.entry_tick >= span.first && record->u.entry_tick <= span.last);
+        if (verge__wheel_counts(wheel, record, entry) && !is_here) {
+            wheel->entries_dropped++;
+        } else if (verge__wheel_counts(wheel, record, entry)) {
             /* Of several with the same mark in one list, the first one seen is enough. A timer that
              * gets another entry after that has it filed anew, outside of what is still unseen. */
             if (!ordered && record->link == wheel->calendar.scrub_pass) {
@@ -55,10 +62,11 @@ size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count) {
 /* A chunk of what is due: of the list, of what is picked for sorting, of what is sorted. */
 static size_t scrub_due(verge_wheel *wheel, verge__due *due) {
     verge__calendar *calendar = &wheel->calendar;
-    size_t seen = verge__calendar_scrub_list(calendar, &due->list, &due->sifted);
+    size_t seen = verge__calendar_scrub_list(calendar, &due->list, &due->sifted, &due->scrub_pass);
     if (due->sorter != NULL) {
         verge__list picked = NULL; /* a single chunk */
-        seen += verge__calendar_scrub_list(calendar, &due->picked, &picked);
+        uint32_t pass = 0;
+        seen += verge__calendar_scrub_list(calendar, &due->picked, &picked, &pass);
         due->picked = picked;
         size_t budget = VERGE__CHUNK_ENTRIES;
         verge__sorter_purge(wheel, due->sorter, &budget);
@@ -75,6 +83,17 @@ static size_t scrub(verge_wheel *wheel) {
 
 static bool has_too_much_garbage(const verge_wheel *wheel) {
     return wheel->calendar.entry_count > entries_allowed((size_t)verge__wheel_pending(wheel));
+}
+
+/* Sifts some chunks if there is too much garbage; returns how many entries were seen, at most the budget. */
+static size_t scrub_some(verge_wheel *wheel, size_t budget) {
+    size_t seen = 0;
+    for (int step = 0; step < SCRUB_STEPS_AT_ONCE && seen < SCRUB_ENTRIES_AT_ONCE && has_too_much_garbage(wheel) &&
+                       budget - seen >= SCRUB_STEP_MAX;
+         step++) {
+        seen += scrub(wheel);
+    }
+    return seen;
 }
 
 /* Half of what is allowed beyond what there is may be used up by cancels, which cost 1 3/8 each, and
@@ -137,25 +156,22 @@ int verge__wheel_tidy(verge_wheel *wheel) {
     if (verge__records_is_closing(&wheel->records)) {
         verge__records_settle_spare(&wheel->records);
     }
-    for (int i = 0; i < CHUNKS_AT_ONCE && has_too_much_garbage(wheel); i++) {
-        (void)scrub(wheel);
-    }
+    (void)scrub_some(wheel, SIZE_MAX);
     if (records_are_sparse(wheel) || chunks_are_sparse(wheel)) {
         wheel->calendar.quiet_until = 0; /* the next poll gives back */
+        wheel->is_untidy = true;
     }
     set_checkpoints(wheel);
     return 0;
 }
 
 void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget) {
-    enum { SCRUB_STEP_MAX = 10 * VERGE__CHUNK_ENTRIES };
-    for (int i = 0; i < CHUNKS_AT_ONCE && has_too_much_garbage(wheel) && *budget >= SCRUB_STEP_MAX; i++) {
-        *budget -= scrub(wheel);
-    }
+    *budget -= scrub_some(wheel, *budget);
     if (give_back(wheel, SCAN_RECORDS_AT_ONCE)) {
         wheel->calendar.quiet_until = 0;
     }
     wheel->expired_untidied = 0;
+    wheel->is_untidy = false;
     set_checkpoints(wheel);
 }
 
@@ -211,4 +227,5 @@ void verge_wheel_compact(verge_wheel *wheel) {
     }
     verge__calendar_shrink(&wheel->calendar, wheel->reserved_total == 0 ? 0 : verge__wheel_entries_for(keep));
     set_checkpoints(wheel);
+    verge__wheel_set_short_reach(wheel); /* levels may have gone */
 }

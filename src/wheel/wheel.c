@@ -126,6 +126,7 @@ int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
     if (error == 0) {
         wheel->reserved_total = total;
     }
+    verge__wheel_set_short_reach(wheel);
     return error;
 }
 

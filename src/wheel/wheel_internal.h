@@ -43,6 +43,7 @@ typedef struct verge__due {
     verge__list list;
     verge__list sifted;    /* those of the list that a scrub has seen */
     verge__list picked;    /* ordered wheels: a chunk that is being filled, to be sorted */
+    uint32_t scrub_pass;   /* of the scrub of the list */
     verge__sorter *sorter; /* ordered wheels: sorted */
 } verge__due;
 
@@ -52,8 +53,8 @@ struct verge_wheel {
     uint8_t shift;
     bool is_plain;        /* unordered, exact, past fires, no cap, precision above 1 ns */
     uint32_t kept_streak; /* how many of the last timers could keep or adopt an entry, one after the other */
-    uint64_t short_reach; /* ticks from the cursor on for which the short ways apply: the calendar's
-                             reach if the wheel is plain and without a backlog, else 0 */
+    uint64_t short_reach; /* ticks from the cursor on for which the short ways apply: those that levels
+                             which are ready cover, if the wheel is plain and without a backlog, else 0 */
     uint64_t scheduled;
     uint64_t cancelled;
     uint64_t cancelled_checkpoint; /* tidy when cancelled gets here */
@@ -79,6 +80,7 @@ struct verge_wheel {
     uint64_t entries_dropped;
     uint64_t last_poll_work;
     size_t expired_untidied; /* since tidy_after_poll; a poll counts as one more */
+    bool is_untidy;          /* there is memory to give back */
     size_t reserved_total;   /* timers there must be room for */
     verge_wheel_options options;
     verge_allocator allocator;
@@ -155,7 +157,7 @@ bool verge__wheel_has_live_due(verge_wheel *wheel);
 /* To be called when the cursor or now has moved, or what waits beyond has changed. */
 static inline void verge__wheel_set_short_reach(verge_wheel *wheel) {
     bool is_short = wheel->is_plain && wheel->calendar.cursor == verge__wheel_target(wheel);
-    wheel->short_reach = is_short ? wheel->calendar.reach : 0;
+    wheel->short_reach = is_short ? verge__calendar_ready_reach(&wheel->calendar) : 0;
 }
 
 /* Keeps garbage within bounds and gives back memory: a bounded step, for every so many calls. 0. */
@@ -167,12 +169,12 @@ void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget);
 static inline bool verge__wheel_wants_tidying(verge_wheel *wheel, size_t expired) {
     enum { EXPIRED_BETWEEN = 256 };
     wheel->expired_untidied += expired + 1;
-    return wheel->expired_untidied >= EXPIRED_BETWEEN || verge__wheel_pending(wheel) == 0 ||
+    return wheel->expired_untidied >= EXPIRED_BETWEEN || wheel->is_untidy || verge__wheel_pending(wheel) == 0 ||
            verge__records_is_closing(&wheel->records);
 }
 
 /* What the calendar asks (calendar.h, verge__calendar_owner). */
-size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count);
+size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count, verge__span span);
 bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_tick);
 void verge__wheel_prefetch(void *owner, const verge__entry *entries, size_t count);
 
