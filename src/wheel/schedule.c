@@ -309,7 +309,8 @@ static uint64_t undelayed(const verge_wheel *wheel, uint64_t deadline_ns) {
     for (size_t k = calendar->level_count; k-- > 1;) {
         const verge__level *level = &calendar->levels[k];
         const verge__level *below = &calendar->levels[k - 1];
-        uint64_t below_end = from + (UINT64_C(1) << (below->shift + below->bits));
+        uint64_t span = UINT64_C(1) << (below->shift + below->bits);
+        uint64_t below_end = span < UINT64_MAX - from ? from + span : UINT64_MAX;
         uint64_t start = tick & ~verge__bit_mask(level->shift);
         if (tick >= below_end && start >= below_end) {
             return start == tick ? deadline_ns : (start << wheel->shift) - (wheel->options.strict ? 1 : 0);

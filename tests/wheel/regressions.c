@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* Sequences of calls that once broke a promise and that random ones seldom hit. */
+#include "wheel/support.h"
+
+enum { SEGMENT = 65536 };
+
+/* A timer that adopts an entry may need a level later that has no memory yet. */
+static void an_adopted_entry_is_filed_again_far_away(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timer timer = schedule(wheel, 10 * TICK, 7);
+    for (uint64_t i = 0; i < 20; i++) {
+        assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
+        timer = schedule(wheel, (11 + i) * TICK, 7);
+    }
+    assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
+    timer = schedule(wheel, 5000 * TICK, 7);
+    assert_quiet(wheel, 10 * TICK);
+    assert_null(verge_wheel_check(wheel));
+    assert_quiet(wheel, 5000 * TICK - 1);
+    assert_fires(wheel, 5000 * TICK, timer);
+    wheel_end(wheel);
+}
+
+static void a_kept_entry_is_filed_again_far_away(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    const verge_timer timer = schedule(wheel, 10 * TICK, 7);
+    for (uint64_t i = 0; i < 20; i++) {
+        assert_int_equal(verge_wheel_reschedule(wheel, timer, (11 + i) * TICK), 0);
+    }
+    assert_int_equal(verge_wheel_reschedule(wheel, timer, YEAR), 0);
+    assert_quiet(wheel, YEAR - 1);
+    assert_fires(wheel, YEAR + TICK, timer);
+    wheel_end(wheel);
+}
+
+/* Records are being given back when they are reserved after all. */
+static void a_reservation_while_memory_goes_back(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    static verge_timer timers[4 * SEGMENT];
+    for (size_t i = 0; i < COUNT_OF(timers); i++) {
+        timers[i] = schedule(wheel, UINT64_C(1) << 45, i);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < COUNT_OF(timers); i++) {
+        if ((uint32_t)timers[i] < SEGMENT - 2000 || (uint32_t)timers[i] >= SEGMENT) {
+            assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
+        } else {
+            timers[kept++] = timers[i];
+        }
+    }
+    for (int i = 0; i < 300; i++) {
+        (void)verge_wheel_poll_exact(wheel, verge_wheel_now(wheel) + 1, NULL, 0);
+    }
+    assert_int_equal(verge_wheel_reserve(wheel, 3 * SEGMENT), 0);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
+    }
+    assert_null(verge_wheel_check(wheel));
+    assert_int_equal(verge_wheel_reserve(wheel, 0), 0);
+    verge_wheel_compact(wheel);
+    assert_null(verge_wheel_check(wheel));
+    assert_int_equal(verge_wheel_count(wheel), kept - 3);
+    wheel_end(wheel);
+}
+
+/* Marks are 32 bits: timers moved by multiples of 2^32 ticks leave entries that look like their own. */
+static void moves_by_a_multiple_of_the_marks(void **state) {
+    (void)state;
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.precision_ns = 2;
+    verge_wheel *wheel = wheel_new(&options);
+    enum { COUNT = 2000 };
+    const uint64_t step = UINT64_C(2) << 36;
+    static verge_timer timers[COUNT];
+    for (uint64_t i = 0; i < COUNT; i++) {
+        timers[i] = schedule(wheel, 60 * step + 2 * i, (uintptr_t)i);
+    }
+    for (uint64_t k = 59; k > 0; k--) {
+        for (uint64_t i = 0; i < COUNT; i++) {
+            assert_int_equal(verge_wheel_reschedule(wheel, timers[i], k * step + 2 * i), 0);
+        }
+        assert_true(stats_of(wheel).garbage <= COUNT + 4096);
+    }
+    assert_null(verge_wheel_check(wheel));
+    verge_wheel_compact(wheel);
+    assert_null(verge_wheel_check(wheel));
+    static verge_expiry out[COUNT + 1];
+    assert_int_equal(verge_wheel_poll(wheel, step + UINT64_C(2) * COUNT, out, COUNT_OF(out)), COUNT);
+    wheel_end(wheel);
+}
+
+/* The same, where the old entry has come down to a lower level than the new one. */
+static void compact_keeps_the_entry_that_comes_first(void **state) {
+    (void)state;
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.precision_ns = 2;
+    verge_wheel *wheel = wheel_new(&options);
+    const uint64_t block = UINT64_C(1) << 36;
+    const uint64_t end = 3 * block - 1;
+    enum { COUNT = 61 };
+    verge_timer timers[COUNT];
+    assert_quiet(wheel, 2000);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        timers[i] = schedule(wheel, (end - i) * 2, (uintptr_t)i);
+    }
+    for (uint64_t tick = block; tick < 2 * block && stats_of(wheel).entries_moved == 0; tick += UINT64_C(1) << 31) {
+        assert_quiet(wheel, tick * 2);
+    }
+    for (uint64_t i = 0; i < COUNT; i++) {
+        assert_int_equal(verge_wheel_reschedule(wheel, timers[i], (end - i - (UINT64_C(1) << 32)) * 2), 0);
+    }
+    verge_wheel_compact(wheel);
+    assert_null(verge_wheel_check(wheel));
+    assert_int_equal(poll_count(wheel, (end + 10 - (UINT64_C(1) << 32)) * 2), COUNT);
+    wheel_end(wheel);
+}
+
+/* Idle polls give back what a mass cancel has left, although some timers stay. */
+static void a_mass_cancel_is_given_back_by_polls(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    const size_t count = test_scaled(1000000);
+    verge_timer *timers = calloc(count, sizeof(*timers));
+    assert_non_null(timers);
+    for (size_t i = 0; i < count; i++) {
+        timers[i] = schedule(wheel, (UINT64_C(1) << 45) + i, i);
+    }
+    const uint64_t bytes_full = stats_of(wheel).bytes;
+    for (size_t i = 3; i < count; i++) {
+        assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
+    }
+    for (uint64_t i = 1; i < 20000; i++) {
+        assert_quiet(wheel, i * TICK);
+    }
+    assert_true(stats_of(wheel).bytes < bytes_full / 4 + ((uint64_t)2 << 20));
+    free(timers);
+    wheel_end(wheel);
+}
+
+/* The reserved room is enough where each slot holds one entry, and scrubbing sees few at a time. */
+static void a_reservation_holds_with_thin_slots(void **state) {
+    (void)state;
+    struct verge_test_allocator memory;
+    verge_test_allocator_init(&memory);
+    verge_wheel_options options = options_of(VERGE_PRESET_ALARM);
+    options.start_ns = 1;
+    options.allocator = &memory.allocator;
+    verge_wheel *wheel = wheel_new(&options);
+    static const unsigned shifts[] = {0, 11, 21, 31, 41};
+    assert_int_equal(verge_wheel_reserve(wheel, 6111), 0);
+    const uint64_t calls = memory.calls;
+    const uint64_t far_ns = UINT64_C(1000) << 51;
+    const verge_timer mover = schedule(wheel, far_ns, 0);
+    for (size_t k = 0; k < COUNT_OF(shifts); k++) {
+        for (uint64_t j = 2; j < (k == 0 ? 2040 : 1020); j++) {
+            (void)schedule(wheel, (j << shifts[k]) + (k != 0), 0);
+        }
+    }
+    for (uint64_t i = 1; i < 20000; i++) {
+        assert_int_equal(verge_wheel_reschedule(wheel, mover, far_ns - i), 0);
+    }
+    assert_int_equal(memory.calls, calls);
+    wheel_end(wheel);
+    verge_test_allocator_assert_empty(&memory);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_adopted_entry_is_filed_again_far_away),
+        cmocka_unit_test(a_kept_entry_is_filed_again_far_away),
+        cmocka_unit_test(a_reservation_while_memory_goes_back),
+        cmocka_unit_test(moves_by_a_multiple_of_the_marks),
+        cmocka_unit_test(compact_keeps_the_entry_that_comes_first),
+        cmocka_unit_test(a_mass_cancel_is_given_back_by_polls),
+        cmocka_unit_test(a_reservation_holds_with_thin_slots),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
