@@ -232,10 +232,8 @@ static uint64_t rescheduled_to(struct run *run, const struct model_timer *timer)
     return timer->deadline_ns > UINT64_MAX - delta_ns ? timer->deadline_ns : timer->deadline_ns + delta_ns;
 }
 
-static void do_reschedule(struct run *run) {
-    const verge_timer timer = random_handle(run);
+static void reschedule_to(struct run *run, verge_timer timer, uint64_t deadline_ns) {
     struct model_timer *known = model_find(&run->model, timer);
-    const uint64_t deadline_ns = rescheduled_to(run, known);
     const int bad_handle = handle_error(run, timer);
     const int bad_time = model_judge(&run->model, deadline_ns, verge_wheel_largest_deadline(run->wheel));
     const struct before b = before(run);
@@ -250,6 +248,25 @@ static void do_reschedule(struct run *run) {
     }
     RUN_CHECK_VALUES(run, error != 0 && (error == bad_handle || error == bad_time), "reschedule", -error, -bad_handle);
     check_unchanged(run, &b);
+}
+
+static void do_reschedule(struct run *run) {
+    const verge_timer timer = random_handle(run);
+    reschedule_to(run, timer, rescheduled_to(run, model_find(&run->model, timer)));
+}
+
+/* As an idle timeout: pushed back a little, again and again, and then far. */
+static void do_push_back(struct run *run) {
+    const verge_timer timer = random_live(run);
+    if (timer == 0) {
+        return;
+    }
+    uint64_t deadline_ns = model_find(&run->model, timer)->deadline_ns;
+    for (uint64_t times = verge_test_below(&run->random, 24); times > 0 && deadline_ns < VERGE_NEVER / 2; times--) {
+        deadline_ns += verge_test_below(&run->random, 2 * run->model.precision_ns + 1);
+        reschedule_to(run, timer, deadline_ns);
+    }
+    reschedule_to(run, timer, run_random_deadline(run));
 }
 
 static void do_reschedule_many(struct run *run) {
@@ -424,6 +441,7 @@ static const struct operation operations[] = {
     {"cancel many", do_cancel_many, 1},
     {"reschedule", do_reschedule, 30},
     {"reschedule many", do_reschedule_many, 1},
+    {"push back", do_push_back, 4},
     {"get", do_get, 10},
     {"poll", do_poll, 40},
     {"poll_exact", do_poll_exact, 8},
