@@ -67,6 +67,6 @@ static VERGE__ALWAYS_INLINE void verge__calendar_put_in(verge__calendar *calenda
 }
 
 /* A slot's list has become empty: what the scrub holds of it comes back. */
-void verge__calendar_slot_emptied(verge__calendar *calendar, size_t level, uint32_t slot);
+void verge__calendar_slot_emptied(verge__calendar *calendar, size_t k, uint32_t slot);
 
 #endif

@@ -54,7 +54,7 @@ static void a_reservation_while_memory_goes_back(void **state) {
     for (int i = 0; i < 300; i++) {
         (void)verge_wheel_poll_exact(wheel, verge_wheel_now(wheel) + 1, NULL, 0);
     }
-    assert_int_equal(verge_wheel_reserve(wheel, 3 * SEGMENT), 0);
+    assert_int_equal(verge_wheel_reserve(wheel, (size_t)3 * SEGMENT), 0);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
     }
