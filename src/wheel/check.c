@@ -78,15 +78,9 @@ static const char *check_timers(const verge_wheel *wheel, const census *census_)
     const verge__records *records = &wheel->records;
     size_t live = 0;
     uint64_t earliest_ns = VERGE_NEVER;
-    for (uint32_t index = 0; index < records->fresh; index++) {
-        if (records->segments[index >> VERGE__SEGMENT_BITS] == NULL) {
-            index |= VERGE__SEGMENT_RECORDS - 1;
-            continue;
-        }
+    for (uint32_t index = verge__records_next_live(records, 0); index != VERGE__NO_RECORD;
+         index = verge__records_next_live(records, index + 1)) {
         const verge__record *record = verge__records_at(records, index);
-        if ((record->generation & 1) == 0) {
-            continue;
-        }
         live++;
         earliest_ns = record->deadline_ns < earliest_ns ? record->deadline_ns : earliest_ns;
         if ((census_->seen[index >> 6] >> (index & 63) & 1) == 0) {

@@ -183,11 +183,9 @@ static extent find_first(verge_wheel *wheel) {
 static extent find_first_of_all(const verge_wheel *wheel) {
     extent found = {.tick = VERGE__NO_TICK, .smallest_ns = VERGE_NEVER};
     const verge__records *records = &wheel->records;
-    for (uint32_t index = 0; index < records->fresh; index++) {
-        const verge__record *segment = records->segments[index >> VERGE__SEGMENT_BITS];
-        if (segment != NULL && (verge__records_at(records, index)->generation & 1) != 0) {
-            extent_add(wheel, &found, index, verge__records_at(records, index)->deadline_ns);
-        }
+    for (uint32_t index = verge__records_next_live(records, 0); index != VERGE__NO_RECORD;
+         index = verge__records_next_live(records, index + 1)) {
+        extent_add(wheel, &found, index, verge__records_at(records, index)->deadline_ns);
     }
     return found;
 }

@@ -71,20 +71,15 @@ int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context, const ve
         return -EINVAL;
     }
     const verge__records *records = &wheel->records;
-    for (uint32_t index = 0; index < records->fresh; index++) {
-        if (records->segments[index >> VERGE__SEGMENT_BITS] == NULL) {
-            index |= VERGE__SEGMENT_RECORDS - 1;
-            continue;
-        }
+    for (uint32_t index = verge__records_next_live(records, 0); index != VERGE__NO_RECORD;
+         index = verge__records_next_live(records, index + 1)) {
         const verge__record *record = verge__records_at(records, index);
-        if ((record->generation & 1) != 0) {
-            verge_expiry timer = {.timer = verge__records_handle(index, record->generation),
-                                  .deadline_ns = record->deadline_ns,
-                                  .data = record->data};
-            int result = visit(context, &timer);
-            if (result != 0) {
-                return result;
-            }
+        verge_expiry timer = {.timer = verge__records_handle(index, record->generation),
+                              .deadline_ns = record->deadline_ns,
+                              .data = record->data};
+        int result = visit(context, &timer);
+        if (result != 0) {
+            return result;
         }
     }
     return 0;

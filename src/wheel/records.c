@@ -403,6 +403,21 @@ void verge__records_release(verge__records *records) {
 
 /* ---- questions ---- */
 
+uint32_t verge__records_next(const verge__records *records, uint32_t from) {
+    while (from < records->fresh && records->segments[from >> VERGE__SEGMENT_BITS] == NULL) {
+        from = (from | (VERGE__SEGMENT_RECORDS - 1)) + 1;
+    }
+    return from < records->fresh ? from : VERGE__NO_RECORD;
+}
+
+uint32_t verge__records_next_live(const verge__records *records, uint32_t from) {
+    uint32_t index = verge__records_next(records, from);
+    while (index != VERGE__NO_RECORD && (verge__records_at(records, index)->generation & 1) == 0) {
+        index = verge__records_next(records, index + 1);
+    }
+    return index;
+}
+
 int verge__records_why_not(const verge__records *records, verge_timer timer) {
     uint32_t index = (uint32_t)timer;
     uint32_t generation = (uint32_t)(timer >> 32);

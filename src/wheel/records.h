@@ -108,6 +108,11 @@ static inline bool verge__records_is_closing(const verge__records *records) {
  * again, or its generations are used up. */
 void verge__records_set_aside(verge__records *records, uint32_t index);
 
+/* The first record there is, and the first that is a timer, from an index on; VERGE__NO_RECORD if there is
+ * none. For walks over all of them, which may change them on the way. */
+uint32_t verge__records_next(const verge__records *records, uint32_t from);
+uint32_t verge__records_next_live(const verge__records *records, uint32_t from);
+
 /* Why a handle is not live: -ENOENT or -EBADF. */
 int verge__records_why_not(const verge__records *records, verge_timer timer);
 

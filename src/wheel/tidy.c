@@ -201,13 +201,9 @@ static void scrub_all(verge_wheel *wheel) {
 static uint64_t last_pending_tick(const verge_wheel *wheel) {
     const verge__records *records = &wheel->records;
     uint64_t last = 0;
-    for (uint32_t index = 0; index < records->fresh; index++) {
-        if (records->segments[index >> VERGE__SEGMENT_BITS] == NULL) {
-            index |= VERGE__SEGMENT_RECORDS - 1;
-            continue;
-        }
-        const verge__record *record = verge__records_at(records, index);
-        uint64_t tick = (record->generation & 1) != 0 ? verge__wheel_tick(wheel, record->deadline_ns) : 0;
+    for (uint32_t index = verge__records_next_live(records, 0); index != VERGE__NO_RECORD;
+         index = verge__records_next_live(records, index + 1)) {
+        uint64_t tick = verge__wheel_tick(wheel, verge__records_at(records, index)->deadline_ns);
         last = tick > last ? tick : last;
     }
     return last;

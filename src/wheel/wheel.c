@@ -139,19 +139,6 @@ static void clear_due(verge_wheel *wheel, verge__due *due) {
     }
 }
 
-/* Calls visit for each record there is. */
-static void for_each_record(verge_wheel *wheel,
-                            void (*visit)(verge_wheel *wheel, verge__record *record, uint32_t index)) {
-    verge__records *records = &wheel->records;
-    for (uint32_t index = 0; index < records->fresh; index++) {
-        if (records->segments[index >> VERGE__SEGMENT_BITS] == NULL) {
-            index |= VERGE__SEGMENT_RECORDS - 1;
-        } else {
-            visit(wheel, verge__records_at(records, index), index);
-        }
-    }
-}
-
 static void drop_all_entries(verge_wheel *wheel, uint64_t first_tick) {
     wheel->entries_dropped += wheel->calendar.entry_count;
     clear_due(wheel, &wheel->past);
@@ -162,17 +149,22 @@ static void drop_all_entries(verge_wheel *wheel, uint64_t first_tick) {
     verge__calendar_reset(&wheel->calendar, first_tick);
 }
 
-/* A record's entry is gone; if it is a timer, so is that. */
-static void end_record(verge_wheel *wheel, verge__record *record, uint32_t index) {
-    record->u.entry_tick = VERGE__NO_TICK;
-    if ((record->generation & 1) != 0) {
-        verge__records_free(&wheel->records, record, index);
+/* All entries are gone; so are the timers. */
+static void end_all_records(verge_wheel *wheel) {
+    verge__records *records = &wheel->records;
+    for (uint32_t index = verge__records_next(records, 0); index != VERGE__NO_RECORD;
+         index = verge__records_next(records, index + 1)) {
+        verge__record *record = verge__records_at(records, index);
+        record->u.entry_tick = VERGE__NO_TICK;
+        if ((record->generation & 1) != 0) {
+            verge__records_free(records, record, index);
+        }
     }
 }
 
 static void reset(verge_wheel *wheel, uint64_t first_tick) {
     wheel->cleared += verge__wheel_pending(wheel);
-    for_each_record(wheel, end_record);
+    end_all_records(wheel);
     drop_all_entries(wheel, first_tick);
     verge__wheel_set_short_reach(wheel);
     wheel->earliest_ns = VERGE_NEVER;
