@@ -4,6 +4,7 @@
 #define VERGE_VERGE_H
 
 #include "verge/base.h"
+#include "verge/histogram.h"
 #include "verge/interval.h"
 #include "verge/wheel.h"
 

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Buckets are log-linear: a value's exponent chooses eight of them, the three bits below its leading
+ * bit one of the eight. Values below 8 have no such bits; with bit 3 set for the sake of the
+ * exponent they fall into the same formula, and nothing branches.
+ *
+ * There is one writer, so it needs no read-modify-write: it loads and stores, relaxed. The bucket is
+ * stored last, with release, and readers load buckets with acquire: whoever sees a value in a bucket
+ * sees it everywhere else (H5).
+ */
+#include "verge/histogram.h"
+
+#include <errno.h>
+
+#include "base/bits.h"
+#include "base/compiler.h"
+
+enum {
+    SUBBITS = 3,
+    SUBBUCKETS = 1 << SUBBITS,
+};
+
+_Static_assert(VERGE_HISTOGRAM_BUCKET_COUNT == (64 - SUBBITS + 1) * SUBBUCKETS, "every value has a bucket");
+_Static_assert(sizeof(verge_histogram) <= 4096, "a histogram fits into a page");
+
+static size_t bucket_of(uint64_t value) {
+    const unsigned shift = verge__bit_floor_index(value | SUBBUCKETS) - SUBBITS;
+    return ((size_t)shift << SUBBITS) + (size_t)(value >> shift);
+}
+
+static uint64_t upper_of(size_t index) {
+    if (index < SUBBUCKETS) {
+        return index;
+    }
+    const unsigned shift = (unsigned)(index >> SUBBITS) - 1;
+    const uint64_t leading = SUBBUCKETS + (index & (SUBBUCKETS - 1));
+    return ((leading + 1) << shift) - 1; /* of the last bucket: 2^64 - 1, having wrapped to 0 in between */
+}
+
+static uint64_t load(const uint64_t *field) {
+    return __atomic_load_n(field, __ATOMIC_RELAXED);
+}
+
+/* The linter does not see that the builtin writes. */
+/* NOLINTBEGIN(readability-non-const-parameter) */
+
+static void store(uint64_t *field, uint64_t value) {
+    __atomic_store_n(field, value, __ATOMIC_RELAXED);
+}
+
+/* Pairs with load_bucket. */
+static void store_bucket(uint64_t *bucket, uint64_t value) {
+    __atomic_store_n(bucket, value, __ATOMIC_RELEASE);
+}
+
+/* NOLINTEND(readability-non-const-parameter) */
+
+/* Pairs with store_bucket. */
+static uint64_t load_bucket(const uint64_t *bucket) {
+    return __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
+}
+
+static uint64_t sum_saturated(uint64_t a, uint64_t b) {
+    const uint64_t sum = a + b;
+    return sum | (UINT64_C(0) - (sum < a)); /* written without a branch: with one, compilers make one */
+}
+
+static uint64_t product_saturated(uint64_t a, uint64_t b) {
+    uint64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+/* All but the buckets. */
+static VERGE__ALWAYS_INLINE void note(verge_histogram *histogram, uint64_t count, uint64_t sum, uint64_t max,
+                                      uint64_t min_inverted) {
+    store(&histogram->count, sum_saturated(load(&histogram->count), count));
+    store(&histogram->sum, sum_saturated(load(&histogram->sum), sum));
+    store(&histogram->max, larger(load(&histogram->max), max));
+    store(&histogram->min_inverted, larger(load(&histogram->min_inverted), min_inverted));
+}
+
+static void raise_bucket(uint64_t *bucket, uint64_t count) {
+    store_bucket(bucket, sum_saturated(load(bucket), count));
+}
+
+void verge_histogram_record(verge_histogram *histogram, uint64_t value) {
+    note(histogram, 1, value, value, ~value);
+    raise_bucket(&histogram->buckets[bucket_of(value)], 1);
+}
+
+void verge_histogram_record_many(verge_histogram *histogram, uint64_t value, uint64_t times) {
+    if (times == 0) {
+        return;
+    }
+    note(histogram, times, product_saturated(value, times), value, ~value);
+    raise_bucket(&histogram->buckets[bucket_of(value)], times);
+}
+
+void verge_histogram_add(verge_histogram *into, const verge_histogram *from) {
+    /* The buckets first: what is seen in them is then also in what note() gets, though what is in that
+     * may be more. Nobody may see it in a bucket of `into` before the rest, so they are kept here. */
+    uint64_t counts[VERGE_HISTOGRAM_BUCKET_COUNT];
+    for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
+        counts[i] = load_bucket(&from->buckets[i]);
+    }
+    note(into, load(&from->count), load(&from->sum), load(&from->max), load(&from->min_inverted));
+    for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
+        raise_bucket(&into->buckets[i], counts[i]);
+    }
+}
+
+void verge_histogram_reset(verge_histogram *histogram) {
+    for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
+        store_bucket(&histogram->buckets[i], 0);
+    }
+    store(&histogram->count, 0);
+    store(&histogram->sum, 0);
+    store(&histogram->max, 0);
+    store(&histogram->min_inverted, 0);
+}
+
+uint64_t verge_histogram_count(const verge_histogram *histogram) {
+    return load(&histogram->count);
+}
+
+uint64_t verge_histogram_sum(const verge_histogram *histogram) {
+    return load(&histogram->sum);
+}
+
+uint64_t verge_histogram_min(const verge_histogram *histogram) {
+    return load(&histogram->count) == 0 ? 0 : ~load(&histogram->min_inverted);
+}
+
+uint64_t verge_histogram_max(const verge_histogram *histogram) {
+    return load(&histogram->max);
+}
+
+/* ceil(q * count), from 1 to count; count is not 0. */
+static uint64_t rank_of(double q, uint64_t count) {
+    if (!(q > 0)) {
+        return 1; /* a NaN, too */
+    }
+    if (q >= 1) {
+        return count;
+    }
+    const double exact = q * (double)count;
+    if (exact >= 0x1p64) {
+        return count; /* it was rounded up to that; as an integer it would not fit */
+    }
+    const uint64_t rounded_down = (uint64_t)exact;
+    const uint64_t rank = rounded_down + ((double)rounded_down < exact);
+    return smaller(larger(rank, 1), count);
+}
+
+uint64_t verge_histogram_quantile(const verge_histogram *histogram, double q) {
+    uint64_t count = 0; /* of what the buckets hold now: `count` itself may be ahead of them */
+    for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
+        count = sum_saturated(count, load_bucket(&histogram->buckets[i]));
+    }
+    if (count == 0) {
+        return 0;
+    }
+    const uint64_t rank = rank_of(q, count);
+    uint64_t seen = 0;
+    for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
+        seen = sum_saturated(seen, load_bucket(&histogram->buckets[i]));
+        if (seen >= rank) {
+            return smaller(upper_of(i), load(&histogram->max));
+        }
+    }
+    return load(&histogram->max); /* it was reset meanwhile */
+}
+
+int verge_histogram_bucket(const verge_histogram *histogram, size_t index, uint64_t *ret_upper, uint64_t *ret_count) {
+    if (index >= VERGE_HISTOGRAM_BUCKET_COUNT) {
+        return -EINVAL;
+    }
+    if (ret_upper != NULL) {
+        *ret_upper = upper_of(index);
+    }
+    if (ret_count != NULL) {
+        *ret_count = load_bucket(&histogram->buckets[index]);
+    }
+    return 0;
+}
