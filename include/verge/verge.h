@@ -6,6 +6,7 @@
 #include "verge/base.h"
 #include "verge/histogram.h"
 #include "verge/interval.h"
+#include "verge/metrics.h"
 #include "verge/wheel.h"
 
 #endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "metrics/writer.h"
+
+#define COUNTER(field, field_help) \
+    { "verge_wheel_" #field "_total", field_help, VERGE__METRICS_COUNTER, offsetof(verge_wheel_stats, field) }
+#define GAUGE(field, field_help) \
+    { "verge_wheel_" #field, field_help, VERGE__METRICS_GAUGE, offsetof(verge_wheel_stats, field) }
+
+static const struct verge__metrics_field fields[] = {
+    GAUGE(timers, "Timers that are pending."),
+    COUNTER(scheduled, "Timers that were scheduled."),
+    COUNTER(cancelled, "Timers that were cancelled."),
+    COUNTER(expired, "Timers that a poll returned."),
+    COUNTER(cleared, "Timers that were cleared."),
+    COUNTER(entries_filed, "Entries that schedule and reschedule put into slots."),
+    COUNTER(entries_moved, "Entries that went from a level to a lower one."),
+    COUNTER(entries_refiled, "Entries that came up before the later deadline of their timer."),
+    COUNTER(entries_dropped, "Entries that belonged to no timer any more."),
+    GAUGE(entries, "Entries in the slots."),
+    GAUGE(garbage, "Entries in the slots that belong to no timer."),
+    GAUGE(records, "Timers there is room for without allocating."),
+    COUNTER(records_retired, "Records whose handles are used up."),
+    GAUGE(bytes, "Bytes held from the allocator."),
+    GAUGE(last_poll_work, "Entries that the last poll moved, inspected and returned."),
+};
+
+struct wheels {
+    const verge_wheel *const *wheels;
+    verge_wheel_stats stats;
+};
+
+static const void *read_stats(void *context, size_t source) {
+    struct wheels *wheels = context;
+    wheels->stats.struct_size = sizeof(wheels->stats);
+    (void)verge_wheel_get_stats(wheels->wheels[source], &wheels->stats);
+    return &wheels->stats;
+}
+
+int verge_wheels_metrics(const verge_wheel *const *wheels, const verge_label *const *labels, size_t wheel_count,
+                         char *buffer, size_t size) {
+    struct wheels context = {.wheels = wheels};
+    const struct verge__metrics_sources sources = {wheel_count, labels, read_stats, &context};
+    for (size_t i = 0; i < wheel_count; i++) {
+        if (wheels == NULL || wheels[i] == NULL) {
+            return -EINVAL;
+        }
+    }
+    const int error = verge__metrics_check_labels(labels, wheel_count);
+    if (error != 0) {
+        return error;
+    }
+    struct verge__metrics_writer writer;
+    verge__metrics_start(&writer, buffer, size);
+    verge__metrics_fields(&writer, fields, sizeof(fields) / sizeof(fields[0]), &sources);
+    return verge__metrics_finish(&writer);
+}
+
+int verge_wheel_metrics(const verge_wheel *wheel, const verge_label *labels, char *buffer, size_t size) {
+    return verge_wheels_metrics(&wheel, &labels, 1, buffer, size);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* The text is written once and for all sizes: what has no room is counted and dropped. */
+#include "metrics/writer.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+static void put(struct verge__metrics_writer *writer, const char *text, size_t length) {
+    if (writer->length < writer->size) {
+        const size_t room = writer->size - writer->length;
+        memcpy(writer->buffer + writer->length, text, length < room ? length : room);
+    }
+    writer->length += length;
+}
+
+static void put_text(struct verge__metrics_writer *writer, const char *text) {
+    put(writer, text, strlen(text));
+}
+
+/* At least so many digits, with zeros in front. */
+static void put_number(struct verge__metrics_writer *writer, uint64_t number, unsigned digits_min) {
+    char text[24];
+    size_t start = sizeof(text);
+    do {
+        text[--start] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number != 0 || sizeof(text) - start < digits_min);
+    put(writer, text + start, sizeof(text) - start);
+}
+
+static void put_escaped(struct verge__metrics_writer *writer, const char *text, bool quotes_too) {
+    for (; *text != '\0'; text++) {
+        if (*text == '\n') {
+            put_text(writer, "\\n");
+        } else {
+            if (*text == '\\' || (*text == '"' && quotes_too)) {
+                put_text(writer, "\\");
+            }
+            put(writer, text, 1);
+        }
+    }
+}
+
+/* Exact, as a double would not be. */
+static void put_in_unit(struct verge__metrics_writer *writer, uint64_t value, verge_metrics_unit unit) {
+    if (unit == VERGE_METRICS_PLAIN) {
+        put_number(writer, value, 1);
+        return;
+    }
+    const uint64_t ns_per_s = UINT64_C(1000000000);
+    put_number(writer, value / ns_per_s, 1);
+    put_text(writer, ".");
+    put_number(writer, value % ns_per_s, 9);
+}
+
+static void put_label_values(struct verge__metrics_writer *writer, const verge_label *labels) {
+    for (const verge_label *label = labels; label != NULL && label->name != NULL; label++) {
+        put_text(writer, label == labels ? "" : ",");
+        put_text(writer, label->name);
+        put_text(writer, "=\"");
+        put_escaped(writer, label->value, true);
+        put_text(writer, "\"");
+    }
+}
+
+static bool has_any(const verge_label *labels) {
+    return labels != NULL && labels->name != NULL;
+}
+
+/* name suffix { labels } blank */
+static void put_series(struct verge__metrics_writer *writer, const char *name, const char *suffix,
+                       const verge_label *labels) {
+    put_text(writer, name);
+    put_text(writer, suffix);
+    if (has_any(labels)) {
+        put_text(writer, "{");
+        put_label_values(writer, labels);
+        put_text(writer, "}");
+    }
+    put_text(writer, " ");
+}
+
+/* name _bucket { labels, le="bound" } count. No bound: infinity. */
+static void put_bucket(struct verge__metrics_writer *writer, const char *name, const verge_label *labels,
+                       const uint64_t *bound, verge_metrics_unit unit, uint64_t count) {
+    put_text(writer, name);
+    put_text(writer, "_bucket{");
+    put_label_values(writer, labels);
+    put_text(writer, has_any(labels) ? ",le=\"" : "le=\"");
+    if (bound != NULL) {
+        put_in_unit(writer, *bound, unit);
+    } else {
+        put_text(writer, "+Inf");
+    }
+    put_text(writer, "\"} ");
+    put_number(writer, count, 1);
+    put_text(writer, "\n");
+}
+
+void verge__metrics_start(struct verge__metrics_writer *writer, char *buffer, size_t size) {
+    writer->buffer = buffer;
+    writer->size = buffer == NULL ? 0 : size;
+    writer->length = 0;
+}
+
+int verge__metrics_finish(struct verge__metrics_writer *writer) {
+    if (writer->size > 0) {
+        writer->buffer[writer->length < writer->size ? writer->length : writer->size - 1] = '\0';
+    }
+    return writer->length > INT_MAX ? -EOVERFLOW : (int)writer->length;
+}
+
+void verge__metrics_family(struct verge__metrics_writer *writer, const char *name, const char *help,
+                           enum verge__metrics_type type) {
+    static const char *const type_names[] = {
+        [VERGE__METRICS_COUNTER] = "counter",
+        [VERGE__METRICS_GAUGE] = "gauge",
+        [VERGE__METRICS_HISTOGRAM] = "histogram",
+    };
+    put_text(writer, "# HELP ");
+    put_text(writer, name);
+    put_text(writer, " ");
+    put_escaped(writer, help, false);
+    put_text(writer, "\n# TYPE ");
+    put_text(writer, name);
+    put_text(writer, " ");
+    put_text(writer, type_names[type]);
+    put_text(writer, "\n");
+}
+
+void verge__metrics_sample(struct verge__metrics_writer *writer, const char *name, const verge_label *labels,
+                           uint64_t value) {
+    put_series(writer, name, "", labels);
+    put_number(writer, value, 1);
+    put_text(writer, "\n");
+}
+
+void verge__metrics_histogram(struct verge__metrics_writer *writer, const char *name, const verge_label *labels,
+                              const verge_histogram *histogram, verge_metrics_unit unit) {
+    const unsigned bits_first = unit == VERGE_METRICS_PLAIN ? 0 : 10;
+    const unsigned bits_last = unit == VERGE_METRICS_PLAIN ? 64 : 42;
+    uint64_t total = 0; /* of the buckets, each read once: it agrees with itself while somebody records */
+    unsigned bits = bits_first;
+    for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
+        uint64_t upper = 0;
+        uint64_t count = 0;
+        (void)verge_histogram_bucket(histogram, i, &upper, &count);
+        total = count > UINT64_MAX - total ? UINT64_MAX : total + count;
+        if (bits <= bits_last && upper == (bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1)) {
+            put_bucket(writer, name, labels, &upper, unit, total);
+            bits++;
+        }
+    }
+    put_bucket(writer, name, labels, NULL, unit, total);
+    put_series(writer, name, "_sum", labels);
+    put_in_unit(writer, verge_histogram_sum(histogram), unit);
+    put_text(writer, "\n");
+    put_series(writer, name, "_count", labels);
+    put_number(writer, total, 1);
+    put_text(writer, "\n");
+}
+
+void verge__metrics_fields(struct verge__metrics_writer *writer, const struct verge__metrics_field *fields,
+                           size_t field_count, const struct verge__metrics_sources *sources) {
+    for (size_t i = 0; i < field_count && sources->count > 0; i++) {
+        verge__metrics_family(writer, fields[i].name, fields[i].help, fields[i].type);
+        for (size_t source = 0; source < sources->count; source++) {
+            const char *statistics = sources->read(sources->context, source);
+            uint64_t value;
+            memcpy(&value, statistics + fields[i].offset, sizeof(value));
+            verge__metrics_sample(writer, fields[i].name, sources->labels == NULL ? NULL : sources->labels[source],
+                                  value);
+        }
+    }
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A reader of the Prometheus text format that takes nothing but what the format allows, and of what it
+ * allows only what verge means to write: each family once, with HELP, TYPE and at least one sample; counters
+ * that end in _total; integers, or decimals with a point; histograms whose buckets rise, both in bound
+ * and in count, end with +Inf, and agree with their _count.
+ */
+#ifndef VERGE_TESTS_METRICS_EXPOSITION_H
+#define VERGE_TESTS_METRICS_EXPOSITION_H
+
+#include <stdint.h>
+
+/* NULL if the text is in order; else what is not, in static memory. */
+const char *exposition_check(const char *text);
+
+/* The value of a series, written exactly as in the text: name{label="value"}. Fails the test if it is not there. */
+const char *exposition_value(const char *text, const char *series);
+
+uint64_t exposition_number(const char *text, const char *series);
+
+#endif
