@@ -4,6 +4,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
+SECONDS ?= 60
 
 # configured and built by a preset: $(call build,preset)
 build = cmake --preset $(1) >build/$(1).configure.log || { cat build/$(1).configure.log; exit 1; }; \
@@ -19,13 +20,14 @@ help:
 	@echo "make bench-check    compares with the required figures, fails where one is missed"
 	@echo "make instructions   counts instructions per operation, fails where there are more than recorded"
 	@echo "make check      formatting and static analysis;   make format: apply the formatting"
+	@echo "make fuzz       looks for inputs that break a promise (SECONDS=60 a target, TARGETS=...: some of them)"
 	@echo "make coverage   line coverage of src/, per folder"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
 	@echo "make setup      install the Debian packages that any of the above needs"
 	@echo "make clean      remove build/"
 
 setup:
-	@scripts/setup test check bench coverage
+	@scripts/setup test check bench coverage fuzz
 
 build:
 	@mkdir -p build
@@ -70,6 +72,11 @@ format:
 	@scripts/setup check
 	@scripts/check --format
 
+fuzz: | build
+	@scripts/setup fuzz
+	@$(call build,fuzz)
+	@scripts/fuzz --seconds $(SECONDS) $(TARGETS)
+
 coverage: | build
 	@scripts/setup coverage
 	@$(call build,coverage)
@@ -88,4 +95,4 @@ clean:
 	@rm -rf build
 
 .PHONY: help setup demo test test-test test-debug test-asan test-tsan test-clang bench bench-check instructions check \
-	format coverage install clean
+	format fuzz coverage install clean

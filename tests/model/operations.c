@@ -9,23 +9,34 @@
 struct before {
     verge_wheel_stats stats;
     uint64_t calls;
+    uint64_t failures;
     bool backlog;
 };
 
 static struct before before(const struct run *run) {
     struct before b = {.stats.struct_size = sizeof(b.stats), .calls = run->memory.calls};
+    b.failures = run->memory.failures;
     b.backlog = verge_wheel_has_backlog(run->wheel);
     (void)verge_wheel_get_stats(run->wheel, &b.stats);
     return b;
 }
 
 static void check_unchanged(struct run *run, const struct before *b) {
-    const struct before after = before(run);
+    struct before after = before(run);
+    if (after.failures > b->failures) { /* what was allocated before memory ran out may be kept */
+        after.stats.bytes = b->stats.bytes;
+        after.stats.records = b->stats.records;
+    }
     RUN_CHECK(run, memcmp(&after.stats, &b->stats, sizeof(b->stats)) == 0, "a failed call changed the statistics");
 }
 
 static void check_not_allocated(struct run *run, const struct before *b) {
     RUN_CHECK_EQUAL(run, run->memory.calls, b->calls, "G7: allocated");
+}
+
+/* Whether a call had reason to say -ENOMEM. */
+static bool is_out_of_memory(const struct run *run, const struct before *b, int error) {
+    return error == -ENOMEM && run->memory.failures > b->failures;
 }
 
 /* ---- schedule ---- */
@@ -42,7 +53,8 @@ static void scheduled(struct run *run, const struct before *b, int error, int ex
         expected = -ENOSPC;
     }
     const bool either = full && error == -ENOSPC; /* which of two errors comes first is open */
-    RUN_CHECK_VALUES(run, error == expected || either, "schedule", -error, -expected);
+    RUN_CHECK_VALUES(run, error == expected || either || is_out_of_memory(run, b, error), "schedule", -error,
+                     -expected);
     if (error != 0) {
         RUN_CHECK_EQUAL(run, timer, 0U, "ret_timer was touched");
         check_unchanged(run, b);
@@ -238,7 +250,7 @@ static void reschedule_to(struct run *run, verge_timer timer, uint64_t deadline_
     const int bad_time = model_judge(&run->model, deadline_ns, verge_wheel_largest_deadline(run->wheel));
     const struct before b = before(run);
     const int error = verge_wheel_reschedule(run->wheel, timer, deadline_ns);
-    if (bad_handle == 0 && bad_time == 0) {
+    if (bad_handle == 0 && bad_time == 0 && !is_out_of_memory(run, &b, error)) {
         RUN_CHECK_EQUAL(run, error, 0, "reschedule failed");
         model_move(&run->model, known, deadline_ns, b.backlog);
         if (run->model.count <= run->model.reserved) {
@@ -246,7 +258,8 @@ static void reschedule_to(struct run *run, verge_timer timer, uint64_t deadline_
         }
         return;
     }
-    RUN_CHECK_VALUES(run, error != 0 && (error == bad_handle || error == bad_time), "reschedule", -error, -bad_handle);
+    RUN_CHECK_VALUES(run, error != 0 && (error == bad_handle || error == bad_time || is_out_of_memory(run, &b, error)),
+                     "reschedule", -error, -bad_handle);
     check_unchanged(run, &b);
 }
 
@@ -398,8 +411,16 @@ static void do_reserve(struct run *run) {
         check_unchanged(run, &b);
         return;
     }
+    if (is_out_of_memory(run, &b, error)) {
+        check_unchanged(run, &b);
+        return;
+    }
     RUN_CHECK_EQUAL(run, error, 0, "reserve failed");
     run->model.reserved = more == 0 ? 0 : run->model.count + more;
+}
+
+static void do_run_out_of_memory(struct run *run) {
+    run->memory.fail_at = run->memory.calls + 1 + verge_test_below(&run->random, 4);
 }
 
 static void do_compact(struct run *run) {
@@ -450,6 +471,7 @@ static const struct operation operations[] = {
     {"set_start", do_set_start, 3},
     {"reserve", do_reserve, 2},
     {"compact", do_compact, 2},
+    {"run out of memory", do_run_out_of_memory, 3},
     {"clear", do_clear, 2},
     {"iterate", do_iterate, 2},
 };

@@ -19,7 +19,9 @@ static void print_options(const verge_wheel_options *options) {
 }
 
 void run_fail(const struct run *run, const char *promise, uint64_t value, uint64_t expected, int line) {
-    print_message("replay with VERGE_TEST_SEED=%" PRIu64 " (profile %d)\n", run->seed, (int)run->profile);
+    if (run->random.bytes == NULL) {
+        print_message("replay with VERGE_TEST_SEED=%" PRIu64 " (profile %d)\n", run->seed, (int)run->profile);
+    }
     print_options(&run->model.options);
     print_message("  operation %" PRIu64 " (%s), now %" PRIu64 ", %zu pending, is %" PRIu64 ", expected %" PRIu64
                   ", line %d\n",

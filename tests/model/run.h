@@ -38,6 +38,13 @@ struct run {
     verge_expiry out[RUN_OUT_MAX];
 };
 
+/* ---- run.c: a whole life of a wheel; the run need not be initialised before its first ---- */
+
+void run_from_seed(struct run *run, enum run_profile profile, uint64_t seed);
+
+/* Each choice is read from the bytes, the profile first; it ends with them. */
+void run_from_bytes(struct run *run, const uint8_t *bytes, size_t byte_count);
+
 /* ---- profile.c ---- */
 
 void run_random_options(struct verge_test_random *random, enum run_profile profile, verge_wheel_options *options);

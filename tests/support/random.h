@@ -5,6 +5,9 @@
  * A randomised test takes its seed from verge_test_seed, which prints it. To replay a failure, run
  * the test with VERGE_TEST_SEED set to what it printed. VERGE_TEST_SECONDS makes such tests run
  * longer (or shorter) than they do by default.
+ *
+ * A fuzzer makes the choices itself: verge_test_random_from_bytes takes them from its input, as few bytes as a
+ * choice needs, and goes on at random (but always the same way) when the input is used up.
  */
 #ifndef VERGE_TESTS_SUPPORT_RANDOM_H
 #define VERGE_TESTS_SUPPORT_RANDOM_H
@@ -18,13 +21,31 @@
 /* splitmix64: 64 bits of state, any seed is a good seed. */
 struct verge_test_random {
     uint64_t state;
+    const uint8_t *bytes; /* choices that were made beforehand */
+    size_t byte_count;    /* of them, those still to come */
 };
 
 static inline struct verge_test_random verge_test_random_from(uint64_t seed) {
     return (struct verge_test_random){.state = seed};
 }
 
+static inline struct verge_test_random verge_test_random_from_bytes(const uint8_t *bytes, size_t byte_count) {
+    return (struct verge_test_random){.bytes = bytes, .byte_count = byte_count};
+}
+
+/* Up to `count` of the bytes that are left, as a number. */
+static inline uint64_t verge_test_bytes(struct verge_test_random *random, size_t count) {
+    uint64_t value = 0;
+    for (size_t i = 0; i < count && random->byte_count > 0; i++, random->byte_count--) {
+        value |= (uint64_t)*random->bytes++ << (8 * i);
+    }
+    return value;
+}
+
 static inline uint64_t verge_test_next(struct verge_test_random *random) {
+    if (random->byte_count > 0) {
+        return verge_test_bytes(random, sizeof(uint64_t));
+    }
     uint64_t z = (random->state += UINT64_C(0x9E3779B97F4A7C15));
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
@@ -33,7 +54,14 @@ static inline uint64_t verge_test_next(struct verge_test_random *random) {
 
 /* A number from 0 to bound - 1; 0 if bound is 0. The bias of the modulus does not matter here. */
 static inline uint64_t verge_test_below(struct verge_test_random *random, uint64_t bound) {
-    return bound == 0 ? 0 : verge_test_next(random) % bound;
+    if (random->byte_count == 0) {
+        return bound == 0 ? 0 : verge_test_next(random) % bound;
+    }
+    size_t bytes_needed = 0;
+    for (uint64_t rest = bound == 0 ? 0 : bound - 1; rest != 0; rest >>= 8) {
+        bytes_needed++;
+    }
+    return bound == 0 ? 0 : verge_test_bytes(random, bytes_needed) % bound;
 }
 
 /* A number of a random magnitude: as often below 2^8 as between 2^40 and 2^48. */

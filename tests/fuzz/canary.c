@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A planted bug, to be found: linked with the wheel's target, whose calls of verge_wheel_reschedule come here.
+ * A timer that is moved to an earlier time, into the tick under way, keeps its old deadline.
+ */
+#include "verge/wheel.h"
+
+int __real_verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns);
+int __wrap_verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns);
+
+int __wrap_verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
+    verge_expiry before;
+    const uint64_t now_ns = verge_wheel_now(wheel);
+    if (verge_wheel_get(wheel, timer, &before) == 0 && deadline_ns < before.deadline_ns &&
+        verge_wheel_interval_number(wheel, deadline_ns) == verge_wheel_interval_number(wheel, now_ns) &&
+        verge_wheel_fires_at(wheel, now_ns) > now_ns) {
+        return 0;
+    }
+    return __real_verge_wheel_reschedule(wheel, timer, deadline_ns);
+}
