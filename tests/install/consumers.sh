@@ -39,14 +39,17 @@ libraries=$(pkg-config --libs verge)
     "$cc" -std=c11 $warnings $flags "$here/consumer.c" "$library_dir/libverge.a" -o "$work/static"
     "$work/static" "$(pkg-config --modversion verge)"
 
-    step "each header alone, in C and in C++"
+    step "each header alone, in old and new C and C++"
     for header in "$prefix"/include/verge/*.h; do
         name=verge/$(basename "$header")
-        printf '#include <%s>\nint main(void);\nint main(void) { return 0; }\n' "$name" >"$work/alone.c"
-        "$cc" -std=c11 $warnings $flags -c "$work/alone.c" -o "$work/alone.o"
-        printf '#include <%s>\nint main() { return 0; }\n' "$name" >"$work/alone.cpp"
-        c++ -std=c++11 $warnings $flags -c "$work/alone.cpp" -o "$work/alone.o"
-        echo "#include <$name>" >>"$work/every_header.h"
+        echo "#include <$name>" | tee -a "$work/every_header.h" >"$work/alone.c"
+        cp "$work/alone.c" "$work/alone.cpp"
+        for standard in c11 c17; do
+            "$cc" -std=$standard $warnings $flags -fsyntax-only "$work/alone.c"
+        done
+        for standard in c++11 c++20; do
+            c++ -std=$standard $warnings $flags -fsyntax-only "$work/alone.cpp"
+        done
     done
 
     step "a C++ program that includes every header"

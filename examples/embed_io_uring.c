@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A wheel in an io_uring loop: one wait for completions a turn, with the wheel's next wake-up as its time limit. No
+ * timeout operation is ever submitted, so none has to be cancelled.
+ *
+ * Exits with 77 where the kernel does not allow io_uring (containers often forbid it).
+ */
+#include <errno.h>
+#include <liburing.h>
+#include <poll.h>
+
+#include "embed.h"
+
+enum { SKIPPED = 77 };
+
+/* Asks once for the pipe to be readable; the next completion says that it is. */
+static void watch(struct embed *embed, struct io_uring *ring) {
+    struct io_uring_sqe *entry = io_uring_get_sqe(ring);
+    if (entry == NULL) {
+        embed->errors++;
+        return;
+    }
+    io_uring_prep_poll_add(entry, embed->read_end, POLLIN);
+}
+
+static void run(struct embed *embed, struct io_uring *ring) {
+    watch(embed, ring);
+    while (!embed_done(embed)) {
+        const uint64_t wait_ns = embed_wait_ns(embed);
+        struct __kernel_timespec wait = {.tv_sec = (long long)(wait_ns / (1000 * EMBED_MS)),
+                                         .tv_nsec = (long long)(wait_ns % (1000 * EMBED_MS))};
+        struct io_uring_cqe *completion = NULL;
+        const int result = io_uring_submit_and_wait_timeout(ring, &completion, 1, &wait, NULL);
+        if (result < 0 && result != -ETIME && result != -EINTR) {
+            embed->errors++;
+            return;
+        }
+        if (completion != NULL) {
+            embed->errors += completion->res < 0;
+            io_uring_cqe_seen(ring, completion);
+            embed_readable(embed);
+            watch(embed, ring);
+        }
+        embed_poll(embed);
+    }
+}
+
+int main(void) {
+    static struct embed embed;
+    struct io_uring ring;
+    const int error = io_uring_queue_init(8, &ring, 0);
+    if (error == -ENOSYS || error == -EPERM || error == -EACCES) {
+        puts("io_uring is not allowed here");
+        return SKIPPED;
+    }
+    if (error < 0 || embed_start(&embed) < 0) {
+        return 1;
+    }
+    run(&embed, &ring);
+    io_uring_queue_exit(&ring);
+    return embed_end(&embed);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A wheel in a libevent loop. One timeout event stands for all timers of the wheel. libevent 2.1 has no hook before it
+ * sleeps, so the loop is run turn by turn and the event is set between two turns. (A program that must call
+ * event_base_dispatch sets it at the end of each of its callbacks instead.)
+ */
+#include <event2/event.h>
+
+#include "embed.h"
+
+static void on_alarm(evutil_socket_t descriptor, short events, void *context) {
+    (void)descriptor;
+    (void)events;
+    embed_poll(context);
+}
+
+static void on_readable(evutil_socket_t descriptor, short events, void *context) {
+    (void)descriptor;
+    (void)events;
+    embed_readable(context);
+}
+
+static void run(struct embed *embed, struct event_base *base, struct event *alarm_clock) {
+    while (!embed_done(embed)) {
+        const uint64_t wait_us = (embed_wait_ns(embed) + 999) / 1000; /* rounded up; never beyond the load's 10 s */
+        const struct timeval wait = {.tv_sec = (time_t)(wait_us / 1000000),
+                                     .tv_usec = (suseconds_t)(wait_us % 1000000)};
+        embed->errors += event_add(alarm_clock, &wait) != 0;
+        embed->errors += event_base_loop(base, EVLOOP_ONCE) != 0;
+    }
+}
+
+int main(void) {
+    static struct embed embed;
+    struct event_base *base = event_base_new();
+    if (base == NULL || embed_start(&embed) < 0) {
+        return 1;
+    }
+    struct event *alarm_clock = event_new(base, -1, 0, on_alarm, &embed);
+    struct event *readable = event_new(base, embed.read_end, EV_READ | EV_PERSIST, on_readable, &embed);
+    if (alarm_clock == NULL || readable == NULL || event_add(readable, NULL) != 0) {
+        return 1;
+    }
+    run(&embed, base, alarm_clock);
+    event_free(alarm_clock);
+    event_free(readable);
+    event_base_free(base);
+    return embed_end(&embed);
+}
