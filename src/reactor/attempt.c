@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Operations as system calls that do not block, whether or not the file is O_NONBLOCK.
+ *
+ *   recv, send, ...   have MSG_DONTWAIT.
+ *   read, write, ...  have RWF_NOWAIT where the file supports it: sockets, pipes. Where it does not
+ *                     (terminals, older kernels' pipes) they are called when the file is ready.
+ *   accept, connect   have nothing: the socket is made O_NONBLOCK, for good or for as long as it takes.
+ */
+#define _GNU_SOURCE
+
+#include "reactor/attempt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_regular(int fd) {
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* True: it was blocking before. */
+static bool make_nonblocking(int fd) {
+    const int flags = fcntl(fd, F_GETFL);
+    return flags >= 0 && (flags & O_NONBLOCK) == 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+static ssize_t transfer(const struct verge__operation *op, int flags) {
+    struct iovec single = {.iov_base = op->transfer.buffer, .iov_len = op->transfer.size};
+    const bool is_vector = op->kind == VERGE__READV || op->kind == VERGE__WRITEV;
+    const struct iovec *parts = is_vector ? op->vector.parts : &single;
+    const int count = is_vector ? (int)op->vector.count : 1;
+    const off_t offset = op->offset == VERGE__FILE_POSITION ? -1 : (off_t)op->offset;
+    if (op->kind == VERGE__READ || op->kind == VERGE__READV) {
+        return preadv2(op->fd, parts, count, offset, flags);
+    }
+    return pwritev2(op->fd, parts, count, offset, flags);
+}
+
+static ssize_t attempt_transfer(const struct verge__operation *op, enum verge__readiness readiness) {
+    if (readiness == VERGE__ALWAYS_READY || (readiness == VERGE__NOT_KNOWN && is_regular(op->fd))) {
+        return transfer(op, 0);
+    }
+    const ssize_t size = transfer(op, RWF_NOWAIT);
+    if (size < 0 && (errno == EOPNOTSUPP || errno == EINVAL)) {
+        if (readiness == VERGE__READY) {
+            return transfer(op, 0);
+        }
+        errno = EAGAIN;
+    }
+    return size;
+}
+
+/* MSG_WAITALL collects over several attempts. */
+static ssize_t attempt_recv(struct verge__operation *op) {
+    char *buffer = op->transfer.buffer;
+    const ssize_t size =
+        recv(op->fd, buffer + op->progress, op->transfer.size - op->progress, (int)op->flags | MSG_DONTWAIT);
+    if (size < 0) {
+        return op->progress != 0 && errno != EAGAIN ? (ssize_t)op->progress : size;
+    }
+    op->progress += (uint32_t)size;
+    if ((op->flags & MSG_WAITALL) != 0 && size != 0 && op->progress < op->transfer.size) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return (ssize_t)op->progress;
+}
+
+static int attempt_connect(struct verge__operation *op) {
+    if (!op->was_started) {
+        op->was_blocking = make_nonblocking(op->fd);
+        op->was_started = true;
+        const int result = connect(op->fd, op->target.address, op->target.size);
+        if (result != 0 && errno == EAGAIN) {
+            errno = ECONNREFUSED; /* a local socket whose queue is full tells nobody when it is no longer */
+        } else if (result != 0 && errno == EINPROGRESS) {
+            errno = EAGAIN;
+        }
+        return result;
+    }
+    struct pollfd poll_fd = {.fd = op->fd, .events = POLLOUT};
+    if (poll(&poll_fd, 1, 0) == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    int error = 0;
+    socklen_t size = sizeof(error);
+    if (getsockopt(op->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) {
+        return -1;
+    }
+    errno = error;
+    return error == 0 ? 0 : -1;
+}
+
+static int attempt_poll(const struct verge__operation *op) {
+    struct pollfd poll_fd = {.fd = op->fd, .events = (short)op->flags};
+    const int count = poll(&poll_fd, 1, 0);
+    if (count == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (count > 0 && (poll_fd.revents & POLLNVAL) != 0) {
+        errno = EBADF;
+        return -1;
+    }
+    return count < 0 ? count : poll_fd.revents;
+}
+
+static ssize_t call(struct verge__operation *op, enum verge__readiness readiness) {
+    switch ((enum verge__operation_kind)op->kind) {
+    case VERGE__ACCEPT:
+        (void)make_nonblocking(op->fd);
+        return accept4(op->fd, op->peer.address, op->peer.size, (int)op->flags);
+    case VERGE__CONNECT:
+        return attempt_connect(op);
+    case VERGE__READ:
+    case VERGE__WRITE:
+    case VERGE__READV:
+    case VERGE__WRITEV:
+        return attempt_transfer(op, readiness);
+    case VERGE__RECV:
+        return attempt_recv(op);
+    case VERGE__SEND:
+        return send(op->fd, op->transfer.buffer, op->transfer.size, (int)op->flags | MSG_DONTWAIT);
+    case VERGE__RECVMSG:
+        return recvmsg(op->fd, op->message, (int)op->flags | MSG_DONTWAIT);
+    case VERGE__SENDMSG:
+        return sendmsg(op->fd, op->message, (int)op->flags | MSG_DONTWAIT);
+    case VERGE__POLL:
+        return attempt_poll(op);
+    case VERGE__FSYNC:
+        return op->flags != 0 ? fdatasync(op->fd) : fsync(op->fd);
+    case VERGE__OPENAT:
+        return openat(op->fd, op->file.path, (int)op->flags, op->file.mode);
+    case VERGE__CLOSE:
+        return close(op->fd);
+    case VERGE__SPLICE:
+    case VERGE__CUSTOM:
+        break;
+    }
+    errno = EOPNOTSUPP;
+    return -1;
+}
+
+static bool is_asked_not_to_wait(const struct verge__operation *op) {
+    const bool is_message =
+        op->kind == VERGE__RECV || op->kind == VERGE__SEND || op->kind == VERGE__RECVMSG || op->kind == VERGE__SENDMSG;
+    return is_message && (op->flags & MSG_DONTWAIT) != 0;
+}
+
+bool verge__attempt(struct verge__operation *operation, enum verge__readiness readiness, int32_t *ret_result) {
+    ssize_t result;
+    do {
+        result = call(operation, readiness);
+    } while (result < 0 && errno == EINTR && operation->kind != VERGE__CLOSE);
+    if (result < 0 && errno == EAGAIN && !is_asked_not_to_wait(operation)) {
+        return false;
+    }
+    *ret_result = result < 0 ? -errno : (int32_t)result;
+    return true;
+}
+
+void verge__attempt_end(const struct verge__operation *operation) {
+    if (operation->kind == VERGE__CONNECT && operation->was_blocking) {
+        const int flags = fcntl(operation->fd, F_GETFL);
+        if (flags >= 0) {
+            (void)fcntl(operation->fd, F_SETFL, flags & ~O_NONBLOCK);
+        }
+    }
+}

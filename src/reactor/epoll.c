@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A reactor on epoll, for where io_uring is not to be had. An operation is attempted at once; if it
+ * would block it waits in the list of its descriptor until that is ready, and is attempted again.
+ *
+ * Interest is one-shot and set anew each time something waits. That is a system call more than
+ * edge-triggered interest would take, and it is what survives a descriptor that somebody closes and
+ * opens again as something else: the kernel forgets it silently, and says so (ENOENT) when asked.
+ *
+ *   V1  an operation in state STARTED is in the list of its descriptor, and interest in what all
+ *       of that list waits for is set; there is nothing else in a list.
+ */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "reactor/attempt.h"
+#include "reactor/reactor.h"
+
+enum { event_batch = 128, file_count_min = 64 };
+
+_Static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT && POLLPRI == EPOLLPRI && POLLERR == EPOLLERR &&
+                   POLLHUP == EPOLLHUP,
+               "events of poll are events of epoll");
+
+struct file {
+    struct verge__operation_list waiting;
+    bool is_known; /* the kernel has seen it, as far as can be told */
+};
+
+struct epoll {
+    struct verge__reactor reactor;
+    int fd;
+    struct file *files; /* by descriptor */
+    size_t file_count;
+};
+
+static struct epoll *epoll_of(struct verge__reactor *reactor) {
+    return (struct epoll *)reactor;
+}
+
+/* ---- open and close ---- */
+
+static int watch_wake(struct epoll *epoll) {
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = epoll->reactor.wake_fd};
+    return epoll_ctl(epoll->fd, EPOLL_CTL_ADD, epoll->reactor.wake_fd, &event) == 0 ? 0 : -errno;
+}
+
+static void epoll_close(struct verge__reactor *reactor) {
+    struct epoll *epoll = epoll_of(reactor);
+    if (epoll->files != NULL) {
+        reactor->allocator->release(reactor->allocator->context, epoll->files,
+                                    epoll->file_count * sizeof(*epoll->files));
+    }
+    if (epoll->fd >= 0) {
+        (void)close(epoll->fd);
+    }
+    verge__reactor_release(reactor, sizeof(struct epoll));
+}
+
+static int epoll_open(const verge_allocator *allocator, unsigned entry_count, struct verge__reactor **ret_reactor) {
+    (void)entry_count;
+    struct verge__reactor *reactor;
+    int error = verge__reactor_allocate(&verge__reactor_epoll, allocator, sizeof(struct epoll), &reactor);
+    if (error != 0) {
+        return error;
+    }
+    struct epoll *epoll = epoll_of(reactor);
+    epoll->fd = epoll_create1(EPOLL_CLOEXEC);
+    error = epoll->fd < 0 ? -errno : watch_wake(epoll);
+    if (error != 0) {
+        epoll_close(reactor);
+        return error;
+    }
+    *ret_reactor = reactor;
+    return 0;
+}
+
+/* ---- waiting for readiness ---- */
+
+static int reserve_file(struct epoll *epoll, int fd) {
+    const size_t needed = (size_t)fd + 1;
+    if (needed <= epoll->file_count) {
+        return 0;
+    }
+    size_t count = epoll->file_count != 0 ? epoll->file_count : file_count_min;
+    while (count < needed) {
+        count *= 2;
+    }
+    const verge_allocator *allocator = epoll->reactor.allocator;
+    struct file *files = allocator->allocate(allocator->context, count * sizeof(*files), _Alignof(max_align_t));
+    if (files == NULL) {
+        return -ENOMEM;
+    }
+    memset(files, 0, count * sizeof(*files));
+    if (epoll->files != NULL) {
+        memcpy(files, epoll->files, epoll->file_count * sizeof(*files));
+        allocator->release(allocator->context, epoll->files, epoll->file_count * sizeof(*files));
+    }
+    epoll->files = files;
+    epoll->file_count = count;
+    return 0;
+}
+
+static int set_interest(struct epoll *epoll, int fd) {
+    struct file *file = &epoll->files[fd];
+    struct epoll_event event = {.events = EPOLLONESHOT, .data.fd = fd};
+    for (const struct verge__operation *operation = file->waiting.first; operation != NULL;
+         operation = operation->next) {
+        event.events |= verge__operation_readiness(operation);
+    }
+    int result = epoll_ctl(epoll->fd, file->is_known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
+    if (result != 0 && (errno == ENOENT || errno == EEXIST)) {
+        result = epoll_ctl(epoll->fd, errno == ENOENT ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
+    }
+    file->is_known = result == 0;
+    return result == 0 ? 0 : -errno;
+}
+
+static void finish(struct epoll *epoll, struct verge__operation *operation, int32_t result) {
+    verge__operations_remove(&epoll->files[operation->fd].waiting, operation);
+    verge__attempt_end(operation);
+    verge__reactor_finish(&epoll->reactor, operation, result);
+}
+
+/* Interest could not be set: nothing would ever wake what waits here. */
+static void fail_all(struct epoll *epoll, int fd, int error) {
+    while (epoll->files[fd].waiting.first != NULL) {
+        finish(epoll, epoll->files[fd].waiting.first, error);
+    }
+}
+
+/* ---- operations ---- */
+
+static bool done_at_once(struct verge__operation *operation, int32_t result) {
+    verge__attempt_end(operation);
+    operation->result = result;
+    operation->state = VERGE__DONE;
+    return true;
+}
+
+static bool epoll_submit(struct verge__reactor *reactor, struct verge__operation *operation) {
+    VERGE__INVARIANT(operation->state == VERGE__IDLE, "O1: submitted once");
+    struct epoll *epoll = epoll_of(reactor);
+    int32_t result;
+    if (verge__attempt(operation, VERGE__NOT_KNOWN, &result)) {
+        return done_at_once(operation, result);
+    }
+    int error = reserve_file(epoll, operation->fd);
+    if (error != 0) {
+        return done_at_once(operation, error);
+    }
+    struct file *file = &epoll->files[operation->fd];
+    verge__operations_append(&file->waiting, operation);
+    error = set_interest(epoll, operation->fd);
+    if (error != 0) {
+        verge__operations_remove(&file->waiting, operation);
+        if (error == -EPERM && verge__attempt(operation, VERGE__ALWAYS_READY, &result)) {
+            error = result;
+        }
+        return done_at_once(operation, error);
+    }
+    operation->state = VERGE__STARTED;
+    reactor->pending_count++;
+    return false;
+}
+
+static void epoll_cancel(struct verge__reactor *reactor, struct verge__operation *operation) {
+    if (operation->state == VERGE__STARTED) {
+        operation->cancel_requested = true;
+        finish(epoll_of(reactor), operation, operation->progress != 0 ? (int32_t)operation->progress : -ECANCELED);
+    }
+}
+
+static void attempt_again(struct epoll *epoll, int fd, uint32_t events) {
+    struct file *file = &epoll->files[fd];
+    struct verge__operation *next;
+    for (struct verge__operation *operation = file->waiting.first; operation != NULL; operation = next) {
+        next = operation->next;
+        int32_t result;
+        if ((events & (verge__operation_readiness(operation) | EPOLLERR | EPOLLHUP)) != 0 &&
+            verge__attempt(operation, VERGE__READY, &result)) {
+            finish(epoll, operation, result);
+        }
+    }
+    if (file->waiting.first != NULL) {
+        const int error = set_interest(epoll, fd);
+        if (error != 0) {
+            fail_all(epoll, fd, error);
+        }
+    }
+}
+
+/* ---- waiting ---- */
+
+static int wait_for_kernel(struct epoll *epoll, struct epoll_event *events, uint64_t timeout_ns) {
+    const struct timespec timeout = {
+        .tv_sec = (time_t)(timeout_ns / 1000000000),
+        .tv_nsec = (long)(timeout_ns % 1000000000),
+    };
+    const int count = epoll_pwait2(epoll->fd, events, event_batch, timeout_ns == VERGE_NEVER ? NULL : &timeout, NULL);
+    if (count >= 0 || errno != ENOSYS) {
+        return count;
+    }
+    /* An older kernel counts milliseconds: rounded up, as nothing is to be early. */
+    const uint64_t timeout_ms = timeout_ns / 1000000 + (timeout_ns % 1000000 != 0);
+    const int limited_ms = timeout_ms > INT32_MAX ? INT32_MAX : (int)timeout_ms;
+    return epoll_wait(epoll->fd, events, event_batch, timeout_ns == VERGE_NEVER ? -1 : limited_ms);
+}
+
+static void epoll_reactor_wait(struct verge__reactor *reactor, uint64_t timeout_ns) {
+    struct epoll *epoll = epoll_of(reactor);
+    if (timeout_ns == 0 && reactor->pending_count == 0) {
+        return; /* a wake meant for later stays in the eventfd */
+    }
+    struct epoll_event events[event_batch];
+    const int count = wait_for_kernel(epoll, events, timeout_ns);
+    for (int i = 0; i < count; i++) {
+        if (events[i].data.fd == reactor->wake_fd) {
+            (void)!read(reactor->wake_fd, &reactor->wake_count, sizeof(reactor->wake_count));
+        } else {
+            attempt_again(epoll, events[i].data.fd, events[i].events);
+        }
+    }
+}
+
+const struct verge__reactor_type verge__reactor_epoll = {
+    .name = "epoll",
+    .open = epoll_open,
+    .close = epoll_close,
+    .submit = epoll_submit,
+    .cancel = epoll_cancel,
+    .wait = epoll_reactor_wait,
+};

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A reactor on io_uring. The address of an operation is its user_data, so a completion finds it
+ * without a table; two small numbers are not addresses and mark what has no operation.
+ *
+ * The submission queue may be full when an operation or a cancellation comes. Neither is dropped:
+ *   U1  an operation that found no room is in `queued`, in state QUEUED, unknown to the kernel.
+ *   U2  an operation that is to be cancelled and found no room is in `cancels`, in state STARTED. It
+ *       leaves that list when its cancellation is submitted, or when it is done, so that a cancellation
+ *       never outlives its operation. In the submission queue it stands before anything submitted
+ *       later, also before a later operation at the same address.
+ * The completion queue may overflow: the kernel then keeps the completions (IORING_FEAT_NODROP, which
+ * is required) and liburing fetches them when it sees the flag.
+ */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <liburing.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "reactor/reactor.h"
+
+enum { entry_count_default = 256, completions_per_entry = 8, collect_batch = 64 };
+
+enum { user_data_none = 0, user_data_wake = 1 };
+
+static const uint64_t retry_after_ns = 1000000; /* where the kernel, for now, takes no more submissions */
+
+struct uring {
+    struct verge__reactor reactor;
+    struct io_uring ring;
+    struct verge__operation_list queued;
+    struct verge__operation_list cancels;
+    bool wake_armed;
+};
+
+static struct uring *uring_of(struct verge__reactor *reactor) {
+    return (struct uring *)reactor;
+}
+
+/* ---- open and close ---- */
+
+/* The best that the kernel knows: work is done when the worker asks for it, not in the middle of a task. */
+static int set_up(struct uring *uring, unsigned entry_count) {
+    static const unsigned choices[] = {
+        IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL,
+        IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL,
+        0,
+    };
+    int error = -ENOSYS;
+    for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+        struct io_uring_params params = {
+            .flags = choices[i] | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP,
+            .cq_entries = entry_count * completions_per_entry,
+        };
+        error = io_uring_queue_init_params(entry_count, &uring->ring, &params);
+        if (error == 0) {
+            const unsigned needed = IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG;
+            if ((params.features & needed) == needed) {
+                return 0;
+            }
+            io_uring_queue_exit(&uring->ring);
+            return -ENOSYS;
+        }
+        if (error != -EINVAL) {
+            return error;
+        }
+    }
+    return error;
+}
+
+static int uring_open(const verge_allocator *allocator, unsigned entry_count, struct verge__reactor **ret_reactor) {
+    struct verge__reactor *reactor;
+    int error = verge__reactor_allocate(&verge__reactor_uring, allocator, sizeof(struct uring), &reactor);
+    if (error != 0) {
+        return error;
+    }
+    error = set_up(uring_of(reactor), entry_count != 0 ? entry_count : entry_count_default);
+    if (error != 0) {
+        verge__reactor_release(reactor, sizeof(struct uring));
+        return error;
+    }
+    *ret_reactor = reactor;
+    return 0;
+}
+
+static void uring_close(struct verge__reactor *reactor) {
+    io_uring_queue_exit(&uring_of(reactor)->ring); /* the read of the eventfd ends with it */
+    verge__reactor_release(reactor, sizeof(struct uring));
+}
+
+/* ---- submission ---- */
+
+static struct io_uring_sqe *entry(struct uring *uring) {
+    struct io_uring_sqe *sqe = io_uring_get_sqe(&uring->ring);
+    if (sqe == NULL) {
+        (void)io_uring_submit(&uring->ring);
+        sqe = io_uring_get_sqe(&uring->ring);
+    }
+    return sqe;
+}
+
+static void prepare_custom(struct io_uring_sqe *sqe, const struct verge__operation *operation) {
+    operation->custom.prepare(sqe, operation->custom.context);
+    /* It stands alone, and its completion is wanted. */
+    sqe->flags &= (uint8_t) ~(IOSQE_IO_LINK | IOSQE_IO_HARDLINK | IOSQE_IO_DRAIN | IOSQE_CQE_SKIP_SUCCESS);
+}
+
+static void prepare(struct io_uring_sqe *sqe, const struct verge__operation *op) {
+    const int fd = op->fd;
+    const int flags = (int)op->flags;
+    if (op->polls) {
+        io_uring_prep_poll_add(sqe, fd, verge__operation_readiness(op));
+        return;
+    }
+    switch ((enum verge__operation_kind)op->kind) {
+    case VERGE__ACCEPT:
+        io_uring_prep_accept(sqe, fd, op->peer.address, op->peer.size, flags);
+        break;
+    case VERGE__CONNECT:
+        io_uring_prep_connect(sqe, fd, op->target.address, op->target.size);
+        break;
+    case VERGE__READ:
+        io_uring_prep_read(sqe, fd, op->transfer.buffer, (unsigned)op->transfer.size, op->offset);
+        break;
+    case VERGE__WRITE:
+        io_uring_prep_write(sqe, fd, op->transfer.buffer, (unsigned)op->transfer.size, op->offset);
+        break;
+    case VERGE__READV:
+        io_uring_prep_readv(sqe, fd, op->vector.parts, op->vector.count, op->offset);
+        break;
+    case VERGE__WRITEV:
+        io_uring_prep_writev(sqe, fd, op->vector.parts, op->vector.count, op->offset);
+        break;
+    case VERGE__RECV:
+        io_uring_prep_recv(sqe, fd, op->transfer.buffer, op->transfer.size, flags);
+        break;
+    case VERGE__SEND:
+        io_uring_prep_send(sqe, fd, op->transfer.buffer, op->transfer.size, flags);
+        break;
+    case VERGE__RECVMSG:
+        io_uring_prep_recvmsg(sqe, fd, op->message, op->flags);
+        break;
+    case VERGE__SENDMSG:
+        io_uring_prep_sendmsg(sqe, fd, op->message, op->flags);
+        break;
+    case VERGE__POLL:
+        io_uring_prep_poll_add(sqe, fd, op->flags);
+        break;
+    case VERGE__FSYNC:
+        io_uring_prep_fsync(sqe, fd, op->flags != 0 ? IORING_FSYNC_DATASYNC : 0);
+        break;
+    case VERGE__OPENAT:
+        io_uring_prep_openat(sqe, fd, op->file.path, flags, op->file.mode);
+        break;
+    case VERGE__CLOSE:
+        io_uring_prep_close(sqe, fd);
+        break;
+    case VERGE__SPLICE:
+        io_uring_prep_splice(sqe, fd, op->splice.offset_in, op->splice.fd_out, op->splice.offset_out,
+                             (unsigned)op->splice.size, op->flags);
+        break;
+    case VERGE__CUSTOM:
+        prepare_custom(sqe, op);
+        break;
+    }
+}
+
+static bool start(struct uring *uring, struct verge__operation *operation) {
+    struct io_uring_sqe *sqe = entry(uring);
+    if (sqe == NULL) {
+        return false;
+    }
+    prepare(sqe, operation);
+    io_uring_sqe_set_data(sqe, operation);
+    operation->state = VERGE__STARTED;
+    return true;
+}
+
+static void start_or_queue(struct uring *uring, struct verge__operation *operation) {
+    if (!start(uring, operation)) {
+        operation->state = VERGE__QUEUED;
+        verge__operations_append(&uring->queued, operation);
+    }
+}
+
+static bool uring_submit(struct verge__reactor *reactor, struct verge__operation *operation) {
+    VERGE__INVARIANT(operation->state == VERGE__IDLE, "O1: submitted once");
+    reactor->pending_count++;
+    start_or_queue(uring_of(reactor), operation);
+    return false;
+}
+
+static bool start_cancel(struct uring *uring, struct verge__operation *operation) {
+    struct io_uring_sqe *sqe = entry(uring);
+    if (sqe == NULL) {
+        return false;
+    }
+    io_uring_prep_cancel(sqe, operation, 0);
+    io_uring_sqe_set_data64(sqe, user_data_none);
+    return true;
+}
+
+static void cancel_started(struct uring *uring, struct verge__operation *operation) {
+    operation->cancel_requested = true;
+    if (!start_cancel(uring, operation)) {
+        verge__operations_append(&uring->cancels, operation);
+    }
+}
+
+static bool is_in_cancels(const struct uring *uring, const struct verge__operation *operation) {
+    return operation->next != NULL || operation->previous != NULL || uring->cancels.first == operation;
+}
+
+static void uring_cancel(struct verge__reactor *reactor, struct verge__operation *operation) {
+    struct uring *uring = uring_of(reactor);
+    if (operation->state == VERGE__QUEUED) {
+        verge__operations_remove(&uring->queued, operation);
+        verge__reactor_finish(reactor, operation, -ECANCELED);
+    } else if (operation->state == VERGE__STARTED && !operation->cancel_requested) {
+        cancel_started(uring, operation);
+    }
+}
+
+/* True: nothing is left that found no room. */
+static bool start_queued(struct uring *uring) {
+    while (uring->cancels.first != NULL) {
+        if (!start_cancel(uring, uring->cancels.first)) {
+            return false;
+        }
+        (void)verge__operations_take_first(&uring->cancels);
+    }
+    while (uring->queued.first != NULL) {
+        struct verge__operation *operation = uring->queued.first;
+        if (!start(uring, operation)) {
+            return false;
+        }
+        verge__operations_remove(&uring->queued, operation);
+    }
+    return true;
+}
+
+static bool arm_wake(struct uring *uring) {
+    if (!uring->wake_armed) {
+        struct io_uring_sqe *sqe = entry(uring);
+        if (sqe == NULL) {
+            return false;
+        }
+        io_uring_prep_read(sqe, uring->reactor.wake_fd, &uring->reactor.wake_count, sizeof(uring->reactor.wake_count),
+                           0);
+        io_uring_sqe_set_data64(sqe, user_data_wake);
+        uring->wake_armed = true;
+    }
+    return true;
+}
+
+/* ---- completion ---- */
+
+static bool is_asked_not_to_wait(const struct verge__operation *operation) {
+    switch (operation->kind) {
+    case VERGE__RECV:
+    case VERGE__SEND:
+    case VERGE__RECVMSG:
+    case VERGE__SENDMSG:
+        return (operation->flags & MSG_DONTWAIT) != 0;
+    default:
+        return operation->kind == VERGE__POLL || verge__operation_readiness(operation) == 0;
+    }
+}
+
+/* A file that says EAGAIN instead of waiting is O_NONBLOCK: it is waited for, as any other is. */
+static bool is_to_be_waited_for(const struct verge__operation *operation, int32_t result) {
+    return (result == -EAGAIN && !is_asked_not_to_wait(operation)) ||
+           (result == -EINPROGRESS && operation->kind == VERGE__CONNECT);
+}
+
+static void complete(struct uring *uring, struct verge__operation *operation, int32_t result, uint32_t bits) {
+    if (!operation->has_result) {
+        operation->result = result;
+        operation->result_bits = bits;
+        operation->has_result = true;
+    }
+    if ((bits & IORING_CQE_F_MORE) != 0) { /* of a custom operation: one result is all that there is room for */
+        if (!operation->cancel_requested) {
+            cancel_started(uring, operation);
+        }
+        return;
+    }
+    if (is_in_cancels(uring, operation)) {
+        verge__operations_remove(&uring->cancels, operation);
+    }
+    result = operation->result;
+    const bool is_ready = operation->polls && result > 0;
+    const bool waits = !is_ready && is_to_be_waited_for(operation, result);
+    if (is_ready || waits || result == -EINTR) {
+        if (!operation->cancel_requested) {
+            operation->has_result = false;
+            operation->was_started = is_ready || operation->was_started;
+            operation->polls = waits;
+            start_or_queue(uring, operation);
+            return;
+        }
+        result = -ECANCELED; /* it has read and written nothing */
+    }
+    const bool is_connected = result == -EISCONN && operation->kind == VERGE__CONNECT && operation->was_started;
+    verge__reactor_finish(&uring->reactor, operation, is_connected ? 0 : result);
+}
+
+static void collect(struct uring *uring) {
+    struct io_uring_cqe *completions[collect_batch];
+    unsigned count;
+    do {
+        count = io_uring_peek_batch_cqe(&uring->ring, completions, collect_batch);
+        for (unsigned i = 0; i < count; i++) {
+            const uint64_t user_data = io_uring_cqe_get_data64(completions[i]);
+            if (user_data == user_data_wake) {
+                uring->wake_armed = false;
+            } else if (user_data != user_data_none) {
+                complete(uring, (struct verge__operation *)(uintptr_t)user_data, completions[i]->res,
+                         completions[i]->flags);
+            }
+        }
+        io_uring_cq_advance(&uring->ring, count);
+    } while (count == collect_batch);
+}
+
+static void wait_for_kernel(struct uring *uring, uint64_t timeout_ns) {
+    struct __kernel_timespec timeout = {
+        .tv_sec = (int64_t)(timeout_ns / 1000000000),
+        .tv_nsec = (int64_t)(timeout_ns % 1000000000),
+    };
+    struct io_uring_cqe *completion;
+    /* -ETIME, -EINTR, -EBUSY, -EAGAIN: whatever it was, the caller looks around and comes again. */
+    (void)io_uring_submit_and_wait_timeout(&uring->ring, &completion, 1, timeout_ns == VERGE_NEVER ? NULL : &timeout,
+                                           NULL);
+}
+
+static void uring_wait(struct verge__reactor *reactor, uint64_t timeout_ns) {
+    struct uring *uring = uring_of(reactor);
+    const bool has_room = arm_wake(uring) & start_queued(uring);
+    if (timeout_ns != 0) {
+        wait_for_kernel(uring, has_room || timeout_ns < retry_after_ns ? timeout_ns : retry_after_ns);
+    } else if (io_uring_sq_ready(&uring->ring) != 0) {
+        (void)io_uring_submit(&uring->ring);
+    }
+    collect(uring);
+}
+
+const struct verge__reactor_type verge__reactor_uring = {
+    .name = "io_uring",
+    .open = uring_open,
+    .close = uring_close,
+    .submit = uring_submit,
+    .cancel = uring_cancel,
+    .wait = uring_wait,
+};

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* Contexts, and what the sanitizers have to know of them. */
+#include "task/context.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "task/context_machine.h"
+
+#if VERGE__ASAN
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if VERGE__TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
+/* ---- the sanitizers ---- */
+
+/*
+ * AddressSanitizer wants the bounds of the stack that is switched to, before, and tells those of the
+ * one that was left, after. The bounds of a thread's own stack are learnt that way.
+ */
+
+static void before_switch(struct verge__context *from, struct verge__context *to, int leaves) {
+#if VERGE__ASAN
+    to->resumed_by = from;
+    __sanitizer_start_switch_fiber(leaves ? NULL : &from->fake_stack, to->stack_low, to->stack_size);
+#endif
+#if VERGE__TSAN
+    __tsan_switch_to_fiber(to->fiber, 0);
+#endif
+    (void)from;
+    (void)to;
+    (void)leaves;
+}
+
+static void after_switch(struct verge__context *self) {
+#if VERGE__ASAN
+    struct verge__context *left = self->resumed_by;
+    __sanitizer_finish_switch_fiber(self->fake_stack, &left->stack_low, &left->stack_size);
+#endif
+    (void)self;
+}
+
+/* ---- contexts ---- */
+
+static void begin(void *argument) {
+    struct verge__context *self = argument;
+    after_switch(self);
+    self->entry(self->argument);
+}
+
+void verge__context_adopt(struct verge__context *context) {
+    memset(context, 0, sizeof(*context));
+#if VERGE__TSAN
+    context->fiber = __tsan_get_current_fiber();
+#endif
+}
+
+void verge__context_init(struct verge__context *context, void *stack_low, size_t stack_size, void (*entry)(void *),
+                         void *argument) {
+    memset(context, 0, sizeof(*context));
+#if VERGE__ASAN
+    __asan_unpoison_memory_region(stack_low, stack_size); /* what had the stack before never returned from its frames */
+#endif
+    char *stack_top = (char *)stack_low + stack_size;
+    stack_top -= (uintptr_t)stack_top % 16;
+    context->entry = entry;
+    context->argument = argument;
+    context->stack_pointer = verge__context_prepare(stack_low, stack_top, begin, context);
+#if VERGE__ASAN
+    context->stack_low = stack_low;
+    context->stack_size = stack_size;
+#endif
+#if VERGE__TSAN
+    context->fiber = __tsan_create_fiber(0);
+#endif
+}
+
+VERGE__NOINLINE void verge__context_switch(struct verge__context *from, struct verge__context *to) {
+    before_switch(from, to, 0);
+    verge__context_swap(&from->stack_pointer, to->stack_pointer);
+    after_switch(from);
+}
+
+_Noreturn void verge__context_leave(struct verge__context *from, struct verge__context *to) {
+    before_switch(from, to, 1);
+    verge__context_swap(&from->stack_pointer, to->stack_pointer);
+    __builtin_unreachable();
+}
+
+void verge__context_deinit(struct verge__context *context) {
+#if VERGE__TSAN
+    __tsan_destroy_fiber(context->fiber);
+#endif
+    (void)context;
+}
+
+const char *verge__context_kind(void) {
+    return verge__context_machine_kind;
+}

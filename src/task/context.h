@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * task/context.h - flows of control with a stack each, of which one runs on a thread at a time.
+ *
+ * Usage
+ *   verge__context_adopt(&loop);                              the thread's own flow
+ *   verge__context_init(&fiber, low, size, entry, argument);  a new one; it does not run yet
+ *   verge__context_switch(&loop, &fiber);                     runs it, returns when it switches back
+ *   verge__context_switch(&fiber, &loop);                     inside it: back, until resumed
+ *   verge__context_leave(&fiber, &loop);                      inside it: back, for good
+ *   verge__context_deinit(&fiber);                            after that, by whoever it went back to
+ *
+ * A suspended context may be resumed by any thread. What survives a switch is what survives a
+ * function call (callee-saved registers and the modes of the floating-point unit); the signal mask
+ * belongs to the thread. Unwinding ends at the entry function's caller.
+ *
+ * A function that was switched away from may continue on another thread: it must not keep the
+ * address of a thread-local variable over a switch.
+ */
+#ifndef VERGE_SRC_TASK_CONTEXT_H
+#define VERGE_SRC_TASK_CONTEXT_H
+
+#include <stddef.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define VERGE__ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define VERGE__ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define VERGE__TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define VERGE__TSAN 1
+#endif
+#endif
+#if !defined(VERGE__ASAN)
+#define VERGE__ASAN 0
+#endif
+#if !defined(VERGE__TSAN)
+#define VERGE__TSAN 0
+#endif
+
+struct verge__context {
+    void *stack_pointer; /* while it is suspended: what verge__context_swap left */
+    void (*entry)(void *argument);
+    void *argument;
+#if VERGE__ASAN
+    const void *stack_low;
+    size_t stack_size;
+    void *fake_stack;
+    struct verge__context *resumed_by;
+#endif
+#if VERGE__TSAN
+    void *fiber;
+#endif
+};
+
+/* The flow that the calling thread is in. */
+void verge__context_adopt(struct verge__context *context);
+
+/* stack_low to stack_low + stack_size is the memory of the stack; its top is aligned down to 16. entry must not return:
+ * it ends with verge__context_leave. */
+void verge__context_init(struct verge__context *context, void *stack_low, size_t stack_size, void (*entry)(void *),
+                         void *argument);
+
+/* from is the running context; it is suspended, and to is resumed. */
+void verge__context_switch(struct verge__context *from, struct verge__context *to);
+
+/* As switch, but from will never be resumed: its stack may be used for something else as soon as to runs. */
+_Noreturn void verge__context_leave(struct verge__context *from, struct verge__context *to);
+
+/* For a context that has left, or was never resumed. */
+void verge__context_deinit(struct verge__context *context);
+
+/* "assembly" or "ucontext". */
+const char *verge__context_kind(void);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* The first frame of a context that is switched by assembly. */
+#include <stdint.h>
+#include <string.h>
+
+#include "task/context_machine.h"
+
+const char verge__context_machine_kind[] = "assembly";
+
+/* Where a new flow begins: calls the function in its first callee-saved register with what is in the second. */
+extern void verge__context_start(void);
+
+/* What verge__context_swap leaves on a stack, from the stack pointer up. */
+#if defined(__aarch64__)
+
+struct frame {
+    uint64_t x19, x20, x21_to_x28[8], x29, x30;
+    uint64_t d8_to_d15[8];
+    uint64_t fpcr, unused;
+};
+
+static void fill(struct frame *frame, void (*entry)(void *), void *argument) {
+    frame->x19 = (uintptr_t)entry;
+    frame->x20 = (uintptr_t)argument;
+    frame->x30 = (uintptr_t)verge__context_start;
+    __asm__("mrs %0, fpcr" : "=r"(frame->fpcr));
+}
+
+#elif defined(__x86_64__)
+
+struct frame {
+    uint32_t mxcsr, x87_control;
+    uint64_t r15, r14, r13, r12, rbx, rbp;
+    uint64_t return_address;
+};
+
+static void fill(struct frame *frame, void (*entry)(void *), void *argument) {
+    frame->r12 = (uintptr_t)entry;
+    frame->r13 = (uintptr_t)argument;
+    frame->return_address = (uintptr_t)verge__context_start;
+    uint16_t x87_control;
+    __asm__("stmxcsr %0" : "=m"(frame->mxcsr));
+    __asm__("fnstcw %0" : "=m"(x87_control));
+    frame->x87_control = x87_control;
+}
+
+#endif
+
+_Static_assert(sizeof(struct frame) % 16 == 0, "the stack pointer of a flow that begins is aligned to 16");
+
+void *verge__context_prepare(void *stack_low, char *stack_top, void (*entry)(void *), void *argument) {
+    (void)stack_low;
+    struct frame *frame = (struct frame *)(void *)(stack_top - sizeof(struct frame));
+    memset(frame, 0, sizeof(*frame));
+    fill(frame, entry, argument);
+    return frame;
+}

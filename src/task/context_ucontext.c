@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Contexts by <ucontext.h>, for machines that have no assembly here. A suspended flow is a
+ * ucontext_t on its own stack. Each switch is two system calls, as swapcontext keeps the signal
+ * mask.
+ */
+#define _XOPEN_SOURCE 700
+
+#include <stddef.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "task/context_machine.h"
+
+const char verge__context_machine_kind[] = "ucontext";
+
+struct first_frame {
+    ucontext_t context;
+    void (*entry)(void *);
+    void *argument;
+};
+
+/* makecontext passes ints only: a pointer goes as two halves. */
+static void start(unsigned high, unsigned low) {
+    const struct first_frame *frame = (const struct first_frame *)(((uintptr_t)high << 16 << 16) | low);
+    frame->entry(frame->argument);
+}
+
+void verge__context_swap(void **ret_suspended, void *resumed) {
+    ucontext_t self;
+    /* It lives as long as the flow is suspended, which is as long as anybody looks at it. */
+    // cppcheck-suppress autoVariables
+    *ret_suspended = &self;
+    (void)swapcontext(&self, resumed);
+}
+
+void *verge__context_prepare(void *stack_low, char *stack_top, void (*entry)(void *), void *argument) {
+    const size_t frame_size = (sizeof(struct first_frame) + 63) / 64 * 64;
+    struct first_frame *frame = (struct first_frame *)(void *)(stack_top - frame_size);
+    (void)getcontext(&frame->context);
+    frame->context.uc_stack.ss_sp = stack_low;
+    frame->context.uc_stack.ss_size = (size_t)((char *)frame - (char *)stack_low);
+    frame->context.uc_link = NULL;
+    frame->entry = entry;
+    frame->argument = argument;
+    const uintptr_t address = (uintptr_t)frame;
+    makecontext(&frame->context, (void (*)(void))(uintptr_t)start, 2, (unsigned)(address >> 16 >> 16),
+                (unsigned)address);
+    return &frame->context;
+}

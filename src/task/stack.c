@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* Stacks: the store with its mappings, and the caches of the workers. */
+#define _DEFAULT_SOURCE
+
+#include "task/stack.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+
+/* Since Linux 6.13; the headers may be older than the kernel. */
+enum { advice_guard_install = 102 };
+
+enum {
+    guard_size_min = 16 << 10, /* frames of up to this size cannot step over it */
+    region_stack_count = 256,
+    colour_count = 8, /* how many places there are for a head in its page */
+    colour_size = 128,
+    head_size = 32,
+    refill_count = 16, /* how many stacks a cache that is empty takes at once */
+};
+
+_Static_assert(sizeof(struct verge__stack) <= head_size, "the head has its room");
+
+static size_t round_up(size_t size, size_t unit) {
+    return (size + unit - 1) / unit * unit;
+}
+
+static size_t stride(const struct verge__stack_store *store) {
+    return store->guard_size + store->usable_size;
+}
+
+static size_t region_size(const struct verge__stack_store *store) {
+    return region_stack_count * stride(store);
+}
+
+/* ---- where a stack is ---- */
+
+static char *low_of(const struct verge__stack_store *store, uint32_t index) {
+    return store->regions[index / region_stack_count] + index % region_stack_count * stride(store) + store->guard_size;
+}
+
+/* Writes the head, which commits its page. */
+static struct verge__stack *head_of(const struct verge__stack_store *store, uint32_t index) {
+    char *low = low_of(store, index);
+    const size_t unused = (size_t)(index % colour_count) * colour_size;
+    struct verge__stack *stack = (struct verge__stack *)(void *)(low + store->usable_size - unused - head_size);
+    *stack = (struct verge__stack){.next = NULL, .low = low, .index = index};
+    return stack;
+}
+
+/* ---- guards and memory ---- */
+
+static int install_guard(struct verge__stack_store *store, char *guard) {
+    if (!store->guards_by_mprotect) {
+        if (madvise(guard, store->guard_size, advice_guard_install) == 0) {
+            return 0;
+        }
+        store->guards_by_mprotect = true;
+    }
+    return mprotect(guard, store->guard_size, PROT_NONE) == 0 ? 0 : -ENOMEM;
+}
+
+/* How many bytes at the top of a stack were ever touched, to the page; and how many are resident. */
+static size_t touched_bytes(const struct verge__stack_store *store, char *low, size_t *resident_bytes) {
+    enum { batch_pages = 512 };
+    unsigned char present[batch_pages];
+    const size_t page_count = store->usable_size / store->page_size;
+    size_t lowest = page_count;
+    for (size_t page = 0; page < page_count; page += batch_pages) {
+        const size_t count = page_count - page < batch_pages ? page_count - page : batch_pages;
+        if (mincore(low + page * store->page_size, count * store->page_size, present) != 0) {
+            continue;
+        }
+        for (size_t i = 0; i < count; i++) {
+            if ((present[i] & 1) != 0) {
+                *resident_bytes += store->page_size;
+                lowest = lowest < page + i ? lowest : page + i;
+            }
+        }
+    }
+    return (page_count - lowest) * store->page_size;
+}
+
+static void give_memory_back(struct verge__stack_store *store, char *low) {
+    size_t resident_bytes = 0;
+    const size_t touched = touched_bytes(store, low, &resident_bytes);
+    if (touched > store->trimmed_bytes) {
+        store->trimmed_bytes = touched;
+    }
+    (void)madvise(low, store->usable_size, MADV_DONTNEED);
+}
+
+/* ---- the store; its lock is held ---- */
+
+static size_t regions_size(size_t region_count) {
+    return region_count * sizeof(char *);
+}
+
+static size_t indices_size(size_t region_count) {
+    return region_count * region_stack_count * sizeof(uint32_t);
+}
+
+/* Both tables or none. */
+static int reserve_region(struct verge__stack_store *store) {
+    const size_t old = store->region_capacity;
+    if (store->region_count < old) {
+        return 0;
+    }
+    const size_t capacity = old == 0 ? 4 : 2 * old;
+    const verge_allocator *allocator = &store->allocator;
+    void *indices = allocator->allocate(allocator->context, indices_size(capacity), _Alignof(max_align_t));
+    if (indices == NULL) {
+        return -ENOMEM;
+    }
+    void *regions = allocator->allocate(allocator->context, regions_size(capacity), _Alignof(max_align_t));
+    if (regions == NULL) {
+        allocator->release(allocator->context, indices, indices_size(capacity));
+        return -ENOMEM;
+    }
+    if (old != 0) {
+        memcpy(regions, store->regions, regions_size(store->region_count));
+        memcpy(indices, store->free_indices, store->free_count * sizeof(uint32_t));
+        allocator->release(allocator->context, store->regions, regions_size(old));
+        allocator->release(allocator->context, store->free_indices, indices_size(old));
+    }
+    store->regions = regions;
+    store->free_indices = indices;
+    store->region_capacity = capacity;
+    return 0;
+}
+
+static int add_region(struct verge__stack_store *store) {
+    if (store->stack_count > UINT32_MAX - region_stack_count || reserve_region(store) != 0) {
+        return -ENOMEM;
+    }
+    void *memory = mmap(NULL, region_size(store), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (memory == MAP_FAILED) {
+        return -ENOMEM;
+    }
+    (void)madvise(memory, region_size(store), MADV_NOHUGEPAGE); /* a page for a task, not two megabytes */
+    store->regions[store->region_count++] = memory;
+    return 0;
+}
+
+/* A stack that was never used. */
+static int cut(struct verge__stack_store *store, struct verge__stack **ret_stack) {
+    if (store->stack_count == store->region_count * region_stack_count) {
+        const int error = add_region(store);
+        if (error != 0) {
+            return error;
+        }
+    }
+    const uint32_t index = (uint32_t)store->stack_count;
+    const int error = install_guard(store, low_of(store, index) - store->guard_size);
+    if (error != 0) {
+        return error;
+    }
+    store->stack_count++;
+    *ret_stack = head_of(store, index);
+    return 0;
+}
+
+static int take_from_store(struct verge__stack_store *store, struct verge__stack **ret_stack) {
+    if (store->free_count == 0) {
+        return cut(store, ret_stack);
+    }
+    *ret_stack = head_of(store, store->free_indices[--store->free_count]);
+    return 0;
+}
+
+static void give_to_store(struct verge__stack_store *store, struct verge__stack *stack) {
+    const uint32_t index = stack->index;
+    give_memory_back(store, stack->low);
+    VERGE__INVARIANT(store->free_count < store->stack_count, "K1: a stack is free once");
+    store->free_indices[store->free_count++] = index;
+}
+
+int verge__stack_store_init(struct verge__stack_store *store, size_t stack_size, size_t block_size,
+                            const verge_allocator *allocator) {
+    const size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t head_room = round_up(block_size, 16) + head_size + (size_t)colour_count * colour_size;
+    if (stack_size > SIZE_MAX / 4 / region_stack_count || block_size > page_size) {
+        return -EINVAL;
+    }
+    *store = (struct verge__stack_store){
+        .page_size = page_size,
+        .guard_size = round_up(guard_size_min, page_size),
+        .usable_size = round_up(stack_size + head_room, page_size),
+        .block_size = round_up(block_size, 16),
+        .allocator = *allocator,
+    };
+    return -pthread_mutex_init(&store->lock, NULL);
+}
+
+void verge__stack_store_deinit(struct verge__stack_store *store) {
+    VERGE__INVARIANT(store->free_count == store->stack_count, "K1: no stack is used");
+    for (size_t i = 0; i < store->region_count; i++) {
+        (void)munmap(store->regions[i], region_size(store));
+    }
+    if (store->regions != NULL) {
+        const verge_allocator *allocator = &store->allocator;
+        allocator->release(allocator->context, store->regions, regions_size(store->region_capacity));
+        allocator->release(allocator->context, store->free_indices, indices_size(store->region_capacity));
+    }
+    (void)pthread_mutex_destroy(&store->lock);
+}
+
+void verge__stack_store_stats(struct verge__stack_store *store, struct verge__stack_stats *ret_stats) {
+    (void)pthread_mutex_lock(&store->lock);
+    *ret_stats = (struct verge__stack_stats){
+        .stack_count = store->stack_count,
+        .free_count = store->free_count,
+        .high_water_bytes = store->trimmed_bytes,
+        .usable_size = store->usable_size,
+    };
+    for (uint32_t index = 0; index < store->stack_count; index++) {
+        const size_t touched = touched_bytes(store, low_of(store, index), &ret_stats->resident_bytes);
+        if (touched > ret_stats->high_water_bytes) {
+            ret_stats->high_water_bytes = touched;
+        }
+    }
+    (void)pthread_mutex_unlock(&store->lock);
+}
+
+/* ---- caches ---- */
+
+void verge__stack_cache_init(struct verge__stack_cache *cache, struct verge__stack_store *store) {
+    *cache = (struct verge__stack_cache){.store = store};
+}
+
+static void push(struct verge__stack_cache *cache, struct verge__stack *stack) {
+    stack->next = cache->first;
+    cache->first = stack;
+    cache->count++;
+}
+
+static struct verge__stack *pop(struct verge__stack_cache *cache) {
+    struct verge__stack *stack = cache->first;
+    cache->first = stack->next;
+    cache->count--;
+    return stack;
+}
+
+static void shrink(struct verge__stack_cache *cache, size_t count) {
+    struct verge__stack_store *store = cache->store;
+    (void)pthread_mutex_lock(&store->lock);
+    while (cache->count > count) {
+        give_to_store(store, pop(cache));
+    }
+    (void)pthread_mutex_unlock(&store->lock);
+}
+
+static int refill(struct verge__stack_cache *cache) {
+    struct verge__stack_store *store = cache->store;
+    (void)pthread_mutex_lock(&store->lock);
+    int error = 0;
+    while (cache->count < refill_count && error == 0) {
+        struct verge__stack *stack;
+        error = take_from_store(store, &stack);
+        if (error == 0) {
+            push(cache, stack);
+        }
+    }
+    (void)pthread_mutex_unlock(&store->lock);
+    return cache->count > 0 ? 0 : error;
+}
+
+void verge__stack_cache_flush(struct verge__stack_cache *cache) {
+    shrink(cache, 0);
+}
+
+int verge__stack_take(struct verge__stack_cache *cache, struct verge__stack **ret_stack) {
+    if (cache->count == 0) {
+        const int error = refill(cache);
+        if (error != 0) {
+            return error;
+        }
+    }
+    *ret_stack = pop(cache);
+    return 0;
+}
+
+void verge__stack_give(struct verge__stack_cache *cache, struct verge__stack *stack) {
+    push(cache, stack);
+    if (cache->count > verge__stack_cache_max) {
+        shrink(cache, verge__stack_cache_max / 2);
+    }
+}

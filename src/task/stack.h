@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * task/stack.h - stacks for tasks: cut from large mappings, guarded, committed as they are used,
+ * kept for the next task.
+ *
+ * Layout of one stack, from low addresses to high
+ *
+ *     guard        never accessible: an overflow is a SIGSEGV and not a neighbour's data
+ *     stack        grows down towards the guard; its pages are committed when first touched
+ *     head         verge__stack, the caller's block, and up to 896 bytes that are left unused: see below
+ *
+ * A task that sleeps in shallow calls thus occupies one page: its control block lies in the head.
+ * Heads at the same offset of each page would compete for a few sets of the cache; so each stack
+ * leaves a different number of lines unused above its head.
+ *
+ * Guards are marks in the page table (MADV_GUARD_INSTALL, Linux 6.13) where the kernel has them,
+ * and cost no mapping of their own. Elsewhere each is a mapping (mprotect), and a process has
+ * 65,530 of those by default: 32,000 stacks.
+ *
+ * Who owns what: the store has the mappings, under a lock; each worker has a cache, without one.
+ * A stack taken from one cache may be given to another. Invariants:
+ *   K1  a stack is in exactly one of: used, a cache, the store's free list.
+ *   K2  a cache holds at most verge__stack_cache_max stacks; they keep their pages.
+ *   K3  a stack in the store's free list has no pages: its memory was given back.
+ */
+#ifndef VERGE_SRC_TASK_STACK_H
+#define VERGE_SRC_TASK_STACK_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "verge/base.h"
+
+enum { verge__stack_cache_max = 64 };
+
+struct verge__stack {
+    struct verge__stack *next; /* in a cache */
+    void *low;                 /* the lowest usable byte; the stack's top is the stack head's block */
+    uint32_t index;
+};
+
+struct verge__stack_store {
+    size_t page_size;
+    size_t guard_size;
+    size_t usable_size; /* a multiple of the page */
+    size_t block_size;  /* of the caller's block in each head */
+    verge_allocator allocator;
+
+    pthread_mutex_t lock; /* of all below */
+    char **regions;       /* region i has the stacks from i * 256 on */
+    size_t region_count;
+    uint32_t *free_indices;
+    size_t free_count;
+    size_t region_capacity; /* room in both tables, for so many regions and all of their stacks */
+    size_t stack_count;     /* all that were ever cut, in ascending order */
+    size_t trimmed_bytes;   /* the deepest use seen in a stack whose memory was given back */
+    bool guards_by_mprotect;
+};
+
+struct verge__stack_cache {
+    struct verge__stack_store *store;
+    struct verge__stack *first; /* the one used last: its pages are warm */
+    size_t count;
+};
+
+/* stack_size is what a task can use at least; block_size is the caller's part of it, at the top. */
+int verge__stack_store_init(struct verge__stack_store *store, size_t stack_size, size_t block_size,
+                            const verge_allocator *allocator);
+
+/* All stacks must be unused, and all caches flushed. */
+void verge__stack_store_deinit(struct verge__stack_store *store);
+
+void verge__stack_cache_init(struct verge__stack_cache *cache, struct verge__stack_store *store);
+
+/* Gives all stacks of the cache back to the store. */
+void verge__stack_cache_flush(struct verge__stack_cache *cache);
+
+/* A stack, its contents undefined. -ENOMEM. */
+int verge__stack_take(struct verge__stack_cache *cache, struct verge__stack **ret_stack);
+
+void verge__stack_give(struct verge__stack_cache *cache, struct verge__stack *stack);
+
+/* The caller's block: aligned to 16, above everything that the stack holds. */
+static inline void *verge__stack_block(const struct verge__stack_store *store, const struct verge__stack *stack) {
+    return (char *)stack - store->block_size;
+}
+
+/* What can be the stack of a context, below the block. */
+static inline size_t verge__stack_room(const struct verge__stack_store *store, const struct verge__stack *stack) {
+    return (size_t)((char *)verge__stack_block(store, stack) - (char *)stack->low);
+}
+
+struct verge__stack_stats {
+    size_t stack_count;      /* cut so far, used or not */
+    size_t free_count;       /* in the store */
+    size_t resident_bytes;   /* of all stacks */
+    size_t high_water_bytes; /* the deepest use of any stack so far, to the page, its head included */
+    size_t usable_size;
+};
+
+/* Looks at every page of every stack: exact, without any cost to those who use them. From any thread. */
+void verge__stack_store_stats(struct verge__stack_store *store, struct verge__stack_stats *ret_stats);
+
+#endif
