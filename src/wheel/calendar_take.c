@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Taking what has come, and draining upper slots before they are needed. */
+#include "base/probes.h"
 #include "wheel/calendar_internal.h"
 
 /* ---- taking ---- */
@@ -106,6 +107,7 @@ static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t
         }
         *budget -= moved;
         calendar->entries_moved += moved;
+        VERGE__PROBE3(cascade, calendar->owner.context, k, moved);
         /* Off the list first: refiling may put an entry back into this very slot. */
         if (moved < count) {
             level->slots[slot] = list - moved;

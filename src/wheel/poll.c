@@ -4,6 +4,7 @@
  *
  * `budget` counts the entries that may still be moved, inspected or returned.
  */
+#include "base/probes.h"
 #include "wheel/wheel_internal.h"
 
 enum { PREFETCH_AHEAD = 12 };
@@ -28,10 +29,12 @@ static VERGE__ALWAYS_INLINE bool is_due(const verge_wheel *wheel, const verge__r
 }
 
 static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, handout *to, verge__record *record, uint32_t index) {
-    to->out[to->count++] = (verge_expiry){.timer = verge__records_handle(index, record->generation),
-                                          .deadline_ns = record->deadline_ns,
-                                          .data = record->data};
+    verge_expiry *expiry = &to->out[to->count++];
+    *expiry = (verge_expiry){.timer = verge__records_handle(index, record->generation),
+                             .deadline_ns = record->deadline_ns,
+                             .data = record->data};
     verge__records_free(&wheel->records, record, index);
+    VERGE__PROBE4(fire, wheel, expiry->timer, expiry->deadline_ns, wheel->now_ns);
 }
 
 void verge__wheel_refile(verge_wheel *wheel, verge__record *record, verge__entry entry) {

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 
+#include "base/probes.h"
 #include "wheel/wheel_internal.h"
 
 static VERGE__ALWAYS_INLINE void note_deadline(verge_wheel *wheel, uint64_t deadline_ns, verge_timer timer) {
@@ -144,6 +145,7 @@ static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline
     wheel->scheduled++;
     *ret_timer = verge__records_handle(index, record->generation);
     note_deadline(wheel, deadline_ns, *ret_timer);
+    VERGE__PROBE3(schedule, wheel, *ret_timer, deadline_ns);
     verge__wheel_set_short_reach(wheel); /* a level may have become ready */
     return wheel->calendar.entry_count >= wheel->calendar.entry_limit ? verge__wheel_tidy(wheel) : 0;
 }
@@ -158,6 +160,7 @@ static VERGE__NOINLINE int reschedule_slowly(verge_wheel *wheel, verge_timer tim
         return error;
     }
     note_deadline(wheel, deadline_ns, timer);
+    VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
     verge__wheel_set_short_reach(wheel);
     return wheel->calendar.entry_count >= wheel->calendar.entry_limit ? verge__wheel_tidy(wheel) : 0;
 }
@@ -172,6 +175,7 @@ static VERGE__NOINLINE int cancel_slowly(verge_wheel *wheel, verge_timer timer, 
     }
     verge__records_free(&wheel->records, record, (uint32_t)timer);
     wheel->cancelled++;
+    VERGE__PROBE2(cancel, wheel, timer);
     return verge__wheel_tidy(wheel);
 }
 
@@ -229,6 +233,7 @@ int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, v
     wheel->scheduled++;
     *ret_timer = verge__records_handle(index, generation);
     note_deadline(wheel, deadline_ns, verge__records_handle(index, generation));
+    VERGE__PROBE3(schedule, wheel, verge__records_handle(index, generation), deadline_ns);
     return 0;
 }
 
@@ -251,6 +256,7 @@ int verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadl
     }
     record->deadline_ns = deadline_ns;
     note_deadline(wheel, deadline_ns, timer);
+    VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
     return 0;
 }
 
@@ -270,6 +276,7 @@ int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data) {
     record->generation++;
     verge__records_make_spare(&wheel->records, (uint32_t)timer);
     wheel->cancelled = cancelled;
+    VERGE__PROBE2(cancel, wheel, timer);
     return 0;
 }
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/probes.h - places where a tracer can look on (USDT): verge:schedule and so on, for bpftrace, perf and systemtap.
+ *
+ * Where <sys/sdt.h> was there at build time (VERGE_PROBES), a probe is a single nop and a note in the ELF file that
+ * says where its arguments are. Anywhere else it is nothing. Arguments are evaluated or not: they must have no effects,
+ * and on hot paths be values that are at hand anyway.
+ *
+ *   schedule    wheel, timer, deadline_ns
+ *   reschedule  wheel, timer, deadline_ns
+ *   cancel      wheel, timer
+ *   fire        wheel, timer, deadline_ns, now_ns      a poll returns the timer
+ *   cascade     wheel, level, entry_count              entries leave this level for lower ones
+ */
+#ifndef VERGE_SRC_BASE_PROBES_H
+#define VERGE_SRC_BASE_PROBES_H
+
+#if defined(VERGE_PROBES) && VERGE_PROBES
+
+#include <sys/sdt.h>
+
+#if defined(__clang__)
+/* The macros of the header do what ISO C did not allow before C23. */
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
+#endif
+
+#define VERGE__PROBE2(name, a, b) DTRACE_PROBE2(verge, name, a, b)
+#define VERGE__PROBE3(name, a, b, c) DTRACE_PROBE3(verge, name, a, b, c)
+#define VERGE__PROBE4(name, a, b, c, d) DTRACE_PROBE4(verge, name, a, b, c, d)
+
+#else
+
+#define VERGE__PROBE2(name, a, b) ((void)sizeof(a), (void)sizeof(b))
+#define VERGE__PROBE3(name, a, b, c) ((void)sizeof(a), (void)sizeof(b), (void)sizeof(c))
+#define VERGE__PROBE4(name, a, b, c, d) ((void)sizeof(a), (void)sizeof(b), (void)sizeof(c), (void)sizeof(d))
+
+#endif
+
+#endif
