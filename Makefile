@@ -15,7 +15,7 @@ build = cmake --preset $(1) >build/$(1).configure.log || { cat build/$(1).config
 help:
 	@echo "make demo       a million timers, before your eyes"
 	@echo "make test       build and run all tests"
-	@echo "make test-P     the same in another preset: debug, asan, tsan, clang"
+	@echo "make test-P     the same in another preset: debug, asan, tsan, clang, clang-asan"
 	@echo "make bench      measure against other libraries (QUICK=1: in two minutes)"
 	@echo "make bench-check    compares with the required figures, fails where one is missed"
 	@echo "make instructions   counts instructions per operation, fails where there are more than recorded"
@@ -44,10 +44,10 @@ test-test test-debug test-asan test-tsan: test-%: | build
 	@$(call build,$*)
 	@ctest --preset $* --parallel $(JOBS)
 
-test-clang: | build
-	@scripts/setup check
-	@$(call build,clang)
-	@ctest --preset clang --parallel $(JOBS)
+test-clang test-clang-asan: test-%: | build
+	@scripts/setup check fuzz
+	@$(call build,$*)
+	@ctest --preset $* --parallel $(JOBS)
 
 bench: | build
 	@scripts/setup bench
@@ -94,5 +94,5 @@ install: | build
 clean:
 	@rm -rf build
 
-.PHONY: help setup demo test test-test test-debug test-asan test-tsan test-clang bench bench-check instructions check \
+.PHONY: help setup demo test test-test test-debug test-asan test-tsan test-clang test-clang-asan bench bench-check instructions check \
 	format fuzz coverage install clean

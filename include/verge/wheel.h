@@ -228,7 +228,7 @@ VERGE_API size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, ver
 /*
  * As poll_exact, but stops at the earliest pending deadline if that is <= now_ns: now becomes that
  * deadline and its timers are returned. Strict or coarse: as poll, but stops at the first tick at which
- * timers come out.
+ * timers come out. Where to stop is looked for as by next_deadline: the work limit does not count that.
  */
 VERGE_API size_t verge_wheel_poll_to_next(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit);
 

@@ -330,10 +330,14 @@ static void put_back_exact(verge_wheel *wheel) {
     }
 }
 
-static size_t poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool exact) {
+static size_t work_limit_of(const verge_wheel *wheel) {
+    return wheel->options.work_limit == 0 ? SIZE_MAX : wheel->options.work_limit;
+}
+
+static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool exact,
+                          size_t work_limit) {
     wheel->now_ns = now_ns > wheel->now_ns ? now_ns : wheel->now_ns;
     uint64_t target = verge__wheel_target(wheel);
-    size_t work_limit = wheel->options.work_limit == 0 ? SIZE_MAX : wheel->options.work_limit;
     handout to = {.out = out, .limit = out == NULL ? 0 : limit, .budget = work_limit};
 
     put_back_exact(wheel);
@@ -359,6 +363,10 @@ static size_t poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_
     return to.count;
 }
 
+static size_t poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool exact) {
+    return poll_within(wheel, now_ns, out, limit, exact, work_limit_of(wheel));
+}
+
 size_t verge_wheel_poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
     if (VERGE__UNLIKELY(wheel == NULL)) {
         return 0;
@@ -377,12 +385,17 @@ size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, verge_expiry 
     return wheel == NULL ? 0 : poll(wheel, now_ns, out, limit, true);
 }
 
-/* Coarse timers come out at the start of their slot; some slots hold nothing but garbage. */
+/* Coarse timers come out at the start of their slot; some slots hold nothing but garbage. The work limit is for all of
+ * them together: when it is reached, what is left of a slot is a backlog. */
 static size_t poll_to_next_slot(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
+    size_t work = 0;
     for (;;) {
         uint64_t next_ns = verge_wheel_next_wakeup(wheel);
-        size_t count = poll(wheel, next_ns < now_ns ? next_ns : now_ns, out, limit, false);
+        size_t work_left = work_limit_of(wheel) - work;
+        size_t count = poll_within(wheel, next_ns < now_ns ? next_ns : now_ns, out, limit, false, work_left);
+        work += wheel->last_poll_work;
         if (count > 0 || next_ns >= now_ns || verge_wheel_has_backlog(wheel)) {
+            wheel->last_poll_work = work;
             return count;
         }
     }

@@ -154,7 +154,9 @@ bool verge__sorter_pop(verge_wheel *wheel, verge__sorter *sorter, size_t *budget
         }
         if (record == NULL) {
             remove_run(sorter, i);
-            smallest -= smallest != NULL;
+            if (smallest != NULL) {
+                smallest--;
+            }
         } else if (smallest == NULL || is_less(wheel, record, smallest_record)) {
             smallest = &sorter->runs[i];
             smallest_record = record;

@@ -339,7 +339,7 @@ void run_poll(struct run *run, enum model_poll kind, uint64_t now_ns, size_t lim
         run->model.exact_ns = run->model.now_ns;
         run->model.has_exact = true;
     }
-    run_check_batch(run, kind, count, nowhere ? 0 : limit);
+    run_check_batch(run, kind, &b.stats, count, nowhere ? 0 : limit);
 }
 
 static size_t random_limit(struct run *run) {

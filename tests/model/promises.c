@@ -53,21 +53,33 @@ static void check_expiry(struct run *run, const verge_expiry *expiry, enum model
     run->model.expired++;
 }
 
-static void check_work(struct run *run, size_t count) {
+/*
+ * What a poll that returned `count` did to entries is counted by itself and, apart from that, by the statistics. Where
+ * poll_to_next stops is found by looking for the next deadline, which is no work of the poll.
+ */
+static void check_work(struct run *run, enum model_poll kind, const verge_wheel_stats *before, size_t count) {
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};
     RUN_CHECK_EQUAL(run, verge_wheel_get_stats(run->wheel, &stats), 0, "get_stats failed");
     const size_t work_limit = run->model.options.work_limit;
+    const uint64_t moved = stats.entries_moved - before->entries_moved;
+    const uint64_t inspected =
+        count + stats.entries_refiled - before->entries_refiled + stats.entries_dropped - before->entries_dropped;
+    if (work_limit != 0 && (kind != MODEL_POLL_TO_NEXT || run->model.options.coarse)) {
+        RUN_CHECK_VALUES(run, moved <= work_limit, "G8: moved more than the limit", moved, work_limit);
+        RUN_CHECK_VALUES(run, inspected <= work_limit, "G8: inspected more than the limit", inspected, work_limit);
+    }
     RUN_CHECK_VALUES(run, stats.last_poll_work >= count, "more returned than work done", stats.last_poll_work, count);
     RUN_CHECK_VALUES(run, work_limit == 0 || stats.last_poll_work <= work_limit, "G8: more work than the limit",
                      stats.last_poll_work, work_limit);
 }
 
-void run_check_batch(struct run *run, enum model_poll kind, size_t count, size_t limit) {
+void run_check_batch(struct run *run, enum model_poll kind, const verge_wheel_stats *before, size_t count,
+                     size_t limit) {
     RUN_CHECK_VALUES(run, count <= limit, "more than the limit", count, limit);
     for (size_t i = 0; i < count; i++) {
         check_expiry(run, &run->out[i], kind);
     }
-    check_work(run, count);
+    check_work(run, kind, before, count);
     const bool backlog = verge_wheel_has_backlog(run->wheel);
     if (run->model.options.work_limit == 0 && count < limit) {
         RUN_CHECK(run, !backlog, "G2: a backlog though no limit was reached");

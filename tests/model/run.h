@@ -76,8 +76,9 @@ _Noreturn void run_fail(const struct run *run, const char *promise, uint64_t val
 #define RUN_CHECK_EQUAL(run, value, expected, promise) \
     RUN_CHECK_VALUES(run, (value) == (expected), promise, value, expected)
 
-/* The timers a poll returned, against the model, which then forgets them. */
-void run_check_batch(struct run *run, enum model_poll kind, size_t count, size_t limit);
+/* The timers a poll returned, against the model, which then forgets them; `before`: the statistics before it. */
+void run_check_batch(struct run *run, enum model_poll kind, const verge_wheel_stats *before, size_t count,
+                     size_t limit);
 
 /* Everything that can be asked of a wheel at any time. */
 void run_check_state(struct run *run);

@@ -167,6 +167,37 @@ static void a_reservation_holds_with_thin_slots(void **state) {
     verge_test_allocator_assert_empty(&memory);
 }
 
+/* Slots of garbage on the way to the next timer count for one poll together. */
+static void the_work_limit_is_for_all_slots_on_the_way(void **state) {
+    (void)state;
+    verge_wheel_options options;
+    (void)verge_wheel_options_init(&options);
+    options.coarse = true;
+    options.work_limit = 2;
+    verge_wheel *wheel = wheel_new(&options);
+    const verge_timer timer = schedule(wheel, 40 * TICK, 7);
+    verge_timer cancelled[10];
+    for (uint64_t i = 0; i < COUNT_OF(cancelled); i++) {
+        cancelled[i] = schedule(wheel, (2 + 3 * i) * TICK, i);
+    }
+    for (size_t i = 0; i < COUNT_OF(cancelled); i++) {
+        assert_int_equal(verge_wheel_cancel(wheel, cancelled[i], NULL), 0);
+    }
+    verge_wheel_stats before = {.struct_size = sizeof(before)};
+    verge_wheel_stats after = {.struct_size = sizeof(after)};
+    verge_expiry out;
+    size_t count = 0;
+    do {
+        assert_int_equal(verge_wheel_get_stats(wheel, &before), 0);
+        count = verge_wheel_poll_to_next(wheel, HOUR, &out, 1);
+        assert_int_equal(verge_wheel_get_stats(wheel, &after), 0);
+        assert_true(after.entries_dropped - before.entries_dropped + count <= options.work_limit);
+    } while (count == 0 && verge_wheel_has_backlog(wheel));
+    assert_int_equal(count, 1);
+    assert_int_equal(out.timer, timer);
+    wheel_end(wheel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_adopted_entry_is_filed_again_far_away),
@@ -176,6 +207,7 @@ int main(void) {
         cmocka_unit_test(compact_keeps_the_entry_that_comes_first),
         cmocka_unit_test(a_mass_cancel_is_given_back_by_polls),
         cmocka_unit_test(a_reservation_holds_with_thin_slots),
+        cmocka_unit_test(the_work_limit_is_for_all_slots_on_the_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
