@@ -35,3 +35,17 @@ install(FILES
     ${CMAKE_CURRENT_BINARY_DIR}/verge-config.cmake
     ${CMAKE_CURRENT_BINARY_DIR}/verge-config-version.cmake
     DESTINATION ${package_dir})
+
+# Each page under its own name; and for each other function that it has, a page that refers to it.
+file(GLOB man_pages CONFIGURE_DEPENDS man/man3/*.3)
+foreach(page IN LISTS man_pages)
+    cmake_path(GET page STEM page_name)
+    file(STRINGS ${page} names REGEX "^\\.Nm verge_[a-z0-9_]+")
+    list(TRANSFORM names REPLACE "^\\.Nm ([a-z0-9_]+).*$" "\\1")
+    list(REMOVE_ITEM names ${page_name})
+    foreach(name IN LISTS names)
+        file(CONFIGURE OUTPUT man3/${name}.3 CONTENT ".so man3/${page_name}.3\n")
+    endforeach()
+endforeach()
+install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} FILES_MATCHING PATTERN "*.3")

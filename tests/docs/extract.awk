@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: MIT
-# awk -v language=c -f extract.awk FILE.md: the first fenced block of a language. Fails if there is none.
-!done && $0 == "```" language { inside = 1; next }
-inside && $0 == "```" { inside = 0; done = 1 }
+# awk -v number=N -v part=c|text -f extract.awk FILE: of a Markdown file, the Nth block of C, or what the documentation
+# says that it prints: the block of text after it, if there is one before the next block of C. Of a manual page, the
+# literal display in its EXAMPLES.
+FILENAME ~ /\.md$/ && $0 == "```" && inside { inside = 0; next }
+FILENAME ~ /\.md$/ && $0 == "```c" { count++; inside = part == "c" && count == number; next }
+FILENAME ~ /\.md$/ && $0 == "```text" { inside = part == "text" && count == number; next }
+
+/^\.Sh / { is_examples = $2 == "EXAMPLES" }
+is_examples && /^\.Bd -literal/ { count++; inside = part == "c" && count == number; next }
+is_examples && /^\.Ed/ { inside = 0; next }
+
+inside && FILENAME !~ /\.md$/ { sub(/^\\&/, ""); gsub(/\\e/, "\\") }
 inside { print }
-END { exit !done }
+END { exit count < number }

@@ -36,7 +36,8 @@ libraries=$(pkg-config --libs verge)
     LD_LIBRARY_PATH=$library_dir "$work/shared" "$(pkg-config --modversion verge)"
 
     step "a C program, with the static library"
-    "$cc" -std=c11 $warnings $flags "$here/consumer.c" "$library_dir/libverge.a" -o "$work/static"
+    static_libraries=$(pkg-config --static --libs verge | sed "s|-lverge|$library_dir/libverge.a|")
+    "$cc" -std=c11 $warnings $flags "$here/consumer.c" $static_libraries -o "$work/static"
     "$work/static" "$(pkg-config --modversion verge)"
 
     step "each header alone, in old and new C and C++"
@@ -56,6 +57,14 @@ libraries=$(pkg-config --libs verge)
     c++ -std=c++11 $warnings $flags -I "$work" "$here/consumer.cpp" $libraries -o "$work/plusplus"
     LD_LIBRARY_PATH=$library_dir "$work/plusplus"
 }
+
+step "the manual, under the name of every function"
+for name in verge verge_wheel_create verge_wheel_cancel verge_histogram_metrics; do
+    test -f "$prefix/share/man/man3/$name.3"
+done
+sed -n 's/^\.so //p' "$prefix"/share/man/man3/*.3 | sort -u | while read -r page; do
+    test -f "$prefix/share/man/$page"
+done
 
 step "C programs, by find_package"
 cmake -S "$here/package" -B "$work/package" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
