@@ -35,7 +35,7 @@ build:
 demo: | build
 	@scripts/setup build
 	@$(call build,release)
-	@build/release/tools/verge-demo
+	@build/release/tools/verge/verge demo
 
 test: test-test
 

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* verge replay: a trace of timer operations on one wheel after the other. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "replay/report.h"
+
+enum { PRESET_COUNT = VERGE_PRESET_RUNTIME + 1 };
+
+enum { ORDER_OF_PRESET = VERGE_ORDER_DEADLINE + 1 };
+
+struct settings {
+    unsigned presets; /* a bit each */
+    uint64_t precision_ns, window_ns, limit, work_limit;
+    unsigned order; /* or ORDER_OF_PRESET */
+    unsigned polls; /* 0: when the wheel asks for it, 1: as recorded */
+    bool coarse, exact, json;
+};
+
+static const char *const poll_choices[] = {"wakeup", "recorded", NULL};
+
+#define LIMIT_MAX UINT64_C(1048576)
+
+static const struct option options[] = {
+    {.name = "--preset",
+     .value_name = "NAME",
+     .help = "default, three-level, two-level, alarm, runtime, or all; may be repeated",
+     .kind = OPTION_CHOICES,
+     .offset = offsetof(struct settings, presets),
+     .choices = replay_preset_names},
+    {.name = "--precision",
+     .value_name = "TIME",
+     .help = "of the lowest level, rounded up to a power of two of ns; the preset's levels move along",
+     .kind = OPTION_DURATION,
+     .offset = offsetof(struct settings, precision_ns),
+     .minimum = 1,
+     .maximum = UINT64_C(1) << 62},
+    {.name = "--window",
+     .value_name = "TIME",
+     .help = "timers may come this late, in order to coalesce",
+     .kind = OPTION_DURATION,
+     .offset = offsetof(struct settings, window_ns),
+     .maximum = UINT64_MAX},
+    {.name = "--order",
+     .value_name = "ORDER",
+     .help = "inside one tick: any, fifo, deadline; as the preset has it if not given",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct settings, order),
+     .choices = replay_order_names},
+    {.name = "--limit",
+     .value_name = "N",
+     .help = "timers that one poll returns at most; 256 if not given",
+     .kind = OPTION_NUMBER,
+     .offset = offsetof(struct settings, limit),
+     .minimum = 1,
+     .maximum = LIMIT_MAX},
+    {.name = "--work-limit",
+     .value_name = "N",
+     .help = "entries that one poll moves, inspects and returns at most; 0: no limit",
+     .kind = OPTION_NUMBER,
+     .offset = offsetof(struct settings, work_limit),
+     .maximum = SIZE_MAX},
+    {.name = "--coarse",
+     .help = "never cascade: a timer comes with the resolution of its level",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct settings, coarse)},
+    {.name = "--exact",
+     .help = "wake up at exact deadlines instead of ticks",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct settings, exact)},
+    {.name = "--polls",
+     .value_name = "WHEN",
+     .help = "wakeup: whenever the wheel asks for it (the default); recorded: where the trace polls",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct settings, polls),
+     .choices = poll_choices},
+    {.name = "--json", .help = "the same as JSON", .kind = OPTION_FLAG, .offset = offsetof(struct settings, json)},
+    {.name = NULL},
+};
+
+static uint64_t power_of_two_from(uint64_t number) {
+    uint64_t power = 1;
+    while (power < number) {
+        power *= 2;
+    }
+    return power;
+}
+
+static struct replay_options options_for(const struct settings *settings, verge_wheel_preset preset) {
+    return (struct replay_options){
+        .preset = preset,
+        .precision_ns = settings->precision_ns != 0 ? power_of_two_from(settings->precision_ns) : 0,
+        .window_ns = settings->window_ns,
+        .has_order = settings->order != ORDER_OF_PRESET,
+        .order = settings->order != ORDER_OF_PRESET ? (verge_order)settings->order : VERGE_ORDER_ANY,
+        .limit = settings->limit,
+        .work_limit = settings->work_limit,
+        .coarse = settings->coarse,
+        .exact = settings->exact,
+        .recorded_polls = settings->polls == 1,
+    };
+}
+
+/* ---- running ---- */
+
+static int read_trace(const char *name, struct trace *trace) {
+    struct trace_problem problem = {0};
+    bool is_stdin = strcmp(name, "-") == 0;
+    FILE *file = is_stdin ? stdin : fopen(name, "r");
+    if (file == NULL) {
+        command_complain(&replay_command, "%s: %s", name, strerror(errno));
+        return EXIT_FAILURE;
+    }
+    int error = trace_read(trace, file, &problem);
+    if (!is_stdin) {
+        (void)fclose(file);
+    }
+    if (error == -EINVAL && problem.line > 0) {
+        command_complain(&replay_command, "%s:%zu: %s", name, problem.line, problem.text);
+    } else if (error != 0) {
+        command_complain(&replay_command, "%s: %s", name, problem.text != NULL ? problem.text : strerror(-error));
+    }
+    return error == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int replay_all(const struct settings *settings, struct replay_report *report,
+                      struct replay_options all[PRESET_COUNT], struct replay_result results[PRESET_COUNT]) {
+    for (unsigned preset = 0; preset < PRESET_COUNT; preset++) {
+        if ((settings->presets >> preset & 1) == 0) {
+            continue;
+        }
+        struct replay_options *of_preset = &all[report->count];
+        *of_preset = options_for(settings, (verge_wheel_preset)preset);
+        int error = replay_run(report->trace, of_preset, &results[report->count]);
+        if (error == -EINVAL) {
+            command_complain(&replay_command,
+                             "the preset %s does not go with these options: --precision leaves no room for "
+                             "its levels, or the trace starts too late for it",
+                             replay_preset_names[preset]);
+            return EXIT_USAGE;
+        }
+        if (error != 0) {
+            command_complain(&replay_command, "%s", verge_strerror(error));
+            return EXIT_FAILURE;
+        }
+        report->count++;
+    }
+    return EXIT_SUCCESS;
+}
+
+static int tell(const struct replay_report *report, bool as_json) {
+    int status = EXIT_SUCCESS;
+    if (as_json) {
+        replay_report_json(report);
+    } else {
+        replay_report_table(report);
+    }
+    for (size_t i = 0; i < report->count; i++) {
+        if (report->results[i].broken != NULL) {
+            command_complain(&replay_command, "%s: a promise is broken: %s",
+                             replay_preset_names[report->options[i].preset], report->results[i].broken);
+            status = EXIT_FAILURE;
+        }
+    }
+    return status;
+}
+
+static int run(int argument_count, char **arguments) {
+    struct settings settings = {.limit = 256, .order = ORDER_OF_PRESET};
+    struct replay_options all[PRESET_COUNT];
+    struct replay_result results[PRESET_COUNT];
+    struct trace trace = {0};
+    struct replay_report report = {.trace = &trace, .options = all, .results = results};
+    int status = EXIT_SUCCESS;
+    if (!command_parse(&replay_command, argument_count, arguments, &settings, &report.file, &status)) {
+        return status;
+    }
+    settings.presets = settings.presets != 0 ? settings.presets : 1U << VERGE_PRESET_DEFAULT;
+    status = read_trace(report.file, &trace);
+    if (status == EXIT_SUCCESS) {
+        status = replay_all(&settings, &report, all, results);
+    }
+    if (status == EXIT_SUCCESS) {
+        status = tell(&report, settings.json);
+    }
+    trace_free(&trace);
+    return status;
+}
+
+const struct command replay_command = {
+    .name = "replay",
+    .summary = "replay a trace of timer operations: lateness, wake-ups, memory of each preset",
+    .argument = "FILE",
+    .description =
+        "Replays a trace of timer operations (- is the standard input; verge(1) has the format) and prints,\n"
+        "side by side for each preset, how late timers were, how often the loop woke up, what memory it took\n"
+        "and how many entries were moved: with your own workload.",
+    .options = options,
+    .run = run,
+};

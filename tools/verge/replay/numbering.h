@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers any uint64_t from 0 up, in the order in which they are first seen. */
+#ifndef VERGE_TOOL_NUMBERING_H
+#define VERGE_TOOL_NUMBERING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct numbering { /* starts as {0} */
+    struct numbering_place *places;
+    size_t place_count; /* 0, or a power of two above count * 4 / 3 */
+    size_t count;
+};
+
+bool numbering_find(const struct numbering *numbering, uint64_t name, size_t *ret_number);
+
+/* Finds or adds. -ENOMEM. */
+int numbering_add(struct numbering *numbering, uint64_t name, size_t *ret_number);
+
+void numbering_free(struct numbering *numbering);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What replays of one trace found: as a table, a column each, or as JSON. */
+#ifndef VERGE_TOOL_REPLAY_REPORT_H
+#define VERGE_TOOL_REPLAY_REPORT_H
+
+#include "replay/replay.h"
+
+extern const char *const replay_preset_names[]; /* by verge_wheel_preset; ends with NULL */
+extern const char *const replay_order_names[];  /* by verge_order; ends with NULL */
+
+struct replay_report {
+    const char *file;
+    const struct trace *trace;
+    const struct replay_options *options; /* as many as results */
+    const struct replay_result *results;
+    size_t count;
+};
+
+void replay_report_table(const struct replay_report *report);
+void replay_report_json(const struct replay_report *report);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* A trace as a whole: its lines checked against each other, its timers numbered from 0. */
+#ifndef VERGE_TOOL_TRACE_H
+#define VERGE_TOOL_TRACE_H
+
+#include <stdio.h>
+
+#include "replay/numbering.h"
+#include "replay/trace_parse.h"
+
+struct trace {
+    struct trace_operation *operations; /* their timers are numbers below timer_count */
+    size_t operation_count;
+    size_t operation_capacity;
+    size_t line_count;
+    struct numbering timers;
+};
+
+/* What is wrong with a trace: a line's number, 0 if no line is to blame, and a sentence. */
+struct trace_problem {
+    size_t line;
+    const char *text;
+};
+
+/* All start from (struct trace){0}. -EINVAL: *ret_problem says what is wrong; -ENOMEM. */
+int trace_add_line(struct trace *trace, const char *text, size_t length, struct trace_problem *ret_problem);
+int trace_finish(const struct trace *trace, struct trace_problem *ret_problem);     /* after the last line */
+int trace_read(struct trace *trace, FILE *file, struct trace_problem *ret_problem); /* both; or a read error */
+
+void trace_free(struct trace *trace);
+
+#endif
