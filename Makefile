@@ -23,6 +23,7 @@ help:
 	@echo "make fuzz       looks for inputs that break a promise (SECONDS=60 a target, TARGETS=...: some of them)"
 	@echo "make coverage   line coverage of src/, per folder"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
+	@echo "make deb        Debian packages of the library, for developers, of the tool: build/deb/"
 	@echo "make setup      install the Debian packages that any of the above needs"
 	@echo "make clean      remove build/"
 
@@ -90,9 +91,15 @@ install: | build
 		|| { cat build/release.configure.log; exit 1; }
 	@cmake --build --preset release
 	@DESTDIR="$(DESTDIR)" cmake --install build/release
+	@# The loader finds a library in a new place only after this; staged or without root, it is for later.
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" -ne 0 ] || ldconfig
+
+deb: | build
+	@scripts/setup deb
+	@packaging/build
 
 clean:
 	@rm -rf build
 
 .PHONY: help setup demo test test-test test-debug test-asan test-tsan test-clang test-clang-asan bench bench-check instructions check \
-	format fuzz coverage install clean
+	format fuzz coverage install deb clean
