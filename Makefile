@@ -5,6 +5,8 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
 SECONDS ?= 60
+MUTANTS ?= 200
+SEED ?= 1
 
 # configured and built by a preset: $(call build,preset)
 build = cmake --preset $(1) >build/$(1).configure.log || { cat build/$(1).configure.log; exit 1; }; \
@@ -19,6 +21,8 @@ help:
 	@echo "make bench      measure against other libraries (QUICK=1: in two minutes)"
 	@echo "make bench-check    compares with the required figures, fails where one is missed"
 	@echo "make instructions   counts instructions per operation, fails where there are more than recorded"
+	@echo "make floods     counts instructions under hostile loads, fails where they grow with the load"
+	@echo "make mutate     changes the sources and fails if the tests do not notice (MUTANTS=200 SEED=1 FILES=...)"
 	@echo "make check      formatting and static analysis;   make format: apply the formatting"
 	@echo "make fuzz       looks for inputs that break a promise (SECONDS=60 a target, TARGETS=...: some of them)"
 	@echo "make coverage   line coverage of src/, per folder"
@@ -28,7 +32,7 @@ help:
 	@echo "make clean      remove build/"
 
 setup:
-	@scripts/setup test check bench coverage fuzz
+	@scripts/setup test check bench coverage fuzz mutate
 
 build:
 	@mkdir -p build
@@ -64,6 +68,15 @@ instructions: | build
 	@scripts/setup bench
 	@$(call build,bench)
 	@bench/instructions
+
+floods: | build
+	@scripts/setup bench
+	@$(call build,bench)
+	@bench/floods
+
+mutate:
+	@scripts/setup mutate
+	@scripts/mutate --count $(MUTANTS) --seed $(SEED) $(FILES)
 
 check: | build
 	@scripts/setup check
@@ -102,4 +115,4 @@ clean:
 	@rm -rf build
 
 .PHONY: help setup demo test test-test test-debug test-asan test-tsan test-clang test-clang-asan bench bench-check instructions check \
-	format fuzz coverage install deb clean
+	format fuzz floods mutate coverage install deb clean
