@@ -18,6 +18,7 @@ help:
 	@echo "make demo       a million timers, before your eyes"
 	@echo "make test       build and run all tests"
 	@echo "make test-P     the same in another preset: debug, asan, tsan, clang, clang-asan"
+	@echo "make memcheck   the tests under valgrind, in some minutes"
 	@echo "make bench      measure against other libraries (QUICK=1: in two minutes)"
 	@echo "make bench-check    compares with the required figures, fails where one is missed"
 	@echo "make instructions   counts instructions per operation, fails where there are more than recorded"
@@ -53,6 +54,11 @@ test-clang test-clang-asan: test-%: | build
 	@scripts/setup check fuzz
 	@$(call build,$*)
 	@ctest --preset $* --parallel $(JOBS)
+
+memcheck: | build
+	@scripts/setup test bench
+	@$(call build,memcheck)
+	@ctest --preset memcheck --parallel $(JOBS)
 
 bench: | build
 	@scripts/setup bench
@@ -115,4 +121,5 @@ clean:
 	@rm -rf build
 
 .PHONY: help setup demo test test-test test-debug test-asan test-tsan test-clang test-clang-asan bench bench-check instructions check \
-	format fuzz floods mutate coverage install deb clean
+	format coverage install deb clean
+.PHONY: fuzz floods mutate memcheck
