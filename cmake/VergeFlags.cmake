@@ -19,4 +19,5 @@ if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
     endif()
 endif()
 
-target_compile_definitions(verge_flags INTERFACE $<$<BOOL:${VERGE_ASSERTS}>:VERGE_ASSERTS=1>)
+target_compile_definitions(verge_flags INTERFACE
+    $<$<BOOL:${VERGE_ASSERTS}>:VERGE_ASSERTS=1> $<$<BOOL:${VERGE_STEPS}>:VERGE_STEPS=1>)

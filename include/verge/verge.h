@@ -7,6 +7,7 @@
 #include "verge/histogram.h"
 #include "verge/interval.h"
 #include "verge/metrics.h"
+#include "verge/service.h"
 #include "verge/wheel.h"
 
 #endif

@@ -59,4 +59,10 @@ static inline uint64_t verge__bit_mask(unsigned count) {
     return count >= 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
 }
 
+/* The number from first to last with the most trailing zero bits. */
+static inline uint64_t verge__roundest(uint64_t first, uint64_t last) {
+    /* first - 1 and last agree above the highest bit in which they differ; last has it. */
+    return first == 0 ? 0 : last & ~verge__bit_mask(verge__bit_floor_index((first - 1) ^ last));
+}
+
 #endif

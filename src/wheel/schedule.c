@@ -282,16 +282,6 @@ int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data) {
 
 /* ---- windows and best fit ---- */
 
-/* The time from earliest to latest with the most trailing zero bits. */
-static uint64_t roundest(uint64_t earliest_ns, uint64_t latest_ns) {
-    if (earliest_ns == 0) {
-        return 0;
-    }
-    /* The two agree above the highest bit in which (earliest - 1) and latest differ; latest has it. */
-    uint64_t below = earliest_ns - 1;
-    return latest_ns & ~verge__bit_mask(verge__bit_floor_index(below ^ latest_ns));
-}
-
 int verge_wheel_schedule_window(verge_wheel *wheel, uint64_t earliest_ns, uint64_t latest_ns, void *data,
                                 verge_timer *ret_timer) {
     if (wheel == NULL || ret_timer == NULL || earliest_ns > latest_ns) {
@@ -301,7 +291,7 @@ int verge_wheel_schedule_window(verge_wheel *wheel, uint64_t earliest_ns, uint64
     if (earliest_ns <= largest_ns && latest_ns > largest_ns) {
         latest_ns = largest_ns;
     }
-    return verge_wheel_schedule(wheel, roundest(earliest_ns, latest_ns), data, ret_timer);
+    return verge_wheel_schedule(wheel, verge__roundest(earliest_ns, latest_ns), data, ret_timer);
 }
 
 /* Of a coarse wheel, the last deadline up to this one that comes out without delay: where a slot of its level

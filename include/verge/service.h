@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * verge/service.h - timers across workers. Any thread starts, cancels and resets timers; callbacks run on workers;
+ * workers join and leave, and no timer is lost.
+ *
+ * Words
+ *   worker     what runs callbacks: a thread of the service's, or a thread of yours that calls verge_worker_run_once.
+ *              Each has a wheel of its own; what a worker starts and cancels itself touches nothing shared.
+ *   bound      a thread is bound to a worker if it joined as one. What a bound thread starts is filed in its worker's
+ *              wheel; what another thread starts goes through a worker's inbox.
+ *   orphan     a timer without a worker: the last one has left. The next to join takes it.
+ *   metronome  a thread that publishes the time while workers are busy, and looks after those that are stuck.
+ *
+ * Promises, beside G1 to G9 (verge/wheel.h), where deadlines are on the service's clock
+ *   G10 verdicts   a cancel or reset that says 0 has succeeded: the old deadline never fires.
+ *   G11 no loss    every timer ends in exactly one of: run, cancelled, handed to the visitor of verge_service_destroy;
+ *                  however workers join, leave and die, and threads cancel and reset.
+ *   G12 lateness   with no worker stuck in a callback, a timer runs within the precision plus one scheduling delay of
+ *                  its deadline.
+ *
+ * Verdicts, of cancel, reset and shutdown
+ *   0              done: it will not run, or not before the new deadline
+ *   VERGE_RUNNING  its callback is executing now. Cancelled, it does not run again; reset, it runs again at the new
+ *                  deadline, when the callback has returned
+ *   -ENOENT        gone: it has run or was cancelled before
+ *   -EBADF         a handle that never was
+ *
+ * A callback may do anything: start, cancel and reset timers, itself too; leave its worker. It cannot destroy the
+ * service it runs on (-EDEADLK). A timer that it starts for now or the past runs in the next pass, so that
+ * timers which start themselves again cannot starve others. Callbacks run outside every lock.
+ */
+#ifndef VERGE_SERVICE_H
+#define VERGE_SERVICE_H
+
+#include "verge/histogram.h"
+#include "verge/interval.h"
+#include "verge/wheel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct verge_service verge_service;
+typedef struct verge_worker verge_worker;
+
+enum {
+    VERGE_RUNNING = 1,            /* a verdict */
+    VERGE_WORKER_COUNT_MAX = 255, /* of one service, at one time */
+};
+
+/* What a callback is told. */
+typedef struct verge_firing {
+    verge_service *service;
+    verge_worker *worker;
+    verge_timer timer;
+    void *argument;
+    uint64_t scheduled_ns; /* its deadline */
+    uint64_t actual_ns;    /* the pass's now; the clock was there before the callback began */
+    uint64_t missed;       /* periodic: ticks that will not be made up for, since the last one */
+} verge_firing;
+
+typedef void (*verge_callback)(const verge_firing *firing);
+
+/* ---- the service ---- */
+
+/* A callback that has been running for longer than stuck_after_ns. */
+typedef struct verge_stuck {
+    uint32_t worker_id;
+    verge_timer timer;
+    verge_callback callback;
+    uint64_t since_ns;
+    bool is_rescued; /* another worker runs what is due on this one */
+} verge_stuck;
+
+typedef struct verge_service_options {
+    size_t struct_size;      /* set by verge_service_options_init */
+    uint32_t thread_count;   /* workers that are threads of the service's; 0: none, you bring your own */
+    bool metronome;          /* a thread that publishes the time; otherwise every pass reads the clock */
+    uint64_t precision_ns;   /* a power of two; a timer runs at the first multiple at or after its deadline */
+    uint64_t resolution_ns;  /* how often the metronome publishes, at most */
+    verge_clock clock;       /* now_ns NULL: monotonic */
+    size_t timer_cap;        /* timers that may exist at one time, then -ENOSPC; 0: no cap */
+    size_t batch;            /* callbacks a pass runs, at most */
+    uint64_t stuck_after_ns; /* a callback that runs longer is reported, and what it keeps waiting is rescued by
+                                another worker; 0: not watched */
+    void (*on_stuck)(void *context,
+                     const verge_stuck *stuck); /* may be NULL; on the metronome's or a worker's thread */
+    void *on_stuck_context;
+    const verge_allocator *allocator; /* NULL: verge_allocator_default(); any thread may call it */
+} verge_service_options;
+
+VERGE_API int verge_service_options_init_sized(verge_service_options *options, size_t struct_size);
+
+static inline int verge_service_options_init(verge_service_options *options) {
+    return verge_service_options_init_sized(options, sizeof(*options));
+}
+
+/* NULL options: one worker thread, a metronome, 2^20 ns. -EAGAIN if threads cannot be had. */
+VERGE_API int verge_service_create(const verge_service_options *options, verge_service **ret_service);
+
+/* A timer that had not run when its service ended. */
+typedef struct verge_pending {
+    verge_timer timer;
+    verge_callback callback;
+    void *argument;
+    uint64_t deadline_ns;
+} verge_pending;
+
+/*
+ * Ends a service: no callback begins any more, those that run are waited for, the service's threads end, every timer
+ * that is still pending is shown to visit (which may be NULL), all memory is freed. -EDEADLK in one of its callbacks,
+ * -EBUSY while workers of yours have not left. NULL is allowed.
+ */
+VERGE_API int verge_service_destroy(verge_service *service, void (*visit)(void *context, const verge_pending *pending),
+                                    void *context);
+
+/* Starts one more worker thread; ends one, after the callback it runs: its timers go to the others. -EINVAL: there is
+ * no such worker, or it is one of yours. */
+VERGE_API int verge_service_add_thread(verge_service *service, uint32_t *ret_worker_id);
+VERGE_API int verge_service_retire_thread(verge_service *service, uint32_t worker_id);
+
+/* Now: as published by the metronome, at most its resolution ago; as the clock has it. */
+VERGE_API uint64_t verge_service_now(const verge_service *service);
+VERGE_API uint64_t verge_service_exact_now(const verge_service *service);
+
+/* Timers that are pending or running. Exact when nothing else is going on; never less than what a cap allows. */
+VERGE_API size_t verge_service_count(const verge_service *service);
+
+/* ---- timers: from any thread ---- */
+
+typedef struct verge_start_options {
+    size_t struct_size;      /* set by verge_start_options_init */
+    verge_callback callback; /* not NULL */
+    void *argument;
+    uint64_t deadline_ns;         /* absolute; the past is as good as now. VERGE_NEVER: -EINVAL */
+    uint64_t window_ns;           /* it may run so much later, to run together with others */
+    uint64_t period_ns;           /* 0: runs once */
+    verge_interval_policy policy; /* periodic: what becomes of ticks that were missed */
+    uint32_t worker_id;           /* 0: the bound worker, else the one with the fewest timers. A worker that is not
+                                 there (any more): as 0 */
+} verge_start_options;
+
+VERGE_API int verge_start_options_init_sized(verge_start_options *options, size_t struct_size);
+
+static inline int verge_start_options_init(verge_start_options *options) {
+    return verge_start_options_init_sized(options, sizeof(*options));
+}
+
+/* ret_timer may be NULL. -ENOSPC at the cap, -ENOMEM, -EINVAL; after 0 nothing can fail any more. */
+VERGE_API int verge_service_start(verge_service *service, const verge_start_options *options, verge_timer *ret_timer);
+
+/* Once, at a time, or after a delay from now (which is read from the clock). */
+VERGE_API int verge_service_start_at(verge_service *service, uint64_t deadline_ns, verge_callback callback,
+                                     void *argument, verge_timer *ret_timer);
+VERGE_API int verge_service_start_after(verge_service *service, uint64_t delay_ns, verge_callback callback,
+                                        void *argument, verge_timer *ret_timer);
+
+/* See the verdicts above. */
+VERGE_API int verge_service_cancel(verge_service *service, verge_timer timer);
+
+/* As cancel and, on VERGE_RUNNING, waits until the callback has returned; not if called from inside that very
+ * callback. -EDEADLK: that callback waits, itself or through others, for the one this is called from; it was cancelled
+ * all the same, as by cancel, but not waited for. */
+VERGE_API int verge_service_cancel_wait(verge_service *service, verge_timer timer);
+
+/* As cancel_wait, and from now on a reset says -ESHUTDOWN: a callback cannot set itself up again. */
+VERGE_API int verge_service_shutdown(verge_service *service, verge_timer timer);
+
+/* Moves a timer's deadline, earlier or later. A periodic one goes on from there. */
+VERGE_API int verge_service_reset(verge_service *service, verge_timer timer, uint64_t deadline_ns);
+
+typedef struct verge_timer_info {
+    verge_callback callback;
+    void *argument;
+    uint64_t deadline_ns;
+    uint64_t period_ns;
+    uint32_t worker_id; /* 0: an orphan */
+    bool is_running;
+} verge_timer_info;
+
+/* What a timer is at this moment; -ENOENT, -EBADF. */
+VERGE_API int verge_service_query(verge_service *service, verge_timer timer, verge_timer_info *ret_info);
+
+/* ---- workers: your own threads ---- */
+
+typedef struct verge_worker_options {
+    size_t struct_size;          /* set by verge_worker_options_init */
+    bool unbound;                /* the calling thread does not become bound; whoever steps the worker sees to it
+                                    that only one thread at a time does */
+    void (*wake)(void *context); /* called by other threads when a worker that waits outside of run_once
+                                    (verge_worker_begin_wait) has to come back; NULL: waits in run_once only */
+    void *wake_context;
+} verge_worker_options;
+
+VERGE_API int verge_worker_options_init_sized(verge_worker_options *options, size_t struct_size);
+
+static inline int verge_worker_options_init(verge_worker_options *options) {
+    return verge_worker_options_init_sized(options, sizeof(*options));
+}
+
+/* Makes a worker. A bound thread that ends without leaving leaves then. -EBUSY: this thread is bound to a worker of this
+ * service already; -ENOSPC: VERGE_WORKER_COUNT_MAX. */
+VERGE_API int verge_worker_join(verge_service *service, const verge_worker_options *options, verge_worker **ret_worker);
+
+/*
+ * Ends a worker: its timers go to the others, the overdue first, or wait for the next to join; handles and
+ * deadlines stay. In a callback of its own, this happens when the callback has returned. For a worker whose thread has
+ * died, another thread may call it.
+ */
+VERGE_API int verge_worker_leave(verge_worker *worker);
+
+/*
+ * One pass: takes what came through the inbox, runs what is due, a batch of it at most. If nothing was, waits until
+ * wait_until_ns (0: does not wait; VERGE_NEVER) or until something is, and makes another pass. Returns how many callbacks ran.
+ * -ESHUTDOWN: the worker has left in one of them, or is to be retired, and is gone. -EBUSY: in a callback of its own.
+ */
+VERGE_API int verge_worker_run_once(verge_worker *worker, uint64_t wait_until_ns);
+
+/* When run_once has something to do: 0 for now, VERGE_NEVER. */
+VERGE_API uint64_t verge_worker_next(verge_worker *worker);
+
+/*
+ * For a loop that waits by other means, a poll of file descriptors say: begin_wait tells until when to wait (0: do not), and
+ * from then on the worker's wake function is called when there is something to do earlier; end_wait, always, after that.
+ */
+VERGE_API uint64_t verge_worker_begin_wait(verge_worker *worker);
+VERGE_API void verge_worker_end_wait(verge_worker *worker);
+
+/* Makes another thread's run_once return, or its wait end. From any thread. */
+VERGE_API void verge_worker_interrupt(verge_worker *worker);
+
+VERGE_API uint32_t verge_worker_id(const verge_worker *worker); /* never 0 */
+VERGE_API verge_service *verge_worker_service(const verge_worker *worker);
+VERGE_API size_t verge_worker_count(const verge_worker *worker);            /* timers it has */
+VERGE_API verge_worker *verge_worker_current(const verge_service *service); /* the calling thread's; NULL: none */
+
+/* ---- statistics: from any thread, at any time ---- */
+
+typedef struct verge_service_stats {
+    size_t struct_size; /* set by the caller */
+    uint64_t pending;   /* timers that exist: pending and running */
+    uint64_t started;
+    uint64_t fired; /* callbacks that ran; a periodic timer counts each time */
+    uint64_t ended; /* timers that ran for the last time */
+    uint64_t cancelled_locally;
+    uint64_t cancelled_remotely;
+    uint64_t reset;
+    uint64_t migrated; /* timers that changed their worker */
+    uint64_t rescued;  /* of them, those of a worker that was stuck */
+    uint64_t orphans;
+    uint64_t stuck; /* callbacks that ran too long */
+    uint64_t entries;
+    uint64_t garbage; /* entries that belong to no timer, about */
+    uint64_t entries_moved;
+    uint64_t wakeups; /* of workers that slept */
+    uint64_t metronome_ticks;
+    uint64_t clock_reads; /* by workers, in passes */
+    uint64_t bytes;
+    uint32_t workers;
+} verge_service_stats;
+
+VERGE_API int verge_service_get_stats(const verge_service *service, verge_service_stats *ret_stats);
+
+/* How late callbacks began, and how long they took, in ns: adds what all workers have seen to the histograms, either of
+ * which may be NULL. */
+VERGE_API int verge_service_get_histograms(const verge_service *service, verge_histogram *lateness,
+                                           verge_histogram *callback_time);
+
+/* ---- stepping the metronome by hand: for tests on the manual clock ---- */
+
+/* What the metronome's thread does at each tick: publishes the time and looks after stuck workers. Only if the service
+ * was created without that thread. */
+VERGE_API int verge_service_tick(verge_service *service);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

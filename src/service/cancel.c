@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Cancelling a timer: T6 to T9, T13, T14. */
+#include <errno.h>
+
+#include "service/park.h"
+#include "service/turn.h"
+
+/* T6, T7: a timer that was SCHEDULED has been ended by the caller: `word` is what its word was. */
+void verge__give_up(verge_service *service, verge_worker *bound, verge__timer *timer, uint32_t index, uint64_t word) {
+    if ((word & VERGE__LINKED) != 0) {
+        return; /* who takes it from there frees it */
+    }
+    if (bound != NULL && verge__word_owner(word) == bound->id) {
+        verge__count(&bound->live, timer->entry_tick == VERGE__NO_TICK ? 0 : UINT64_MAX);
+        verge__worker_free(bound, timer, index);
+        if (VERGE__UNLIKELY(verge__worker_is_untidy(bound))) {
+            verge__worker_tidy(bound);
+        }
+        return;
+    }
+    verge__send_one(service, verge__word_owner(word), index, VERGE_NEVER);
+}
+
+/* What the word of a SCHEDULED timer becomes when the caller ends it. */
+static uint64_t ended_by(const verge_worker *bound, uint64_t word) {
+    bool is_own = bound != NULL && verge__word_owner(word) == bound->id;
+    return verge__word_ended(is_own ? word : word | VERGE__LINKED);
+}
+
+static VERGE__ALWAYS_INLINE int cancel(verge_service *service, verge_worker *bound, verge_timer handle,
+                                       uint64_t flags) {
+    verge__timer *timer = verge__table_find(&service->table, handle);
+    if (VERGE__UNLIKELY(timer == NULL)) {
+        return -EBADF;
+    }
+    uint64_t word = verge__word_load(timer);
+    for (;;) {
+        if (VERGE__UNLIKELY(verge__word_generation(word) != (uint32_t)(handle >> 32))) {
+            return verge__table_why_not(word, handle);
+        }
+        bool is_running = verge__word_state(word) == VERGE__RUNNING_STATE;
+        if (VERGE__LIKELY(!is_running && (word & (VERGE__WRITING | VERGE__CLAIMED)) == 0)) {
+            if (verge__word_change(timer, &word, ended_by(bound, word))) {
+                verge__give_up(service, bound, timer, (uint32_t)handle, word);
+                break;
+            }
+        } else if (!is_running && (word & VERGE__QUIT) != 0) {
+            return -ENOENT;
+        } else if (verge__word_change(timer, &word,
+                                      (word | VERGE__QUIT | flags) & ~(is_running ? VERGE__AGAIN : UINT64_C(0)))) {
+            if (is_running) {
+                return VERGE_RUNNING;
+            }
+            break; /* who writes the deadline, or was about to run it, ends it */
+        }
+    }
+    bool is_local = bound != NULL && verge__word_owner(word) == bound->id;
+    verge__count_for(bound == NULL ? NULL
+                     : is_local    ? &bound->tally.cancelled_locally
+                                   : &bound->tally.cancelled_remotely,
+                     &service->outside.cancelled_remotely);
+    verge__service_give_room(service);
+    return 0;
+}
+
+static VERGE__ALWAYS_INLINE int cancel_on_turn(verge_service *service, verge_timer timer, uint64_t flags) {
+    verge_worker *bound = verge__bound(service);
+    if (bound == NULL) {
+        return cancel(service, NULL, timer, flags);
+    }
+    verge__turn_begin(bound);
+    int verdict = cancel(service, bound, timer, flags);
+    verge__turn_end(bound);
+    return verdict;
+}
+
+int verge_service_cancel(verge_service *service, verge_timer timer) {
+    return VERGE__UNLIKELY(service == NULL) ? -EINVAL : cancel_on_turn(service, timer, 0);
+}
+
+/* ---- waiting for the callback ---- */
+
+static bool is_running(uint64_t word, verge_timer timer) {
+    return verge__word_generation(word) == (uint32_t)(timer >> 32) && verge__word_state(word) == VERGE__RUNNING_STATE;
+}
+
+/* Whether the callback of `timer` waits, itself or through others, for a callback on this worker. Both sides say for whom they
+ * wait before they look: one of those that would wait in a circle sees it. */
+static bool is_waited_for_by(const verge_service *service, const verge_worker *worker, verge_timer timer) {
+    uint64_t mine = atomic_load_explicit(&worker->running, memory_order_relaxed);
+    for (uint32_t hops = 0; hops < VERGE_WORKER_COUNT_MAX && timer != 0; hops++) {
+        if (timer == mine) {
+            return true;
+        }
+        uint64_t word = verge__word_load(verge__table_at(&service->table, (uint32_t)timer));
+        const verge_worker *runner = verge__service_place(service, verge__word_owner(word));
+        if (!is_running(word, timer) || runner == NULL) {
+            return false;
+        }
+        VERGE__STEP("wait: for whom it waits");
+        timer = atomic_load_explicit(&runner->waits_for, memory_order_seq_cst);
+    }
+    return false;
+}
+
+/* T14, until the callback has returned. */
+static void wait_for_return(verge_service *service, verge__timer *timer, verge_timer handle) {
+    uint64_t word = verge__word_load(timer);
+    while (is_running(word, handle)) {
+        if ((word & VERGE__WAITED) != 0 || verge__word_change(timer, &word, word | VERGE__WAITED)) {
+            verge__futex_wait(service, verge__word_low_half(timer), (uint32_t)(word | VERGE__WAITED), VERGE_NEVER);
+            word = verge__word_load(timer);
+        }
+    }
+}
+
+/* Whether this thread is inside the callback of that timer. */
+static bool is_inside(const verge_worker *bound, verge_timer timer) {
+    return bound != NULL && bound->is_in_callback &&
+           atomic_load_explicit(&bound->running, memory_order_relaxed) == timer;
+}
+
+static int cancel_and_wait(verge_service *service, verge_timer timer, uint64_t flags) {
+    int verdict = cancel_on_turn(service, timer, flags);
+    verge_worker *bound = verge__bound(service);
+    if (verdict != VERGE_RUNNING || is_inside(bound, timer)) {
+        return verdict;
+    }
+    bool is_in_callback = bound != NULL && bound->is_in_callback;
+    if (is_in_callback) {
+        VERGE__STEP("wait: say for whom");
+        atomic_store_explicit(&bound->waits_for, timer, memory_order_seq_cst);
+        if (is_waited_for_by(service, bound, timer)) {
+            verdict = -EDEADLK;
+        }
+    }
+    if (verdict == VERGE_RUNNING) {
+        wait_for_return(service, verge__table_at(&service->table, (uint32_t)timer), timer);
+    }
+    if (is_in_callback) {
+        atomic_store_explicit(&bound->waits_for, 0, memory_order_seq_cst);
+    }
+    return verdict;
+}
+
+int verge_service_cancel_wait(verge_service *service, verge_timer timer) {
+    return service == NULL ? -EINVAL : cancel_and_wait(service, timer, 0);
+}
+
+int verge_service_shutdown(verge_service *service, verge_timer timer) {
+    return service == NULL ? -EINVAL : cancel_and_wait(service, timer, VERGE__SHUT);
+}

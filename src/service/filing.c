@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* The wheel of a worker: what it files, what it keeps, what it drops. For who holds the worker's turn. */
+#include <errno.h>
+#include <string.h>
+
+#include "service/service_internal.h"
+#include "wheel/wheel_internal.h"
+
+enum {
+    GARBAGE_ALLOWED = 3072,
+    SCRUB_ENTRIES_AT_ONCE = 120,
+    SCRUB_STEPS_AT_ONCE = 64,
+    OWN_LISTS = 8,
+};
+
+/* ---- what the calendar asks ---- */
+
+static verge__timer *named(const verge_worker *worker, verge__entry entry) {
+    return verge__table_at(&worker->service->table, entry.index);
+}
+
+/* Whether an entry counts: the timer is this worker's, live, and this is the entry it has. */
+static bool counts(const verge_worker *worker, const verge__timer *timer, uint64_t word, verge__entry entry) {
+    return verge__word_owner(word) == worker->id && verge__word_state(word) == VERGE__SCHEDULED &&
+           (uint32_t)timer->entry_tick == entry.mark;
+}
+
+static size_t sift(void *owner, verge__entry *entries, size_t count, verge__span span) {
+    verge_worker *worker = owner;
+    for (size_t i = 0; i < count; i++) {
+        VERGE__PREFETCH_WRITE(named(worker, entries[i]));
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        verge__entry entry = entries[i];
+        verge__timer *timer = named(worker, entry);
+        uint64_t word = verge__word_load(timer);
+        if (!counts(worker, timer, word, entry)) {
+            verge__worker_drop(worker, timer, word, entry);
+            continue;
+        }
+        /* The same mark elsewhere is an old entry, 2^32 ticks away; twice in one pass, one is enough. */
+        bool is_here = timer->entry_tick >= span.first && timer->entry_tick <= span.last;
+        if (is_here && timer->scrub_pass != worker->calendar.scrub_pass) {
+            timer->scrub_pass = worker->calendar.scrub_pass;
+            entries[kept++] = entry;
+        }
+    }
+    return kept;
+}
+
+/* Levels beyond 2^32 ticks: the entry does not tell its tick. */
+static bool refile(void *owner, verge__entry *entry, uint64_t *ret_tick) {
+    verge_worker *worker = owner;
+    verge__timer *timer = named(worker, *entry);
+    uint64_t word = verge__word_load(timer);
+    if (!counts(worker, timer, word, *entry)) {
+        verge__worker_drop(worker, timer, word, *entry);
+        return false;
+    }
+    uint64_t tick = verge__worker_tick(worker, verge__timer_deadline(timer));
+    *ret_tick = tick > worker->calendar.cursor ? tick : worker->calendar.cursor;
+    timer->entry_tick = *ret_tick;
+    entry->mark = (uint32_t)*ret_tick;
+    return true;
+}
+
+static void prefetch(void *owner, const verge__entry *entries, size_t count) {
+    const verge_worker *worker = owner;
+    for (size_t i = 0; i < count; i++) {
+        VERGE__PREFETCH_WRITE(named(worker, entries[i]));
+    }
+}
+
+/* ---- life ---- */
+
+int verge__worker_init_wheel(verge_worker *worker, uint64_t now_ns) {
+    verge_wheel_options options;
+    (void)verge_wheel_options_init(&options);
+    options.precision_ns = UINT64_C(1) << worker->shift;
+    verge_wheel_level levels[VERGE_LEVEL_COUNT_MAX];
+    size_t level_count = 0;
+    int error = verge__wheel_check_options(&options, &level_count, levels);
+    if (error != 0) {
+        return error;
+    }
+    verge__calendar_init(
+        &worker->calendar, levels, level_count, false, now_ns >> worker->shift, OWN_LISTS, &worker->service->allocator,
+        (verge__calendar_owner){.sift = sift, .refile = refile, .prefetch = prefetch, .context = worker});
+    /* Another thread may set any deadline: a level must not be missing when the entry comes up. */
+    error = verge__calendar_ready_all(&worker->calendar);
+    if (error != 0) {
+        verge__calendar_deinit(&worker->calendar);
+        return error;
+    }
+    worker->calendar.entry_limit = worker->calendar.entry_capacity;
+    return 0;
+}
+
+void verge__worker_deinit_wheel(verge_worker *worker) {
+    verge__calendar_deinit(&worker->calendar);
+    worker->late = worker->first = worker->batch = (verge__pile){0};
+}
+
+/* ---- filing ---- */
+
+int verge__worker_prepare(verge_worker *worker, uint64_t tick) {
+    (void)tick; /* all levels are ready */
+    int error = verge__calendar_secure_one(&worker->calendar);
+    worker->calendar.entry_limit = worker->calendar.entry_capacity;
+    return error;
+}
+
+/* Whether the entry at entry_tick is still to come, and comes up no later than at `tick`. */
+static bool serves(const verge_worker *worker, uint64_t entry_tick, uint64_t tick) {
+    return entry_tick - worker->calendar.cursor - 1 < tick - worker->calendar.cursor;
+}
+
+/* Puts an entry among those for the next pass. */
+static void file_late(verge_worker *worker, verge__timer *timer, uint32_t index) {
+    timer->entry_tick = VERGE__TICK_LATE;
+    verge__calendar_list_add(&worker->calendar, &worker->late.list,
+                             (verge__entry){.index = index, .mark = (uint32_t)VERGE__TICK_LATE});
+}
+
+void verge__worker_file(verge_worker *worker, verge__timer *timer, uint32_t index, uint64_t tick) {
+    verge__calendar *calendar = &worker->calendar;
+    if (tick < calendar->cursor) {
+        file_late(worker, timer, index);
+        return;
+    }
+    if (serves(worker, timer->entry_tick, tick)) {
+        return;
+    }
+    if (!verge__calendar_try_file(calendar, tick, index, false)) {
+        verge__calendar_put(calendar, tick, (verge__entry){.index = index, .mark = (uint32_t)tick});
+    }
+    timer->entry_tick = tick;
+}
+
+/* Keeps a timer that cannot be filed. A record on the shelf is LINKED. */
+static void shelve(verge_worker *worker, verge__timer *timer, uint32_t index) {
+    uint64_t word = verge__word_load(timer);
+    while (verge__word_state(word) == VERGE__SCHEDULED && (word & VERGE__LINKED) == 0) {
+        if (verge__word_change(timer, &word, word | VERGE__LINKED)) {
+            verge__chain_append(&worker->shelf, &worker->service->table, index);
+            return;
+        }
+    }
+}
+
+void verge__worker_file_or_shelve(verge_worker *worker, verge__timer *timer, uint32_t index) {
+    uint64_t tick = verge__worker_tick(worker, verge__timer_deadline(timer));
+    bool is_there = tick >= worker->calendar.cursor && serves(worker, timer->entry_tick, tick);
+    if (is_there) {
+        return;
+    }
+    if (verge__worker_prepare(worker, tick) == 0) {
+        verge__count(&worker->live, timer->entry_tick == VERGE__NO_TICK ? 1 : 0);
+        verge__worker_file(worker, timer, index, tick);
+    } else {
+        shelve(worker, timer, index);
+    }
+}
+
+void verge__worker_clear_shelf(verge_worker *worker) {
+    if (VERGE__LIKELY(worker->shelf.count == 0) || verge__calendar_secure_one(&worker->calendar) != 0) {
+        return;
+    }
+    /* As if they came through the inbox. */
+    verge__chain shelf = worker->shelf;
+    worker->shelf = VERGE__CHAIN_EMPTY;
+    while (shelf.count > 0) {
+        verge__chain_append(&worker->incoming, &worker->service->table,
+                            verge__chain_pop(&shelf, &worker->service->table));
+    }
+}
+
+/* ---- garbage ---- */
+
+static size_t scrub_pile(verge_worker *worker, verge__pile *pile) {
+    return verge__calendar_scrub_list(&worker->calendar, &pile->list, &pile->sifted, &pile->scrub_pass);
+}
+
+bool verge__worker_is_untidy(const verge_worker *worker) {
+    size_t live = (size_t)verge__counted(&worker->live);
+    return worker->calendar.entry_count > live + live / 4 + live / 8 + GARBAGE_ALLOWED;
+}
+
+/* As the wheel does (wheel/tidy.c): whoever makes garbage beyond what is allowed sifts more than it makes. */
+void verge__worker_tidy(verge_worker *worker) {
+    size_t seen = 0;
+    for (int step = 0; step < SCRUB_STEPS_AT_ONCE && seen < SCRUB_ENTRIES_AT_ONCE && verge__worker_is_untidy(worker);
+         step++) {
+        seen += verge__calendar_scrub(&worker->calendar) + scrub_pile(worker, &worker->late) +
+                scrub_pile(worker, &worker->first) + scrub_pile(worker, &worker->batch);
+    }
+}

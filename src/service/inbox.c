@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sending records to workers, and receiving them.
+ *
+ * A worker may leave while something is on its way to it. Who leaves first says so, then takes what is in its
+ * inbox; who sends first pushes, then looks whether the receiver is there. One of the two sees the other (both
+ * sequentially consistent), and what is found in the inbox of a place that nobody works in is sent on. The service's
+ * lock is held then, as it is by who joins and leaves: what is in the inbox of a worker may have an entry in its wheel,
+ * and is for that worker alone to take. The orphans have none; whoever finds some takes them.
+ */
+#include "service/inbox.h"
+
+#include "service/park.h"
+
+enum { RECEIVED_AT_ONCE = 1024 };
+
+/* ---- sending ---- */
+
+static uint32_t place_state(const verge_worker *worker) {
+    VERGE__STEP("place: state");
+    return atomic_load_explicit(&worker->place_state, memory_order_seq_cst);
+}
+
+uint32_t verge__service_pick(const verge_service *service) {
+    uint32_t picked = 0;
+    uint64_t least = UINT64_MAX;
+    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    for (uint32_t id = 1; id <= count; id++) {
+        const verge_worker *worker = verge__service_place(service, id);
+        if (place_state(worker) != VERGE__PLACE_JOINED) {
+            continue;
+        }
+        /* One that is stuck only if there is no other. */
+        bool is_stuck = atomic_load_explicit(&worker->reported_since_ns, memory_order_relaxed) != 0;
+        uint64_t load = verge__counted(&worker->live) | (is_stuck ? UINT64_C(1) << 63 : 0);
+        if (load < least) {
+            least = load;
+            picked = id;
+        }
+    }
+    return picked;
+}
+
+/* What is in the inbox of a place, if nobody works there; the lock keeps others from joining meanwhile. */
+static verge__chain take_back(verge_service *service, verge_worker *worker) {
+    verge__chain chain = VERGE__CHAIN_EMPTY;
+    (void)pthread_mutex_lock(&service->lock);
+    if (atomic_load_explicit(&worker->place_state, memory_order_relaxed) == VERGE__PLACE_VACANT) {
+        chain = verge__inbox_take_locked(&worker->inbox, &service->table);
+    }
+    (void)pthread_mutex_unlock(&service->lock);
+    return chain;
+}
+
+void verge__send(verge_service *service, uint32_t worker_id, verge__chain chain, uint64_t deadline_ns) {
+    const verge__table *table = &service->table;
+    while (chain.count > 0) {
+        verge_worker *worker = worker_id == 0 ? NULL : verge__service_place(service, worker_id);
+        if (worker == NULL) {
+            (void)verge__inbox_push(&service->orphans, table, chain);
+            worker_id = verge__service_pick(service);
+            if (worker_id != 0) {
+                verge__park_wake(verge__service_place(service, worker_id), 0);
+            }
+            return;
+        }
+        uint32_t count = verge__inbox_push(&worker->inbox, table, chain);
+        if (VERGE__LIKELY(place_state(worker) != VERGE__PLACE_VACANT)) {
+            verge__park_wake(worker, count >= VERGE__DEAD_BEFORE_WAKE ? 0 : deadline_ns);
+            return;
+        }
+        chain = take_back(service, worker);
+        worker_id = verge__service_pick(service);
+    }
+}
+
+void verge__send_one(verge_service *service, uint32_t worker_id, uint32_t index, uint64_t deadline_ns) {
+    verge__send(service, worker_id, (verge__chain){.first = index, .last = index, .count = 1}, deadline_ns);
+}
+
+/* ---- receiving ---- */
+
+/* What the word of a record becomes when this worker takes it. One that runs stays where it runs: it is looked at when
+ * its callback has returned. */
+static uint64_t taken_by(const verge_worker *worker, uint64_t word) {
+    switch (verge__word_state(word)) {
+    case VERGE__RUNNING_STATE:
+        return word & ~VERGE__LINKED;
+    case VERGE__DEAD:
+        return verge__word_with_owner(word & ~(VERGE__LINKED | VERGE__STATE_MASK), worker->id);
+    default:
+        return verge__word_with_owner(word & ~VERGE__LINKED, worker->id);
+    }
+}
+
+/* T3. */
+bool verge__worker_take(verge_worker *worker, verge__timer *timer, uint32_t index) {
+    uint64_t word = verge__word_load(timer);
+    do {
+        VERGE__INVARIANT((word & VERGE__LINKED) != 0, "S1: what is in an inbox is LINKED");
+        VERGE__INVARIANT(verge__word_state(word) != VERGE__FREE, "S1: what is in an inbox is not free");
+        if (verge__word_owner(word) != worker->id && verge__word_state(word) != VERGE__RUNNING_STATE) {
+            timer->entry_tick = VERGE__NO_TICK; /* it was in another wheel, or in none */
+        }
+    } while (!verge__word_change(timer, &word, taken_by(worker, word)));
+    if (verge__word_state(word) == VERGE__DEAD) {
+        verge__count(&worker->live, timer->entry_tick == VERGE__NO_TICK ? 0 : UINT64_MAX);
+        verge__worker_free(worker, timer, index);
+    }
+    return verge__word_state(word) == VERGE__SCHEDULED;
+}
+
+static void receive_orphans(verge_worker *worker) {
+    verge__table *table = &worker->service->table;
+    if (VERGE__LIKELY(verge__inbox_is_empty(&worker->service->orphans))) {
+        return;
+    }
+    verge__chain chain = verge__inbox_take(&worker->service->orphans, table);
+    while (chain.count > 0) {
+        verge__chain_append(&worker->incoming, table, verge__chain_pop(&chain, table));
+    }
+}
+
+void verge__worker_receive(verge_worker *worker) {
+    verge__table *table = &worker->service->table;
+    receive_orphans(worker);
+    verge__worker_clear_shelf(worker);
+    if (!verge__inbox_is_empty(&worker->inbox)) {
+        verge__chain chain = verge__inbox_take(&worker->inbox, table);
+        while (chain.count > 0) {
+            verge__chain_append(&worker->incoming, table, verge__chain_pop(&chain, table));
+        }
+    }
+    for (size_t i = 0; i < RECEIVED_AT_ONCE && worker->incoming.count > 0; i++) {
+        uint32_t index = verge__chain_pop(&worker->incoming, table);
+        verge__timer *timer = verge__table_at(table, index);
+        if (verge__worker_take(worker, timer, index)) {
+            verge__worker_file_or_shelve(worker, timer, index);
+        }
+    }
+    if (verge__worker_is_untidy(worker)) {
+        verge__worker_tidy(worker);
+    }
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * service/inbox.h - a list of records to which any thread adds and from which all is taken at once.
+ *
+ * Only a record whose LINKED flag the pusher has set is pushed, so that none is in two lists, and a push needs
+ * no memory and cannot fail. The head is count << 32 | index of the newest.
+ *
+ * Pairs: push (release) with take (acquire): who takes a record sees what its pusher wrote. There is no ABA: all are taken
+ * or none. Both are sequentially consistent, for the sake of "push, then look whether the owner sleeps or
+ * has left" against "say so, then look into the inbox" (park.h, leave.c).
+ */
+#ifndef VERGE_SRC_SERVICE_INBOX_H
+#define VERGE_SRC_SERVICE_INBOX_H
+
+#include "service/table.h"
+
+#define VERGE__INBOX_EMPTY ((uint64_t)VERGE__NO_INDEX)
+
+typedef struct verge__inbox {
+    _Atomic uint64_t head;
+} verge__inbox;
+
+/* Some linked records, first to last. */
+typedef struct verge__chain {
+    uint32_t first;
+    uint32_t last;
+    uint32_t count;
+} verge__chain;
+
+#define VERGE__CHAIN_EMPTY ((verge__chain){.first = VERGE__NO_INDEX, .last = VERGE__NO_INDEX})
+
+static inline void verge__chain_push(verge__chain *chain, const verge__table *table, uint32_t index) {
+    verge__table_at(table, index)->link = chain->first;
+    chain->last = chain->count == 0 ? index : chain->last;
+    chain->first = index;
+    chain->count++;
+}
+
+static inline void verge__chain_append(verge__chain *chain, const verge__table *table, uint32_t index) {
+    verge__table_at(table, index)->link = VERGE__NO_INDEX;
+    if (chain->count == 0) {
+        chain->first = index;
+    } else {
+        verge__table_at(table, chain->last)->link = index;
+    }
+    chain->last = index;
+    chain->count++;
+}
+
+static inline uint32_t verge__chain_pop(verge__chain *chain, const verge__table *table) {
+    uint32_t index = chain->first;
+    chain->first = verge__table_at(table, index)->link;
+    chain->count--;
+    return index;
+}
+
+static inline void verge__inbox_init(verge__inbox *inbox) {
+    atomic_init(&inbox->head, VERGE__INBOX_EMPTY);
+}
+
+static inline bool verge__inbox_is_empty(const verge__inbox *inbox) {
+    VERGE__STEP("inbox: is empty");
+    return atomic_load_explicit(&inbox->head, memory_order_seq_cst) == VERGE__INBOX_EMPTY;
+}
+
+/* Adds a chain; returns how many there are now. */
+static inline uint32_t verge__inbox_push(verge__inbox *inbox, const verge__table *table, verge__chain chain) {
+    verge__timer *last = verge__table_at(table, chain.last);
+    uint64_t head = atomic_load_explicit(&inbox->head, memory_order_relaxed);
+    uint64_t count = 0;
+    do {
+        last->link = (uint32_t)head;
+        count = (head >> 32) + chain.count;
+        VERGE__STEP("inbox: push");
+    } while (!atomic_compare_exchange_strong_explicit(&inbox->head, &head, count << 32 | chain.first,
+                                                      memory_order_seq_cst, memory_order_relaxed));
+    return (uint32_t)count;
+}
+
+/* Takes all, the oldest first; no step, for who holds a lock. */
+static inline verge__chain verge__inbox_take_locked(verge__inbox *inbox, const verge__table *table) {
+    uint64_t head = atomic_exchange_explicit(&inbox->head, VERGE__INBOX_EMPTY, memory_order_seq_cst);
+    verge__chain chain = VERGE__CHAIN_EMPTY;
+    for (uint32_t index = (uint32_t)head; index != VERGE__NO_INDEX;) {
+        uint32_t next = verge__table_at(table, index)->link;
+        verge__chain_push(&chain, table, index);
+        index = next;
+    }
+    return chain;
+}
+
+static inline verge__chain verge__inbox_take(verge__inbox *inbox, const verge__table *table) {
+    VERGE__STEP("inbox: take");
+    return verge__inbox_take_locked(inbox, table);
+}
+
+#endif

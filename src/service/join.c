@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* Joining: a worker takes a place, a new one or one that was left. */
+#include <errno.h>
+#include <string.h>
+
+#include "service/park.h"
+#include "service/turn.h"
+
+int verge_worker_options_init_sized(verge_worker_options *options, size_t struct_size) {
+    if (options == NULL || struct_size < sizeof(size_t)) {
+        return -EINVAL;
+    }
+    memset(options, 0, struct_size);
+    options->struct_size = struct_size;
+    return 0;
+}
+
+/* ---- places; under the service's lock ---- */
+
+static int make_place(verge_service *service, verge_worker **ret_worker) {
+    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_relaxed);
+    if (count == VERGE_WORKER_COUNT_MAX) {
+        return -ENOSPC;
+    }
+    verge_worker *worker =
+        service->allocator.allocate(service->allocator.context, sizeof(*worker), _Alignof(verge_worker));
+    if (worker == NULL) {
+        return -ENOMEM;
+    }
+    memset(worker, 0, sizeof(*worker));
+    verge__inbox_init(&worker->inbox);
+    worker->service = service;
+    worker->id = count + 1;
+    worker->shift = service->shift;
+    worker->part_mask = (UINT64_C(1) << service->shift) - 1;
+    atomic_store_explicit(&service->places[worker->id], worker, memory_order_release);
+    atomic_store_explicit(&service->place_count, worker->id, memory_order_release);
+    *ret_worker = worker;
+    return 0;
+}
+
+/* A place nobody works in. */
+static int find_place(verge_service *service, verge_worker **ret_worker) {
+    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_relaxed);
+    for (uint32_t id = 1; id <= count; id++) {
+        verge_worker *worker = verge__service_place(service, id);
+        if (atomic_load_explicit(&worker->place_state, memory_order_acquire) == VERGE__PLACE_VACANT) {
+            if (worker->has_thread) {
+                (void)pthread_join(worker->thread, NULL); /* it has left, and is about to end */
+                worker->has_thread = false;
+            }
+            *ret_worker = worker;
+            return 0;
+        }
+    }
+    return make_place(service, ret_worker);
+}
+
+static int take_place(verge_service *service, const verge_worker_options *options, bool is_thread,
+                      verge_worker **ret_worker) {
+    verge_worker *worker = NULL;
+    int error = find_place(service, &worker);
+    if (error != 0) {
+        return error;
+    }
+    uint64_t now_ns = verge__service_clock(service);
+    error = verge__worker_init_wheel(worker, now_ns);
+    if (error != 0) {
+        return error;
+    }
+    worker->now_ns = now_ns;
+    worker->is_thread = is_thread;
+    worker->is_in_pass = worker->is_in_callback = worker->wants_to_leave = false;
+    worker->incoming = worker->shelf = worker->free = worker->free_spare = VERGE__CHAIN_EMPTY;
+    worker->wake = options->wake;
+    worker->wake_context = options->wake_context;
+    atomic_store_explicit(&worker->live, 0, memory_order_relaxed);
+    atomic_store_explicit(&worker->next_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&worker->is_to_retire, false, memory_order_relaxed);
+    atomic_store_explicit(&worker->is_interrupted, false, memory_order_relaxed);
+    atomic_store_explicit(&worker->turn, VERGE__TURN_HELD, memory_order_relaxed);
+    /* From here on it is sent timers; orphans are taken by its first pass. */
+    atomic_store_explicit(&worker->place_state, VERGE__PLACE_JOINED, memory_order_seq_cst);
+    (void)atomic_fetch_add_explicit(&service->guest_count, is_thread ? 0 : 1, memory_order_relaxed);
+    *ret_worker = worker;
+    return 0;
+}
+
+int verge__service_join(verge_service *service, const verge_worker_options *options, bool is_thread,
+                        verge_worker **ret_worker) {
+    VERGE__STEP("join");
+    (void)pthread_mutex_lock(&service->lock);
+    bool is_stopping = atomic_load_explicit(&service->is_stopping, memory_order_relaxed);
+    int error = is_stopping ? -ESHUTDOWN : take_place(service, options, is_thread, ret_worker);
+    (void)pthread_mutex_unlock(&service->lock);
+    return error;
+}
+
+int verge_worker_join(verge_service *service, const verge_worker_options *options, verge_worker **ret_worker) {
+    verge_worker_options defaults;
+    (void)verge_worker_options_init(&defaults);
+    options = options == NULL ? &defaults : options;
+    if (service == NULL || ret_worker == NULL || options->struct_size != sizeof(*options)) {
+        return -EINVAL;
+    }
+    if (!options->unbound && verge__bound(service) != NULL) {
+        return -EBUSY;
+    }
+    verge_worker *worker = NULL;
+    int error = verge__service_join(service, options, false, &worker);
+    if (error != 0) {
+        return error;
+    }
+    if (!options->unbound) {
+        verge__bind_until_thread_ends(worker);
+    }
+    *ret_worker = worker;
+    return 0;
+}
+
+uint32_t verge_worker_id(const verge_worker *worker) {
+    return worker == NULL ? 0 : worker->id;
+}
+
+verge_service *verge_worker_service(const verge_worker *worker) {
+    return worker == NULL ? NULL : worker->service;
+}
+
+size_t verge_worker_count(const verge_worker *worker) {
+    return worker == NULL ? 0 : (size_t)verge__counted(&worker->live);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* Leaving: T12. All that a worker has goes to the others, the overdue first; handles and deadlines stay. */
+#include <errno.h>
+
+#include "service/park.h"
+#include "service/turn.h"
+
+enum { SENT_AT_ONCE = 256 };
+
+typedef struct verge__parcel {
+    verge_worker *from;
+    verge__chain chain;
+    uint64_t earliest_ns; /* of the chain */
+} parcel;
+
+static void send_off(parcel *parcel_) {
+    verge_service *service = parcel_->from->service;
+    if (parcel_->chain.count > 0) {
+        verge__send(service, verge__service_pick(service), parcel_->chain, parcel_->earliest_ns);
+    }
+    parcel_->chain = VERGE__CHAIN_EMPTY;
+    parcel_->earliest_ns = VERGE_NEVER;
+}
+
+/* Adds a LINKED record. */
+static void add(parcel *parcel_, const verge__timer *timer, uint32_t index) {
+    uint64_t deadline_ns = verge__timer_deadline(timer);
+    parcel_->earliest_ns = deadline_ns < parcel_->earliest_ns ? deadline_ns : parcel_->earliest_ns;
+    verge__chain_append(&parcel_->chain, &parcel_->from->service->table, index);
+    if (parcel_->chain.count == SENT_AT_ONCE) {
+        send_off(parcel_);
+    }
+}
+
+bool verge__worker_unlink(verge_worker *worker, verge__timer *timer) {
+    uint64_t word = verge__word_load(timer);
+    bool is_scheduled = false;
+    do {
+        is_scheduled = verge__word_state(word) == VERGE__SCHEDULED && (word & VERGE__LINKED) == 0;
+    } while (is_scheduled && !verge__word_change(timer, &word, word | VERGE__LINKED));
+    /* One that is LINKED already, or dead, is on its way to an inbox: it must not be believed to have an entry here. */
+    verge__worker_lose_entry(worker, timer, word);
+    verge__count(&worker->tally.migrated, is_scheduled ? 1 : 0);
+    return is_scheduled;
+}
+
+static void send_entry(parcel *parcel_, verge__entry entry) {
+    verge_worker *worker = parcel_->from;
+    verge__timer *timer = verge__table_at(&worker->service->table, entry.index);
+    uint64_t word = verge__word_load(timer);
+    bool is_own = verge__word_owner(word) == worker->id && timer->entry_tick != VERGE__NO_TICK &&
+                  (uint32_t)timer->entry_tick == entry.mark;
+    if (is_own && verge__worker_unlink(worker, timer)) {
+        add(parcel_, timer, entry.index);
+    }
+}
+
+static void send_list(parcel *parcel_, verge__list list) {
+    verge__calendar *calendar = &parcel_->from->calendar;
+    while (list != NULL) {
+        verge__chunk *chunk = verge__list_chunk(list);
+        size_t count = verge__list_chunk_count(list);
+        for (size_t i = 0; i < count; i++) {
+            send_entry(parcel_, chunk->entries[i]);
+        }
+        calendar->entry_count -= count;
+        verge__calendar_list_drop_chunk(calendar, &list);
+    }
+}
+
+static void send_pile(parcel *parcel_, verge__pile *pile) {
+    send_list(parcel_, pile->list);
+    send_list(parcel_, pile->sifted);
+    *pile = (verge__pile){0};
+}
+
+static void send_chain(parcel *parcel_, verge__chain *chain) {
+    const verge__table *table = &parcel_->from->service->table;
+    while (chain->count > 0) {
+        uint32_t index = verge__chain_pop(chain, table);
+        add(parcel_, verge__table_at(table, index), index);
+    }
+}
+
+/* A worker that died in a callback leaves a timer that runs for ever: it has ended. */
+static void end_running(verge_worker *worker) {
+    verge_timer handle = atomic_load_explicit(&worker->running, memory_order_relaxed);
+    if (handle == 0) {
+        return;
+    }
+    verge__timer *timer = verge__table_at(&worker->service->table, (uint32_t)handle);
+    uint64_t word = verge__word_load(timer);
+    uint64_t to = 0;
+    do {
+        /* Who writes its deadline ends it, as it is cancelled. */
+        bool is_written = (word & VERGE__WRITING) != 0;
+        to = is_written ? (word & ~VERGE__STATE_MASK) | VERGE__SCHEDULED | VERGE__QUIT : verge__word_ended(word);
+    } while (!verge__word_change(timer, &word, to));
+    atomic_store_explicit(&worker->running, 0, memory_order_relaxed);
+    verge__count(&worker->tally.ended, 1);
+    verge__service_give_room(worker->service);
+    verge__futex_wake_all(verge__word_low_half(timer));
+    if ((to & (VERGE__LINKED | VERGE__WRITING)) == 0) {
+        verge__worker_free(worker, timer, (uint32_t)handle);
+    }
+}
+
+/*
+ * Three states. JOINED: the worker is picked for new timers. LEAVING: it is not, but what is sent to it waits in
+ * its inbox, as a record that is on its way may have an entry here. VACANT: no record has, and who sends something here
+ * sends it on (inbox.c).
+ */
+static void leave_now(verge_worker *worker) {
+    parcel parcel_ = {.from = worker, .chain = VERGE__CHAIN_EMPTY, .earliest_ns = VERGE_NEVER};
+    VERGE__STEP("leave: begin");
+    atomic_store_explicit(&worker->place_state, VERGE__PLACE_LEAVING, memory_order_seq_cst);
+    end_running(worker);
+    send_pile(&parcel_, &worker->first);
+    send_pile(&parcel_, &worker->late);
+    send_pile(&parcel_, &worker->batch);
+    /* In the order of their ticks, to the end of time. */
+    for (size_t budget = SIZE_MAX;; budget = SIZE_MAX) {
+        verge__taken taken = {0};
+        if (!verge__calendar_take(&worker->calendar, VERGE__NO_TICK, &budget, &taken)) {
+            break;
+        }
+        send_list(&parcel_, taken.list);
+        send_list(&parcel_, taken.rest);
+    }
+    send_chain(&parcel_, &worker->shelf);
+    send_chain(&parcel_, &worker->incoming);
+    send_off(&parcel_);
+    VERGE__INVARIANT(verge__counted(&worker->live) == 0, "S2: a worker that has left has no timer");
+    verge__worker_give_all_free(worker);
+    atomic_store_explicit(&worker->tally.entries, 0, memory_order_relaxed);
+    verge__worker_deinit_wheel(worker);
+}
+
+/* Its place can be taken by another from here on. */
+static void vacate(verge_worker *worker) {
+    verge_service *service = worker->service;
+    bool is_guest = !worker->is_thread;
+    VERGE__STEP("leave: vacate");
+    (void)pthread_mutex_lock(&service->lock);
+    atomic_store_explicit(&worker->place_state, VERGE__PLACE_VACANT, memory_order_seq_cst);
+    verge__chain inbox = verge__inbox_take_locked(&worker->inbox, &service->table);
+    (void)pthread_mutex_unlock(&service->lock);
+    if (inbox.count > 0) {
+        verge__send(service, verge__service_pick(service), inbox, 0);
+    }
+    if (is_guest) {
+        /* The last thing: verge_service_destroy may go on. */
+        (void)atomic_fetch_sub_explicit(&service->guest_count, 1, memory_order_release);
+    }
+}
+
+int verge_worker_leave(verge_worker *worker) {
+    if (worker == NULL) {
+        return -EINVAL;
+    }
+    if (verge__is_bound(worker) && (worker->is_in_pass || worker->is_in_callback)) {
+        worker->wants_to_leave = true;
+        return 0;
+    }
+    verge__unbind(worker);
+    if (worker->is_in_callback && verge__service_watches(worker->service)) {
+        while (!verge__turn_try_take(worker)) { /* its thread has died; a rescuer is at it */
+            (void)sched_yield();
+        }
+    }
+    worker->is_in_pass = worker->is_in_callback = false;
+    leave_now(worker);
+    vacate(worker);
+    return 0;
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+/* A pass of a worker: T4, T5. Takes what has come through the inbox, then runs what is due. */
+#include <errno.h>
+
+#include "service/park.h"
+#include "service/turn.h"
+
+enum {
+    ENTRIES_MOVED_AT_ONCE = 8192, /* cascaded in one pass, so that a pass is bounded */
+    PREFETCH_AHEAD = 8,
+};
+
+/* ---- one timer ---- */
+
+/* What there was to do with a timer that came up. */
+typedef enum verge__fate {
+    VERGE__FATE_RAN,
+    VERGE__FATE_GONE,    /* it is not this worker's to run any more */
+    VERGE__FATE_ENDED,   /* it was cancelled in the last moment, and is free */
+    VERGE__FATE_MOVED,   /* its deadline is later now */
+    VERGE__FATE_IN_HAND, /* it is being reset: look again */
+} fate;
+
+/* T4, the first half: nobody writes the deadline any more. FATE_RAN: claimed. */
+static fate claim(const verge_worker *worker, verge__timer *timer, uint64_t due_tick, uint64_t *ret_word) {
+    uint64_t word = verge__word_load(timer);
+    do {
+        if (verge__word_owner(word) != worker->id || verge__word_state(word) != VERGE__SCHEDULED) {
+            return VERGE__FATE_GONE;
+        }
+        if ((word & VERGE__WRITING) != 0) {
+            return VERGE__FATE_IN_HAND;
+        }
+        if (verge__worker_tick(worker, verge__timer_deadline(timer)) > due_tick) {
+            return VERGE__FATE_MOVED;
+        }
+    } while (!verge__word_change(timer, &word, word | VERGE__CLAIMED));
+    *ret_word = word | VERGE__CLAIMED;
+    return VERGE__FATE_RAN;
+}
+
+/* T4, the second half: it runs, or it was reset after all, or cancelled. */
+static fate settle(verge__timer *timer, uint64_t *word, bool is_due) {
+    uint64_t to = 0;
+    do {
+        bool is_quit = (*word & VERGE__QUIT) != 0;
+        to = is_quit ? verge__word_ended(*word)
+                     : (*word & ~VERGE__CLAIMED) + (is_due ? VERGE__RUNNING_STATE - VERGE__SCHEDULED : 0);
+    } while (!verge__word_change(timer, word, to));
+    if ((*word & VERGE__QUIT) != 0) {
+        return VERGE__FATE_ENDED;
+    }
+    *word = to;
+    return is_due ? VERGE__FATE_RAN : VERGE__FATE_MOVED;
+}
+
+/* What the callback is to be told; a periodic timer's next deadline. The timer is CLAIMED. */
+static verge_firing announce(verge_worker *worker, verge__timer *timer) {
+    uint64_t deadline_ns = verge__timer_deadline(timer);
+    uint64_t period_ns = atomic_load_explicit(&timer->period_ns, memory_order_relaxed);
+    verge_tick tick = {.scheduled_ns = deadline_ns};
+    if (period_ns != 0) {
+        verge_interval interval;
+        (void)verge_interval_init(&interval, deadline_ns, period_ns, (verge_interval_policy)timer->policy);
+        (void)verge_interval_next(&interval, worker->now_ns, &tick);
+        verge__timer_set_deadline(timer, verge_interval_deadline(&interval));
+    }
+    return (verge_firing){.service = worker->service,
+                          .worker = worker,
+                          .argument = atomic_load_explicit(&timer->argument, memory_order_relaxed),
+                          .scheduled_ns = tick.scheduled_ns,
+                          .actual_ns = worker->now_ns,
+                          .missed = tick.missed};
+}
+
+/* Whether a timer whose callback has returned runs again. */
+static bool goes_on(const verge__timer *timer, uint64_t word) {
+    if ((word & VERGE__WRITING) != 0) {
+        return true; /* who writes the deadline decides */
+    }
+    bool is_periodic = atomic_load_explicit(&timer->period_ns, memory_order_relaxed) != 0;
+    bool has_deadline = verge__timer_deadline(timer) != VERGE_NEVER;
+    return (word & VERGE__QUIT) == 0 && ((word & VERGE__AGAIN) != 0 || is_periodic) && has_deadline;
+}
+
+/* T5. */
+static void finish(verge_worker *worker, verge__timer *timer, uint32_t index) {
+    uint64_t word = verge__word_load(timer);
+    bool again = false;
+    uint64_t to = 0;
+    do {
+        VERGE__INVARIANT(verge__word_state(word) == VERGE__RUNNING_STATE, "S3: only the owner ends RUNNING");
+        again = goes_on(timer, word);
+        to = again ? (word & ~(VERGE__STATE_MASK | VERGE__AGAIN | VERGE__WAITED)) | VERGE__SCHEDULED
+                   : verge__word_ended(word);
+    } while (!verge__word_change(timer, &word, to));
+    if ((word & VERGE__WAITED) != 0) {
+        verge__futex_wake_all(verge__word_low_half(timer));
+    }
+    if (!again || (word & VERGE__QUIT) != 0) { /* QUIT and WRITING: it has ended, but who writes frees it */
+        verge__count(&worker->tally.ended, 1);
+        verge__service_give_room(worker->service);
+    }
+    if (!again && (word & VERGE__LINKED) == 0) {
+        verge__worker_free(worker, timer, index);
+    } else if (again && (to & VERGE__LINKED) == 0) {
+        verge__worker_file_or_shelve(worker, timer, index);
+    }
+}
+
+/* Runs a callback, outside of everything. */
+static void call(verge_worker *worker, verge_callback callback, const verge_firing *firing) {
+    verge_service *service = worker->service;
+    bool watched = verge__service_watches(service);
+    verge_histogram_record(&worker->lateness,
+                           firing->actual_ns > firing->scheduled_ns ? firing->actual_ns - firing->scheduled_ns : 0);
+    atomic_store_explicit(&worker->running, firing->timer, memory_order_relaxed);
+    worker->is_in_callback = true;
+    if (watched) {
+        atomic_store_explicit(&worker->running_callback, callback, memory_order_relaxed);
+        atomic_store_explicit(&worker->callback_since_ns, worker->now_ns, memory_order_release);
+        verge__turn_lay(worker);
+    }
+    callback(firing);
+    if (watched) {
+        verge__turn_begin(worker);
+        atomic_store_explicit(&worker->callback_since_ns, 0, memory_order_release);
+        if (atomic_exchange_explicit(&worker->reported_since_ns, 0, memory_order_acq_rel) != 0) {
+            (void)atomic_fetch_sub_explicit(&service->stuck_count, 1, memory_order_relaxed);
+        }
+    }
+    worker->is_in_callback = false;
+    atomic_store_explicit(&worker->running, 0, memory_order_relaxed);
+    uint64_t now_ns = verge__service_clock(service);
+    verge_histogram_record(&worker->callback_time, now_ns > worker->now_ns ? now_ns - worker->now_ns : 0);
+    worker->now_ns = now_ns > worker->now_ns ? now_ns : worker->now_ns;
+    verge__count(&worker->tally.fired, 1);
+}
+
+/* ---- one entry ---- */
+
+static void refile(verge_worker *worker, verge__timer *timer, uint32_t index, uint64_t tick) {
+    tick = tick > worker->calendar.cursor ? tick : worker->calendar.cursor;
+    timer->entry_tick = tick;
+    verge__calendar_put(&worker->calendar, tick, (verge__entry){.index = index, .mark = (uint32_t)tick});
+}
+
+/* Runs a timer that is due at due_tick. Its entry, if it had one, has been taken out of the wheel. */
+static fate run_if_due(verge_worker *worker, verge__timer *timer, uint32_t index, uint64_t due_tick) {
+    uint64_t word = 0;
+    fate fate_ = claim(worker, timer, due_tick, &word);
+    if (fate_ != VERGE__FATE_RAN) {
+        return fate_;
+    }
+    bool is_due = verge__worker_tick(worker, verge__timer_deadline(timer)) <= due_tick;
+    verge_firing firing = {0};
+    if (is_due) {
+        firing = announce(worker, timer);
+    }
+    fate_ = settle(timer, &word, is_due);
+    if (fate_ == VERGE__FATE_MOVED) {
+        return fate_;
+    }
+    if (timer->entry_tick != VERGE__NO_TICK) {
+        verge__worker_lose_entry(worker, timer, word);
+    }
+    if (fate_ == VERGE__FATE_ENDED) {
+        verge__give_up(worker->service, worker, timer, index, word);
+        return fate_;
+    }
+    firing.timer = verge__word_handle(word, index);
+    call(worker, atomic_load_explicit(&timer->callback, memory_order_relaxed), &firing);
+    finish(worker, timer, index);
+    return VERGE__FATE_RAN;
+}
+
+/* What comes of an entry that has come up: entry_tick is its tick, due_tick the last one that has come. True: its
+ * callback ran. */
+static bool come_up(verge_worker *worker, verge__entry entry, uint64_t entry_tick, uint64_t due_tick) {
+    verge__timer *timer = verge__table_at(&worker->service->table, entry.index);
+    uint64_t word = verge__word_load(timer);
+    bool is_own = verge__word_owner(word) == worker->id;
+    if (!is_own || (uint32_t)timer->entry_tick != entry.mark) {
+        return false;
+    }
+    bool is_of_this_tick = timer->entry_tick == entry_tick; /* or one 2^32 ticks away */
+    fate fate_ = run_if_due(worker, timer, entry.index, is_of_this_tick ? due_tick : 0);
+    if (fate_ == VERGE__FATE_MOVED) {
+        refile(worker, timer, entry.index, verge__worker_tick(worker, verge__timer_deadline(timer)));
+    } else if (fate_ == VERGE__FATE_IN_HAND) {
+        refile(worker, timer, entry.index, 0);
+    } else if (fate_ == VERGE__FATE_GONE) {
+        verge__worker_drop(worker, timer, verge__word_load(timer), entry);
+    }
+    return fate_ == VERGE__FATE_RAN;
+}
+
+/* What could not be filed for want of memory runs nevertheless, when it is due. */
+static size_t run_shelf(verge_worker *worker, uint64_t due_tick) {
+    const verge__table *table = &worker->service->table;
+    verge__chain shelf = worker->shelf;
+    worker->shelf = VERGE__CHAIN_EMPTY;
+    size_t fired = 0;
+    while (shelf.count > 0) {
+        uint32_t index = verge__chain_pop(&shelf, table);
+        verge__timer *timer = verge__table_at(table, index);
+        bool is_due = verge__worker_tick(worker, verge__timer_deadline(timer)) <= due_tick;
+        if (!is_due || fired >= worker->service->options.batch) {
+            verge__chain_append(&worker->shelf, table, index);
+        } else if (verge__worker_take(worker, timer, index)) {
+            fate fate_ = run_if_due(worker, timer, index, due_tick);
+            fired += fate_ == VERGE__FATE_RAN;
+            if (fate_ == VERGE__FATE_MOVED || fate_ == VERGE__FATE_IN_HAND) {
+                verge__worker_file_or_shelve(worker, timer, index);
+            }
+        }
+    }
+    return fired;
+}
+
+verge__entry verge__worker_pop(verge_worker *worker, verge__list *list) {
+    verge__chunk *chunk = verge__list_chunk(*list);
+    size_t left = verge__list_chunk_count(*list) - 1;
+    verge__entry entry = chunk->entries[left];
+    worker->calendar.entry_count--;
+    if (left == 0) {
+        verge__calendar_list_drop_chunk(&worker->calendar, list);
+    } else {
+        *list = chunk->entries + left;
+    }
+    if (left > PREFETCH_AHEAD) {
+        VERGE__PREFETCH_WRITE(verge__table_at(&worker->service->table, chunk->entries[left - PREFETCH_AHEAD].index));
+    }
+    return entry;
+}
+
+static bool pop(verge_worker *worker, verge__pile *pile, verge__entry *ret_entry) {
+    if (pile->list == NULL) {
+        pile->list = pile->sifted;
+        pile->sifted = NULL;
+    }
+    if (pile->list == NULL) {
+        return false;
+    }
+    *ret_entry = verge__worker_pop(worker, &pile->list);
+    return true;
+}
+
+bool verge__worker_take_tick(verge_worker *worker, uint64_t target, size_t *budget) {
+    verge__taken taken = {0};
+    if (!verge__calendar_take(&worker->calendar, target, budget, &taken)) {
+        return false;
+    }
+    worker->batch = (verge__pile){.list = taken.list, .sifted = taken.rest};
+    worker->batch_tick = taken.tick;
+    return true;
+}
+
+/* ---- the pass ---- */
+
+static size_t run_due(verge_worker *worker, uint64_t target) {
+    size_t budget = ENTRIES_MOVED_AT_ONCE;
+    size_t fired = 0;
+    if (verge__pile_is_empty(&worker->first)) {
+        worker->first = worker->late;
+        worker->late = (verge__pile){0};
+    }
+    verge__entry entry;
+    while (fired < worker->service->options.batch && !worker->wants_to_leave) {
+        if (pop(worker, &worker->first, &entry)) {
+            fired += come_up(worker, entry, VERGE__TICK_LATE, target - 1);
+        } else if (pop(worker, &worker->batch, &entry)) {
+            fired += come_up(worker, entry, worker->batch_tick, worker->batch_tick);
+        } else if (!verge__worker_take_tick(worker, target, &budget)) {
+            break;
+        }
+    }
+    if (!verge__worker_has_backlog(worker) && worker->calendar.cursor >= target) {
+        verge__calendar_settle(&worker->calendar, &budget);
+    } else {
+        worker->calendar.quiet_until = 0;
+    }
+    return fired;
+}
+
+static void publish_state(verge_worker *worker) {
+    atomic_store_explicit(&worker->tally.entries, worker->calendar.entry_count, memory_order_relaxed);
+    atomic_store_explicit(&worker->tally.entries_moved, worker->calendar.entries_moved, memory_order_relaxed);
+    atomic_store_explicit(&worker->next_ns, verge_worker_next(worker), memory_order_relaxed);
+}
+
+size_t verge__worker_pass(verge_worker *worker) {
+    verge__worker_receive(worker);
+    if (VERGE__UNLIKELY(verge__service_watches(worker->service))) {
+        verge__worker_rescue_others(worker);
+    }
+    worker->now_ns = verge__worker_read_now(worker);
+    uint64_t target = (worker->now_ns >> worker->shift) + 1;
+    size_t fired = 0;
+    if (target <= worker->calendar.quiet_until && !verge__worker_has_backlog(worker)) {
+        worker->calendar.cursor = target > worker->calendar.cursor ? target : worker->calendar.cursor;
+    } else {
+        fired = run_due(worker, target);
+    }
+    if (VERGE__UNLIKELY(worker->shelf.count > 0)) {
+        fired += run_shelf(worker, target - 1);
+    }
+    if (verge__worker_is_untidy(worker)) {
+        verge__worker_tidy(worker);
+    }
+    publish_state(worker);
+    return fired;
+}
+
+/* ---- run_once ---- */
+
+uint64_t verge_worker_next(verge_worker *worker) {
+    if (worker == NULL) {
+        return VERGE_NEVER;
+    }
+    if (worker->incoming.count > 0 || verge__worker_has_backlog(worker) || !verge__inbox_is_empty(&worker->inbox) ||
+        !verge__inbox_is_empty(&worker->service->orphans)) {
+        return 0;
+    }
+    uint64_t tick = verge__calendar_next(&worker->calendar);
+    uint64_t now_tick = worker->now_ns >> worker->shift;
+    if (tick <= now_tick) {
+        return 0;
+    }
+    tick = worker->shelf.count > 0 ? now_tick + 1 : tick;
+    return tick > VERGE_NEVER >> worker->shift ? VERGE_NEVER : tick << worker->shift;
+}
+
+/* Waits until there is something to do, or until then. */
+static void wait_until(verge_worker *worker, uint64_t until_ns) {
+    uint64_t next_ns = verge_worker_next(worker);
+    until_ns = next_ns < until_ns ? next_ns : until_ns;
+    uint32_t signal = 0;
+    if (until_ns <= worker->now_ns || until_ns <= VERGE__WAKING) {
+        return;
+    }
+    worker->busy_count = 0;
+    if (verge__park_begin(worker, until_ns, &signal)) {
+        verge__park_sleep(worker, signal, until_ns);
+        verge__count(&worker->tally.wakeups, 1);
+    }
+    verge__park_end(worker);
+}
+
+static bool is_to_leave(const verge_worker *worker) {
+    return worker->wants_to_leave || atomic_load_explicit(&worker->is_to_retire, memory_order_acquire);
+}
+
+static int run_once(verge_worker *worker, uint64_t wait_until_ns) {
+    size_t fired = is_to_leave(worker) ? 0 : verge__worker_pass(worker);
+    bool interrupted = atomic_exchange_explicit(&worker->is_interrupted, false, memory_order_acq_rel);
+    if (fired == 0 && wait_until_ns > worker->now_ns && !interrupted && !is_to_leave(worker)) {
+        wait_until(worker, wait_until_ns);
+        fired = is_to_leave(worker) ? 0 : verge__worker_pass(worker);
+        atomic_store_explicit(&worker->is_interrupted, false, memory_order_relaxed);
+    }
+    return fired > INT32_MAX ? INT32_MAX : (int)fired;
+}
+
+int verge_worker_run_once(verge_worker *worker, uint64_t wait_until_ns) {
+    if (worker == NULL) {
+        return -EINVAL;
+    }
+    if (worker->is_in_pass) {
+        return -EBUSY;
+    }
+    bool is_guest = !verge__is_bound(worker);
+    if (is_guest) {
+        verge__bind(worker);
+    }
+    worker->is_in_pass = true;
+    int fired = run_once(worker, wait_until_ns);
+    worker->is_in_pass = false;
+    if (is_guest) {
+        verge__unbind(worker);
+    }
+    if (is_to_leave(worker)) {
+        (void)verge_worker_leave(worker);
+        return -ESHUTDOWN;
+    }
+    return fired;
+}
+
+uint64_t verge_worker_begin_wait(verge_worker *worker) {
+    if (worker == NULL) {
+        return 0;
+    }
+    uint64_t until_ns = verge_worker_next(worker);
+    uint32_t signal = 0;
+    worker->busy_count = 0;
+    if (until_ns <= worker->now_ns || until_ns <= VERGE__WAKING) {
+        return 0;
+    }
+    if (verge__park_begin(worker, until_ns, &signal)) {
+        return until_ns;
+    }
+    verge__park_end(worker);
+    return 0;
+}
+
+void verge_worker_end_wait(verge_worker *worker) {
+    if (worker != NULL) {
+        verge__park_end(worker);
+        atomic_store_explicit(&worker->is_interrupted, false, memory_order_relaxed);
+    }
+}
+
+void verge_worker_interrupt(verge_worker *worker) {
+    if (worker != NULL) {
+        VERGE__STEP("interrupt");
+        atomic_store_explicit(&worker->is_interrupted, true, memory_order_seq_cst);
+        verge__park_wake(worker, 0);
+    }
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* What a timer and a service are at this moment. */
+#include <errno.h>
+#include <string.h>
+
+#include "service/service_internal.h"
+
+int verge_service_query(verge_service *service, verge_timer timer, verge_timer_info *ret_info) {
+    if (service == NULL || ret_info == NULL) {
+        return -EINVAL;
+    }
+    verge__timer *record = verge__table_find(&service->table, timer);
+    if (record == NULL) {
+        return -EBADF;
+    }
+    uint64_t word = verge__word_load(record);
+    for (;;) {
+        if (verge__word_generation(word) != (uint32_t)(timer >> 32)) {
+            return verge__table_why_not(word, timer);
+        }
+        if (verge__word_state(word) == VERGE__SCHEDULED && (word & VERGE__QUIT) != 0) {
+            return -ENOENT;
+        }
+        const verge_timer_info info = {
+            .callback = atomic_load_explicit(&record->callback, memory_order_relaxed),
+            .argument = atomic_load_explicit(&record->argument, memory_order_relaxed),
+            .deadline_ns = verge__timer_deadline(record),
+            .period_ns = atomic_load_explicit(&record->period_ns, memory_order_relaxed),
+            .worker_id = verge__word_owner(word),
+            .is_running = verge__word_state(word) == VERGE__RUNNING_STATE,
+        };
+        /* What was read belongs together if the word has not changed; reading the word is not to move up. */
+        atomic_thread_fence(memory_order_acquire);
+        uint64_t after = verge__word_load(record);
+        if (after == word) {
+            *ret_info = info;
+            return 0;
+        }
+        word = after;
+    }
+}
+
+/* ---- statistics ---- */
+
+static void add_tally(verge_service_stats *stats, const verge__tally *tally) {
+    stats->fired += verge__counted(&tally->fired);
+    stats->ended += verge__counted(&tally->ended);
+    stats->cancelled_locally += verge__counted(&tally->cancelled_locally);
+    stats->cancelled_remotely += verge__counted(&tally->cancelled_remotely);
+    stats->reset += verge__counted(&tally->reset);
+    stats->migrated += verge__counted(&tally->migrated);
+    stats->rescued += verge__counted(&tally->rescued);
+    stats->entries += verge__counted(&tally->entries);
+    stats->entries_moved += verge__counted(&tally->entries_moved);
+    stats->wakeups += verge__counted(&tally->wakeups);
+    stats->clock_reads += verge__counted(&tally->clock_reads);
+}
+
+/* What has ended is counted first: a timer that starts and ends meanwhile must not make the difference negative. */
+static void collect(const verge_service *service, verge_service_stats *stats) {
+    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    uint64_t live = 0;
+    add_tally(stats, &service->outside);
+    for (uint32_t id = 1; id <= count; id++) {
+        const verge_worker *worker = verge__service_place(service, id);
+        add_tally(stats, &worker->tally);
+        live += verge__counted(&worker->live);
+        stats->workers += atomic_load_explicit(&worker->place_state, memory_order_relaxed) == VERGE__PLACE_JOINED;
+    }
+    atomic_thread_fence(memory_order_acquire);
+    stats->started = verge__counted(&service->outside.started);
+    for (uint32_t id = 1; id <= count; id++) {
+        stats->started += verge__counted(&verge__service_place(service, id)->tally.started);
+    }
+    uint64_t gone = stats->ended + stats->cancelled_locally + stats->cancelled_remotely;
+    stats->pending = stats->started > gone ? stats->started - gone : 0;
+    stats->garbage = stats->entries > live ? stats->entries - live : 0;
+    stats->orphans = atomic_load_explicit(&service->orphans.head, memory_order_relaxed) >> 32;
+    stats->stuck = atomic_load_explicit(&service->stuck, memory_order_relaxed);
+    stats->metronome_ticks = atomic_load_explicit(&service->metronome_ticks, memory_order_relaxed);
+    stats->bytes = atomic_load_explicit(&service->bytes, memory_order_relaxed);
+}
+
+int verge_service_get_stats(const verge_service *service, verge_service_stats *ret_stats) {
+    if (service == NULL || ret_stats == NULL || ret_stats->struct_size < sizeof(size_t)) {
+        return -EINVAL;
+    }
+    verge_service_stats stats = {.struct_size = ret_stats->struct_size};
+    collect(service, &stats);
+    memcpy(ret_stats, &stats, stats.struct_size < sizeof(stats) ? stats.struct_size : sizeof(stats));
+    return 0;
+}
+
+size_t verge_service_count(const verge_service *service) {
+    if (service == NULL) {
+        return 0;
+    }
+    if (service->options.timer_cap != 0) {
+        return service->options.timer_cap - (size_t)atomic_load_explicit(&service->room, memory_order_relaxed);
+    }
+    verge_service_stats stats = {.struct_size = sizeof(stats)};
+    collect(service, &stats);
+    return (size_t)stats.pending;
+}
+
+int verge_service_get_histograms(const verge_service *service, verge_histogram *lateness,
+                                 verge_histogram *callback_time) {
+    if (service == NULL) {
+        return -EINVAL;
+    }
+    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    for (uint32_t id = 1; id <= count; id++) {
+        const verge_worker *worker = verge__service_place(service, id);
+        if (lateness != NULL) {
+            verge_histogram_add(lateness, &worker->lateness);
+        }
+        if (callback_time != NULL) {
+            verge_histogram_add(callback_time, &worker->callback_time);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * service/record.h - a timer, and the one word for which threads compete.
+ *
+ * The word      generation (32 bits) | owner (16) | flags | state (2)
+ *
+ *   state       FREE       on a free list, or in the hands of who starts it
+ *               SCHEDULED  waits for its deadline
+ *               RUNNING    its callback is executing, on the owner
+ *               DEAD       ended, but its link is still in use; who takes it from there frees it
+ *   LINKED      its link is in use: it is in an inbox, on its way there, or on its owner's shelf
+ *   WRITING     a thread is writing its deadline: that thread alone may end the write
+ *   AGAIN       RUNNING: was reset; is to be scheduled when the callback has returned
+ *   QUIT        cancelled, while RUNNING, WRITING or CLAIMED kept it from ending at once
+ *   SHUT        is not to be reset any more
+ *   WAITED      RUNNING: somebody waits for the callback to return
+ *   CLAIMED     SCHEDULED: the owner is about to run it, and looks at the deadline for the last time. A reset waits
+ *               for that (a few instructions): it must not succeed and be ignored
+ *   owner       the worker in whose wheel it is filed; while LINKED it may be out of date
+ *
+ * The generation is odd while SCHEDULED or RUNNING. It grows with each start and each end, so that a handle fits
+ * exactly one life of a record; and as state, flags, owner and generation are one word, whoever changes the word has seen
+ * all of them - except the deadline: a word may look the same after a reset as before. So who runs a timer reads the
+ * deadline again while nobody may write it (T4). Every transition is a compare-and-swap, but where nobody else may change the word (T1, T2).
+ *
+ *       function        from                       to                             who            order    pairs with
+ *   T1  start, bound    FREE                       SCHEDULED                      owner          release  T4 T6..T10
+ *   T2  start, inbox    FREE                       SCHEDULED LINKED, pushed       starter        release  T3 T6..T10
+ *   T3  take            SCHEDULED LINKED           SCHEDULED, owner = taker       taker          acq_rel  T2 T7 T11 T12
+ *                       DEAD LINKED                FREE
+ *   T4  claim           SCHEDULED, not WRITING     + CLAIMED                      owner          acq_rel  T1 T10 T11
+ *       run             SCHEDULED CLAIMED          RUNNING; - CLAIMED if it was   owner          acq_rel  T8
+ *                                                    reset; QUIT: as T6
+ *   T5  return          RUNNING                    FREE; DEAD if LINKED           owner          acq_rel  T9 T11
+ *                       RUNNING AGAIN or WRITING,  SCHEDULED                      owner
+ *                         or periodic
+ *   T6  cancel, bound   SCHEDULED                  FREE                           owner          acq_rel  T1 T11
+ *   T7  cancel, remote  SCHEDULED                  DEAD LINKED, pushed            any            acq_rel  T3
+ *                       SCHEDULED LINKED           DEAD LINKED                    any
+ *   T8  cancel          SCHEDULED WRITING/CLAIMED  + QUIT                         any            acq_rel  T4 T11
+ *   T9  cancel          RUNNING                    + QUIT - AGAIN                 any            acq_rel  T5
+ *   T10 reset begins    SCHEDULED or RUNNING,      + WRITING - QUIT               any            acq_rel  T1 T5
+ *                         not WRITING, not CLAIMED
+ *   T11 reset ends      SCHEDULED WRITING          - WRITING; pushed as LINKED    who began it   acq_rel  T3 T4
+ *                                                    if it is earlier now
+ *                       SCHEDULED WRITING QUIT     as T6, T7
+ *                       RUNNING WRITING            - WRITING + AGAIN, unless QUIT
+ *   T12 leave, rescue   SCHEDULED                  SCHEDULED LINKED, pushed       owner          acq_rel  T3
+ *   T13 shut            SCHEDULED or RUNNING       + SHUT                         any            acq_rel  T10
+ *   T14 wait            RUNNING                    + WAITED                       any            acq_rel  T5
+ *
+ * Who may touch the other fields
+ *   deadline       who holds WRITING or CLAIMED; before T1, T2 the starter. Read by any (atomic).
+ *   link           who set LINKED, until it is pushed; then who took it from there. Of a FREE record, its list's owner.
+ *   entry_tick, scrub_pass, and all else in T1: the owner, LINKED or not. When the owner changes (T3), the old one has
+ *                  left none of its own entries counting: T12 clears entry_tick, and so does who leaves.
+ *   callback, argument, period, policy: written before T1, T2 only; read by any (atomic), who then looks whether the
+ *                  generation still stands.
+ *
+ * Why an entry found late does no harm. A wheel's entry names a record and a tick. The owner believes it only if the word says
+ * that it is the owner, and the record's entry_tick - which nobody else writes - is that tick.
+ */
+#ifndef VERGE_SRC_SERVICE_RECORD_H
+#define VERGE_SRC_SERVICE_RECORD_H
+
+#include <stdatomic.h>
+
+#include "base/assert.h"
+#include "base/compiler.h"
+#include "base/step.h"
+#include "verge/service.h"
+
+#define VERGE__FREE UINT64_C(0)
+#define VERGE__SCHEDULED UINT64_C(1)
+#define VERGE__RUNNING_STATE UINT64_C(2)
+#define VERGE__DEAD UINT64_C(3)
+#define VERGE__STATE_MASK UINT64_C(3)
+
+#define VERGE__LINKED (UINT64_C(1) << 2)
+#define VERGE__WRITING (UINT64_C(1) << 3)
+#define VERGE__AGAIN (UINT64_C(1) << 4)
+#define VERGE__QUIT (UINT64_C(1) << 5)
+#define VERGE__SHUT (UINT64_C(1) << 6)
+#define VERGE__WAITED (UINT64_C(1) << 7)
+#define VERGE__CLAIMED (UINT64_C(1) << 8)
+
+#define VERGE__OWNER_SHIFT 16
+#define VERGE__OWNER_MASK (UINT64_C(0xffff) << VERGE__OWNER_SHIFT)
+#define VERGE__GENERATION_ONE (UINT64_C(1) << 32)
+#define VERGE__GENERATION_MASK (UINT64_C(0xffffffff) << 32)
+
+#define VERGE__NO_INDEX UINT32_MAX
+
+typedef struct verge__timer {
+    _Atomic uint64_t word;
+    _Atomic uint64_t deadline_ns;
+    uint64_t entry_tick; /* VERGE__NO_TICK: none. Kept while free: the entry can be adopted */
+    _Atomic(verge_callback) callback;
+    _Atomic(void *) argument;
+    _Atomic uint64_t period_ns;
+    uint32_t link;
+    uint32_t scrub_pass; /* the last pass of a scrub that has seen its entry */
+    uint8_t policy;
+} verge__timer;
+
+_Static_assert(sizeof(void *) != 8 || sizeof(verge__timer) == 64, "a timer is a cache line");
+
+static inline uint64_t verge__word_state(uint64_t word) {
+    return word & VERGE__STATE_MASK;
+}
+
+static inline uint32_t verge__word_owner(uint64_t word) {
+    return (uint32_t)((word & VERGE__OWNER_MASK) >> VERGE__OWNER_SHIFT);
+}
+
+static inline uint64_t verge__word_with_owner(uint64_t word, uint32_t owner) {
+    return (word & ~VERGE__OWNER_MASK) | (uint64_t)owner << VERGE__OWNER_SHIFT;
+}
+
+static inline uint32_t verge__word_generation(uint64_t word) {
+    return (uint32_t)(word >> 32);
+}
+
+static inline verge_timer verge__word_handle(uint64_t word, uint32_t index) {
+    return (word & VERGE__GENERATION_MASK) | index;
+}
+
+/* The word of a record that has ended: DEAD if its link is in use, else FREE. */
+static inline uint64_t verge__word_ended(uint64_t word) {
+    uint64_t kept = word & (VERGE__GENERATION_MASK | VERGE__OWNER_MASK | VERGE__LINKED);
+    return kept + VERGE__GENERATION_ONE + ((word & VERGE__LINKED) != 0 ? VERGE__DEAD : VERGE__FREE);
+}
+
+static inline uint64_t verge__word_load(verge__timer *timer) {
+    VERGE__STEP("word: load");
+    return atomic_load_explicit(&timer->word, memory_order_acquire);
+}
+
+/* One transition. On failure *word is what is there. */
+static inline bool verge__word_change(verge__timer *timer, uint64_t *word, uint64_t to) {
+    VERGE__STEP("word: change");
+    return atomic_compare_exchange_strong_explicit(&timer->word, word, to, memory_order_acq_rel, memory_order_acquire);
+}
+
+/* T1, T2: the record is free and the caller's. */
+static inline void verge__word_publish(verge__timer *timer, uint64_t to) {
+    VERGE__STEP("word: publish");
+    atomic_store_explicit(&timer->word, to, memory_order_release);
+}
+
+static inline uint64_t verge__timer_deadline(const verge__timer *timer) {
+    return atomic_load_explicit(&timer->deadline_ns, memory_order_relaxed);
+}
+
+static inline void verge__timer_set_deadline(verge__timer *timer, uint64_t deadline_ns) {
+    atomic_store_explicit(&timer->deadline_ns, deadline_ns, memory_order_relaxed);
+}
+
+#endif

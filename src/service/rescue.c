@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Workers that are stuck in a callback: reported, and relieved of what is due. The rescuer takes the turn that lies there while the
+ * callback runs, moves what is due to its own wheel, as if it had come through its inbox, and lays the turn
+ * down again. If the callback itself is at work on its worker in that moment, the rescuer comes back in its next pass.
+ */
+#include "service/park.h"
+#include "service/turn.h"
+
+enum { RESCUED_AT_ONCE = 1024 };
+
+/* When the callback that runs on this worker began, if it is stuck; else 0. */
+static uint64_t stuck_since(const verge_service *service, const verge_worker *worker, uint64_t now_ns) {
+    uint64_t since_ns = atomic_load_explicit(&worker->callback_since_ns, memory_order_acquire);
+    return since_ns != 0 && now_ns > since_ns && now_ns - since_ns >= service->options.stuck_after_ns ? since_ns : 0;
+}
+
+static void report(verge_service *service, verge_worker *worker, uint64_t since_ns) {
+    uint64_t nothing = 0;
+    if (!atomic_compare_exchange_strong_explicit(&worker->reported_since_ns, &nothing, since_ns, memory_order_acq_rel,
+                                                 memory_order_relaxed)) {
+        return;
+    }
+    (void)atomic_fetch_add_explicit(&service->stuck_count, 1, memory_order_relaxed);
+    (void)atomic_fetch_add_explicit(&service->stuck, 1, memory_order_relaxed);
+    if (service->options.on_stuck != NULL) {
+        uint32_t rescuer = verge__service_pick(service);
+        const verge_stuck stuck = {
+            .worker_id = worker->id,
+            .timer = atomic_load_explicit(&worker->running, memory_order_relaxed),
+            .callback = atomic_load_explicit(&worker->running_callback, memory_order_relaxed),
+            .since_ns = since_ns,
+            .is_rescued = rescuer != 0 && rescuer != worker->id,
+        };
+        service->options.on_stuck(service->options.on_stuck_context, &stuck);
+    }
+}
+
+void verge__service_watch(verge_service *service, uint64_t now_ns) {
+    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    for (uint32_t id = 1; id <= count; id++) {
+        verge_worker *worker = verge__service_place(service, id);
+        uint64_t since_ns = stuck_since(service, worker, now_ns);
+        if (since_ns != 0) {
+            report(service, worker, since_ns);
+            uint32_t rescuer = verge__service_pick(service);
+            if (rescuer != 0 && rescuer != id) {
+                verge__park_wake(verge__service_place(service, rescuer), 0);
+            }
+        }
+    }
+}
+
+/* Moves one entry of a stuck worker's. */
+static void rescue_entry(verge_worker *rescuer, verge_worker *stuck, verge__entry entry) {
+    const verge__table *table = &rescuer->service->table;
+    verge__timer *timer = verge__table_at(table, entry.index);
+    uint64_t word = verge__word_load(timer);
+    if (verge__word_owner(word) != stuck->id || timer->entry_tick == VERGE__NO_TICK ||
+        (uint32_t)timer->entry_tick != entry.mark) {
+        return;
+    }
+    if (verge__worker_unlink(stuck, timer)) {
+        verge__chain_append(&rescuer->incoming, table, entry.index);
+        verge__count(&rescuer->tally.rescued, 1);
+    }
+}
+
+static size_t rescue_list(verge_worker *rescuer, verge_worker *stuck, verge__list *list) {
+    size_t count = 0;
+    for (; *list != NULL && count < RESCUED_AT_ONCE; count++) {
+        rescue_entry(rescuer, stuck, verge__worker_pop(stuck, list));
+    }
+    return count;
+}
+
+/* Moves what was sent to a stuck worker. Some of it may have an entry there; not any more. */
+static void rescue_chain(verge_worker *rescuer, verge_worker *stuck, verge__chain *chain) {
+    const verge__table *table = &rescuer->service->table;
+    while (chain->count > 0) {
+        uint32_t index = verge__chain_pop(chain, table);
+        verge__timer *timer = verge__table_at(table, index);
+        uint64_t word = verge__word_load(timer);
+        if (verge__word_owner(word) == stuck->id && timer->entry_tick != VERGE__NO_TICK) {
+            verge__worker_lose_entry(stuck, timer, word);
+        }
+        verge__chain_append(&rescuer->incoming, table, index);
+    }
+}
+
+static void rescue(verge_worker *rescuer, verge_worker *stuck) {
+    const verge__table *table = &rescuer->service->table;
+    uint64_t target = (rescuer->now_ns >> stuck->shift) + 1;
+    verge__list *const lists[] = {&stuck->first.list,  &stuck->first.sifted, &stuck->late.list,
+                                  &stuck->late.sifted, &stuck->batch.list,   &stuck->batch.sifted};
+    size_t moved = 0;
+    for (;;) {
+        for (size_t i = 0; i < sizeof(lists) / sizeof(*lists) && moved < RESCUED_AT_ONCE; i++) {
+            moved += rescue_list(rescuer, stuck, lists[i]);
+        }
+        size_t budget = RESCUED_AT_ONCE;
+        if (moved >= RESCUED_AT_ONCE || !verge__worker_take_tick(stuck, target, &budget)) {
+            break;
+        }
+    }
+    stuck->calendar.quiet_until = 0;
+    verge__chain inbox = verge__inbox_take(&stuck->inbox, table);
+    rescue_chain(rescuer, stuck, &inbox);
+    rescue_chain(rescuer, stuck, &stuck->incoming);
+}
+
+void verge__worker_rescue_others(verge_worker *worker) {
+    verge_service *service = worker->service;
+    uint64_t now_ns = worker->now_ns;
+    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    for (uint32_t id = 1; id <= count; id++) {
+        verge_worker *other = verge__service_place(service, id);
+        uint64_t since_ns = other == worker ? 0 : stuck_since(service, other, now_ns);
+        if (since_ns != 0 && verge__turn_try_take(other)) {
+            /* It may have returned, and begun another, just before the turn was taken. */
+            if (stuck_since(service, other, now_ns) != 0) {
+                report(service, other, since_ns);
+                rescue(worker, other);
+            }
+            verge__turn_lay(other);
+        }
+    }
+}

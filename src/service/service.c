@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* A service's beginning and end, and its own threads. */
+#include <errno.h>
+#include <string.h>
+
+#include "service/park.h"
+
+enum {
+    DEFAULT_SHIFT = 20,
+    DEFAULT_BATCH = 256,
+};
+
+int verge_service_options_init_sized(verge_service_options *options, size_t struct_size) {
+    if (options == NULL || struct_size != sizeof(*options)) {
+        return -EINVAL;
+    }
+    *options = (verge_service_options){
+        .struct_size = struct_size,
+        .thread_count = 1,
+        .metronome = true,
+        .precision_ns = UINT64_C(1) << DEFAULT_SHIFT,
+        .resolution_ns = UINT64_C(1) << DEFAULT_SHIFT,
+        .clock = verge_clock_monotonic(),
+        .batch = DEFAULT_BATCH,
+    };
+    return 0;
+}
+
+static bool is_valid(const verge_service_options *options) {
+    return options->struct_size == sizeof(*options) && options->thread_count <= VERGE_WORKER_COUNT_MAX &&
+           verge__is_power_of_two(options->precision_ns) && options->precision_ns <= UINT64_C(1) << 40 &&
+           options->resolution_ns != 0 && options->resolution_ns <= UINT64_C(1) << 40 && options->batch != 0;
+}
+
+/* ---- memory, counted ---- */
+
+static void *allocate_counted(void *context, size_t size, size_t alignment) {
+    verge_service *service = context;
+    const verge_allocator *inner = service->options.allocator;
+    void *memory = inner->allocate(inner->context, size, alignment);
+    if (memory != NULL) {
+        (void)atomic_fetch_add_explicit(&service->bytes, size, memory_order_relaxed);
+    }
+    return memory;
+}
+
+static void release_counted(void *context, void *memory, size_t size) {
+    verge_service *service = context;
+    const verge_allocator *inner = service->options.allocator;
+    inner->release(inner->context, memory, size);
+    (void)atomic_fetch_sub_explicit(&service->bytes, size, memory_order_relaxed);
+}
+
+/* ---- threads ---- */
+
+static void *run_worker(void *argument) {
+    verge_worker *worker = argument;
+    verge__bind(worker);
+    while (!atomic_load_explicit(&worker->service->is_stopping, memory_order_acquire) &&
+           verge_worker_run_once(worker, VERGE_NEVER) != -ESHUTDOWN) {
+    }
+    verge__unbind(worker);
+    return NULL;
+}
+
+int verge_service_add_thread(verge_service *service, uint32_t *ret_worker_id) {
+    if (service == NULL) {
+        return -EINVAL;
+    }
+    verge_worker_options options;
+    (void)verge_worker_options_init(&options);
+    verge_worker *worker = NULL;
+    int error = verge__service_join(service, &options, true, &worker);
+    if (error != 0) {
+        return error;
+    }
+    uint32_t id = worker->id;
+    (void)pthread_mutex_lock(&service->lock);
+    error = pthread_create(&worker->thread, NULL, run_worker, worker);
+    worker->has_thread = error == 0;
+    (void)pthread_mutex_unlock(&service->lock);
+    if (error != 0) {
+        (void)verge_worker_leave(worker);
+        return -error;
+    }
+    if (ret_worker_id != NULL) {
+        *ret_worker_id = id;
+    }
+    return 0;
+}
+
+int verge_service_retire_thread(verge_service *service, uint32_t worker_id) {
+    if (service == NULL || worker_id == 0 ||
+        worker_id > atomic_load_explicit(&service->place_count, memory_order_acquire)) {
+        return -EINVAL;
+    }
+    verge_worker *worker = verge__service_place(service, worker_id);
+    (void)pthread_mutex_lock(&service->lock);
+    bool is_there = worker->is_thread &&
+                    atomic_load_explicit(&worker->place_state, memory_order_acquire) == VERGE__PLACE_JOINED &&
+                    !atomic_load_explicit(&worker->is_to_retire, memory_order_relaxed);
+    if (is_there) {
+        atomic_store_explicit(&worker->is_to_retire, true, memory_order_seq_cst);
+    }
+    (void)pthread_mutex_unlock(&service->lock);
+    if (!is_there) {
+        return -EINVAL;
+    }
+    verge__park_wake(worker, 0);
+    return 0;
+}
+
+/* ---- create ---- */
+
+static int start_threads(verge_service *service) {
+    int error = service->options.metronome ? verge__metronome_start(service) : 0;
+    for (uint32_t i = 0; i < service->options.thread_count && error == 0; i++) {
+        error = verge_service_add_thread(service, NULL);
+    }
+    return error;
+}
+
+int verge_service_create(const verge_service_options *options, verge_service **ret_service) {
+    verge_service_options defaults;
+    (void)verge_service_options_init(&defaults);
+    options = options == NULL ? &defaults : options;
+    if (ret_service == NULL || !is_valid(options)) {
+        return -EINVAL;
+    }
+    const verge_allocator *allocator = options->allocator == NULL ? verge_allocator_default() : options->allocator;
+    verge_service *service = allocator->allocate(allocator->context, sizeof(*service), _Alignof(verge_service));
+    if (service == NULL) {
+        return -ENOMEM;
+    }
+    memset(service, 0, sizeof(*service));
+    service->options = *options;
+    service->options.allocator = allocator;
+    if (options->clock.now_ns == NULL) {
+        service->options.clock = verge_clock_monotonic();
+    }
+    service->is_clock_monotonic = service->options.clock.now_ns == verge_clock_monotonic().now_ns;
+    service->allocator =
+        (verge_allocator){.allocate = allocate_counted, .release = release_counted, .context = service};
+    service->shift = (uint8_t)verge__bit_floor_index(options->precision_ns);
+    verge__inbox_init(&service->orphans);
+    atomic_init(&service->room, options->timer_cap);
+    atomic_init(&service->bytes, sizeof(*service));
+    int error = -pthread_mutex_init(&service->lock, NULL);
+    if (error == 0) {
+        error = verge__table_init(&service->table, &service->allocator);
+    }
+    if (error == 0) {
+        error = start_threads(service);
+    }
+    if (error != 0) {
+        (void)verge_service_destroy(service, NULL, NULL);
+        return error;
+    }
+    *ret_service = service;
+    return 0;
+}
+
+/* ---- destroy ---- */
+
+static void stop_threads(verge_service *service) {
+    atomic_store_explicit(&service->is_stopping, true, memory_order_seq_cst);
+    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    for (uint32_t id = 1; id <= count; id++) {
+        verge__park_wake(verge__service_place(service, id), 0);
+    }
+    for (uint32_t id = 1; id <= count; id++) {
+        verge_worker *worker = verge__service_place(service, id);
+        if (worker->has_thread) {
+            (void)pthread_join(worker->thread, NULL);
+        }
+    }
+    verge__metronome_stop(service);
+}
+
+static void visit_pending(verge_service *service, void (*visit)(void *context, const verge_pending *pending),
+                          void *context) {
+    uint32_t end = atomic_load_explicit(&service->table.fresh, memory_order_acquire);
+    for (uint32_t index = 0; index < end; index = verge__table_next_index(index)) {
+        verge__timer *timer = verge__table_at(&service->table, index);
+        uint64_t word = atomic_load_explicit(&timer->word, memory_order_acquire);
+        if (verge__word_state(word) == VERGE__SCHEDULED) {
+            const verge_pending pending = {
+                .timer = verge__word_handle(word, index),
+                .callback = atomic_load_explicit(&timer->callback, memory_order_relaxed),
+                .argument = atomic_load_explicit(&timer->argument, memory_order_relaxed),
+                .deadline_ns = verge__timer_deadline(timer),
+            };
+            visit(context, &pending);
+        }
+    }
+}
+
+static void free_all(verge_service *service) {
+    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    for (uint32_t id = 1; id <= count; id++) {
+        verge_worker *worker = verge__service_place(service, id);
+        if (atomic_load_explicit(&worker->place_state, memory_order_acquire) != VERGE__PLACE_VACANT) {
+            verge__worker_deinit_wheel(worker);
+        }
+        release_counted(service, worker, sizeof(*worker));
+    }
+    verge__table_deinit(&service->table);
+    (void)pthread_mutex_destroy(&service->lock);
+    const verge_allocator *allocator = service->options.allocator;
+    allocator->release(allocator->context, service, sizeof(*service));
+}
+
+int verge_service_destroy(verge_service *service, void (*visit)(void *context, const verge_pending *pending),
+                          void *context) {
+    if (service == NULL) {
+        return 0;
+    }
+    const verge_worker *bound = verge__bound(service);
+    if (bound != NULL && bound->is_in_callback) {
+        return -EDEADLK;
+    }
+    if (atomic_load_explicit(&service->guest_count, memory_order_acquire) != 0) {
+        return -EBUSY;
+    }
+    stop_threads(service);
+    if (visit != NULL) {
+        visit_pending(service, visit, context);
+    }
+    free_all(service);
+    return 0;
+}

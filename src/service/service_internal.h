@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * service/service_internal.h - what a service and its workers are made of.
+ *
+ * The way of a timer
+ *   start       a bound thread takes a free record of its worker's and files an entry in the worker's wheel (start.c,
+ *               filing.c); any other takes one from the pool and pushes it into a worker's inbox
+ *   pass        a worker takes what is in its inbox, then the entries of each tick that has come, and runs the
+ *               callbacks of the timers that are due (pass.c)
+ *   cancel      changes the record's word. Its owner frees the record at once; another thread sends it to the owner
+ *               through the inbox (cancel.c). The entry stays behind, as in the wheel
+ *   reset       writes the deadline; if it is earlier than before, the owner files an entry for it, told so through its
+ *               inbox (reset.c)
+ *   leave       all that a worker has goes through the inboxes of the others (leave.c)
+ *
+ * The wheel of a worker is a calendar (wheel/calendar.h), the part of the single-threaded wheel that files entries by
+ * tick. The record table is shared, and a record says by its word whose wheel it is in (record.h).
+ *
+ * Who may touch a worker's own part: who holds its turn. That is its thread, except while a callback runs on it in a
+ * service that watches for stuck callbacks: then the turn lies there, and who wants it - a rescuer, or the callback that
+ * starts a timer - takes it by a compare-and-swap (turn.h).
+ *
+ * Invariants
+ *   S1  a record has at most one link in use (record.h, LINKED)
+ *   S2  a SCHEDULED record that is not LINKED has an entry in its owner's wheel, at a tick no later than its deadline's
+ *   S3  a record's owner field changes only in the hands of who took it from an inbox
+ *   S4  started = pending + ended + cancelled
+ *   S5  entries that do not count are bounded, as in the wheel
+ */
+#ifndef VERGE_SRC_SERVICE_SERVICE_INTERNAL_H
+#define VERGE_SRC_SERVICE_SERVICE_INTERNAL_H
+
+#include <pthread.h>
+
+#include "service/inbox.h"
+#include "wheel/calendar.h"
+
+enum {
+    VERGE__CACHE_LINE = 128,       /* pairs of lines are fetched together */
+    VERGE__DEAD_BEFORE_WAKE = 256, /* cancelled timers that may wait for a sleeping owner to take them back */
+    VERGE__FREE_KEPT = 256,        /* records that go to and come from the pool at once */
+};
+
+/* In place of its tick: that an entry is among those that came too late for their tick. */
+#define VERGE__TICK_LATE (VERGE__NO_TICK - 2)
+
+/* Due entries. */
+typedef struct verge__pile {
+    verge__list list;
+    verge__list sifted; /* those that a scrub has seen */
+    uint32_t scrub_pass;
+} verge__pile;
+
+/* Counted by one thread at a time, read by any. */
+typedef _Atomic uint64_t verge__counter;
+
+static inline void verge__count(verge__counter *counter, uint64_t by) {
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + by, memory_order_relaxed);
+}
+
+static inline uint64_t verge__counted(const verge__counter *counter) {
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+typedef struct verge__tally {
+    verge__counter started;
+    verge__counter fired;
+    verge__counter ended;
+    verge__counter cancelled_locally;
+    verge__counter cancelled_remotely;
+    verge__counter reset;
+    verge__counter migrated;
+    verge__counter rescued;
+    verge__counter wakeups;
+    verge__counter clock_reads;
+    verge__counter entries;
+    verge__counter entries_moved;
+    verge__counter wheel_bytes;
+} verge__tally;
+
+/* A worker's place; it is there until the service ends, whoever works in it. */
+typedef enum verge__place_state {
+    VERGE__PLACE_VACANT = 0,
+    VERGE__PLACE_JOINED,
+    VERGE__PLACE_LEAVING,
+} verge__place_state;
+
+struct verge_worker {
+    /* ---- its own: for who holds the turn ---- */
+    verge__calendar calendar;
+    verge_service *service;
+    uint64_t part_mask; /* the bits of a time that are a part of a tick */
+    uint8_t shift;
+    bool is_thread; /* of the service's */
+    bool is_in_pass;
+    bool is_in_callback;
+    bool wants_to_leave;
+    uint32_t id;
+    verge__chain free;       /* records, the last freed first; at most VERGE__FREE_KEPT */
+    verge__chain free_spare; /* as many again, or none */
+    verge__counter live;     /* timers with an entry in its wheel, dead ones that did not come back included */
+    verge__pile late;        /* came too late for their tick: for the next pass */
+    verge__pile first;       /* those for this pass */
+    verge__pile batch;       /* of the tick taken last */
+    uint64_t batch_tick;
+    verge__chain incoming;    /* taken from the inbox, not looked at yet */
+    verge__chain shelf;       /* there was no memory to file them */
+    uint64_t now_ns;          /* of the last pass */
+    uint64_t published_ns;    /* what the metronome had said then */
+    uint32_t same_count;      /* passes since that has changed */
+    uint32_t busy_count;      /* passes without a wait */
+    verge_worker *bound_next; /* of the workers this thread is bound to */
+    void (*wake)(void *context);
+    void *wake_context;
+
+    _Alignas(VERGE__CACHE_LINE) verge__tally tally;
+    verge_histogram lateness;
+    verge_histogram callback_time;
+
+    /* ---- for any thread ---- */
+    _Alignas(VERGE__CACHE_LINE) verge__inbox inbox;
+    _Atomic uint64_t wait_until_ns; /* park.h */
+    _Atomic uint32_t signal;        /* park.h */
+    _Atomic uint32_t place_state;   /* verge__place_state */
+    _Atomic uint32_t turn;          /* turn.h */
+    _Atomic bool is_to_retire;      /* a thread of the service's is to leave */
+    _Atomic bool is_interrupted;
+    _Atomic uint64_t next_ns;           /* when it has something to do, as of its last pass */
+    _Atomic uint64_t callback_since_ns; /* when the callback that runs began, 0 if none does; watched services only */
+    _Atomic uint64_t running;           /* the timer whose callback runs; 0 if none does */
+    _Atomic uint64_t waits_for;         /* the timer whose callback this one's waits for, in cancel_wait; 0 */
+    _Atomic(verge_callback) running_callback;
+    _Atomic uint64_t reported_since_ns; /* the callback_since_ns that was reported last */
+    pthread_t thread;
+    bool has_thread; /* `thread` is to be joined; under the service's lock */
+};
+
+struct verge_service {
+    verge__table table;
+    verge_service_options options;
+    verge_allocator allocator; /* the user's, counted in `bytes` */
+    uint8_t shift;
+    bool is_clock_monotonic; /* the kernel can wait for it */
+    _Atomic uint32_t place_count;
+    _Atomic(verge_worker *) places[VERGE_WORKER_COUNT_MAX + 1]; /* by id; 0 is nobody's */
+
+    _Alignas(VERGE__CACHE_LINE) _Atomic uint64_t published_ns;
+    _Atomic bool metronome_is_on; /* published_ns is fresh */
+    _Atomic bool is_stopping;
+    _Atomic uint32_t guest_count; /* workers of the user's that have not left */
+    _Atomic uint32_t stuck_count; /* workers that are stuck now, about */
+
+    _Alignas(VERGE__CACHE_LINE) verge__inbox orphans;
+    _Atomic uint64_t room;  /* capped: timers that may still be started */
+    verge__tally outside;   /* counted by threads that are no workers, by atomic adds */
+    _Atomic uint64_t stuck; /* callbacks that ran too long */
+    _Atomic uint64_t bytes;
+
+    _Alignas(VERGE__CACHE_LINE) _Atomic uint32_t metronome_signal;
+    _Atomic bool metronome_is_wanted;
+    _Atomic uint64_t metronome_ticks;
+    bool has_metronome_thread;
+    pthread_t metronome_thread;
+    pthread_mutex_t lock; /* joining, leaving, threads */
+};
+
+static inline verge_worker *verge__service_place(const verge_service *service, uint32_t id) {
+    return atomic_load_explicit(&service->places[id], memory_order_acquire);
+}
+
+static inline uint64_t verge__service_clock(const verge_service *service) {
+    return service->options.clock.now_ns(service->options.clock.context);
+}
+
+/* The tick of a deadline: the first at or after it. The end of time has a tick too. */
+static inline uint64_t verge__worker_tick(const verge_worker *worker, uint64_t deadline_ns) {
+    return (deadline_ns >> worker->shift) + ((deadline_ns & worker->part_mask) != 0 ? 1 : 0);
+}
+
+static inline bool verge__service_watches(const verge_service *service) {
+    return service->options.stuck_after_ns != 0;
+}
+
+static inline bool verge__pile_is_empty(const verge__pile *pile) {
+    return pile->list == NULL && pile->sifted == NULL;
+}
+
+static inline bool verge__worker_has_backlog(const verge_worker *worker) {
+    return !verge__pile_is_empty(&worker->first) || !verge__pile_is_empty(&worker->batch) ||
+           !verge__pile_is_empty(&worker->late);
+}
+
+/* ---- bound.c: which worker a thread is ---- */
+
+/* The worker of this service that the calling thread is bound to, or whose pass it makes; NULL. */
+verge_worker *verge__bound(const verge_service *service);
+void verge__bind(verge_worker *worker);
+void verge__bind_until_thread_ends(verge_worker *worker);
+void verge__unbind(verge_worker *worker);
+bool verge__is_bound(const verge_worker *worker);
+
+#if defined(VERGE_STEPS) && VERGE_STEPS
+/* For who plays several threads in one: what the thread is bound to, exchanged. */
+verge_worker *verge__exchange_bound(verge_worker *workers);
+#endif
+
+/* ---- filing.c: the wheel of a worker ---- */
+
+int verge__worker_init_wheel(verge_worker *worker, uint64_t now_ns);
+void verge__worker_deinit_wheel(verge_worker *worker);
+
+/* Makes room for an entry at a tick. -ENOMEM. */
+int verge__worker_prepare(verge_worker *worker, uint64_t tick);
+
+/* Files an entry at the deadline's tick, for which there is room, unless the one there serves. */
+void verge__worker_file(verge_worker *worker, verge__timer *timer, uint32_t index, uint64_t tick);
+
+/* The same, whether there is room or not: without memory it waits on the shelf. The timer is SCHEDULED and not LINKED; if it
+ * is cancelled meanwhile, no harm is done. */
+void verge__worker_file_or_shelve(verge_worker *worker, verge__timer *timer, uint32_t index);
+
+/* Files what is on the shelf, and runs what is due there. */
+void verge__worker_clear_shelf(verge_worker *worker);
+
+/* Keeps garbage within bounds. */
+void verge__worker_tidy(verge_worker *worker);
+bool verge__worker_is_untidy(const verge_worker *worker);
+
+/* The timer's entry has come up, or is dropped: it has none any more. */
+static inline void verge__worker_lose_entry(verge_worker *worker, verge__timer *timer, uint64_t word) {
+    timer->entry_tick = VERGE__NO_TICK;
+    verge__count(&worker->live, verge__word_state(word) == VERGE__FREE ? 0 : UINT64_MAX);
+}
+
+/* An entry that does not count is dropped; if it is one that could be adopted, it cannot be any more. */
+static inline void verge__worker_drop(verge_worker *worker, verge__timer *timer, uint64_t word, verge__entry entry) {
+    if (verge__word_owner(word) == worker->id && timer->entry_tick != VERGE__NO_TICK &&
+        (uint32_t)timer->entry_tick == entry.mark) {
+        verge__worker_lose_entry(worker, timer, word);
+    }
+}
+
+/* ---- free.c: free records of a worker ---- */
+
+/* Makes sure that there is one. -ENOMEM, -ENOSPC. */
+int verge__worker_refill(verge_worker *worker);
+void verge__worker_free(verge_worker *worker, verge__timer *timer, uint32_t index);
+void verge__worker_give_all_free(verge_worker *worker);
+
+/* ---- inbox.c ---- */
+
+/* Pushes a chain to a worker, or to another if that one has left, or to the orphans; wakes who sleeps beyond deadline_ns, and
+ * whoever has much to take back. */
+void verge__send(verge_service *service, uint32_t worker_id, verge__chain chain, uint64_t deadline_ns);
+void verge__send_one(verge_service *service, uint32_t worker_id, uint32_t index, uint64_t deadline_ns);
+
+/* The worker with the fewest timers; 0 if there is none. */
+uint32_t verge__service_pick(const verge_service *service);
+
+/* Takes a record out of its link (T3); true if it is a timer of this worker's now, to be filed. */
+bool verge__worker_take(verge_worker *worker, verge__timer *timer, uint32_t index);
+
+/* Takes what has come, some of it. */
+void verge__worker_receive(verge_worker *worker);
+
+/* ---- ending a timer ---- */
+
+/* A SCHEDULED timer was ended by a change of its word from `word`, not by its owner's thread in a pass: it is freed, or
+ * sent to its owner. */
+void verge__give_up(verge_service *service, verge_worker *bound, verge__timer *timer, uint32_t index, uint64_t word);
+
+/* ---- leave.c, rescue.c, metronome.c ---- */
+
+/* T12: a timer's entry was taken out of the wheel. True: it was SCHEDULED, and the caller links it. */
+bool verge__worker_unlink(verge_worker *worker, verge__timer *timer);
+
+/* Joins, for a thread of the service's or for one of the user's. */
+int verge__service_join(verge_service *service, const verge_worker_options *options, bool is_thread,
+                        verge_worker **ret_worker);
+
+/* Reports who is stuck, and wakes a worker to rescue what is due there. */
+void verge__service_watch(verge_service *service, uint64_t now_ns);
+void verge__worker_rescue_others(verge_worker *worker);
+
+int verge__metronome_start(verge_service *service);
+void verge__metronome_stop(verge_service *service);
+void verge__metronome_want(verge_service *service);
+uint64_t verge__worker_read_now(verge_worker *worker);
+
+/* ---- counting ---- */
+
+/* Counts for the bound worker, or for the threads outside. */
+static inline void verge__count_for(verge__counter *of_worker, verge__counter *outside) {
+    if (of_worker != NULL) {
+        verge__count(of_worker, 1);
+    } else {
+        (void)atomic_fetch_add_explicit(outside, 1, memory_order_relaxed);
+    }
+}
+
+/* Room under the cap for one more timer: -ENOSPC. */
+int verge__service_take_room(verge_service *service);
+
+static inline void verge__service_give_room(verge_service *service) {
+    if (service->options.timer_cap != 0) {
+        (void)atomic_fetch_add_explicit(&service->room, 1, memory_order_relaxed);
+    }
+}
+
+/* ---- pass.c ---- */
+
+/* One pass; how many callbacks ran. */
+size_t verge__worker_pass(verge_worker *worker);
+
+/* Takes the newest entry of a list that is not empty; takes the entries of the next tick before `target`. */
+verge__entry verge__worker_pop(verge_worker *worker, verge__list *list);
+bool verge__worker_take_tick(verge_worker *worker, uint64_t target, size_t *budget);
+
+#endif

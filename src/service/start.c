@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Starting a timer: T1 on the bound worker, T2 through an inbox. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "service/turn.h"
+
+int verge_start_options_init_sized(verge_start_options *options, size_t struct_size) {
+    if (options == NULL || struct_size < offsetof(verge_start_options, deadline_ns)) {
+        return -EINVAL;
+    }
+    memset(options, 0, struct_size);
+    options->struct_size = struct_size;
+    return 0;
+}
+
+int verge__service_take_room(verge_service *service) {
+    if (VERGE__LIKELY(service->options.timer_cap == 0)) {
+        return 0;
+    }
+    uint64_t room = atomic_load_explicit(&service->room, memory_order_relaxed);
+    do {
+        if (room == 0) {
+            return -ENOSPC;
+        }
+    } while (!atomic_compare_exchange_weak_explicit(&service->room, &room, room - 1, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    return 0;
+}
+
+static VERGE__ALWAYS_INLINE void fill(verge__timer *timer, const verge_start_options *options) {
+    verge__timer_set_deadline(timer, options->deadline_ns);
+    atomic_store_explicit(&timer->callback, options->callback, memory_order_relaxed);
+    atomic_store_explicit(&timer->argument, options->argument, memory_order_relaxed);
+    atomic_store_explicit(&timer->period_ns, options->period_ns, memory_order_relaxed);
+    timer->policy = (uint8_t)options->policy;
+}
+
+static int start_here(verge_worker *worker, const verge_start_options *options, verge_timer *ret_timer) {
+    uint64_t tick = verge__worker_tick(worker, options->deadline_ns);
+    int error = verge__worker_refill(worker);
+    if (error == 0) {
+        error = verge__worker_prepare(worker, tick);
+    }
+    if (VERGE__UNLIKELY(error != 0)) {
+        return error;
+    }
+    uint32_t index = verge__chain_pop(&worker->free, &worker->service->table);
+    verge__timer *timer = verge__table_at(&worker->service->table, index);
+    uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);
+    word = verge__word_with_owner(word, worker->id) + VERGE__GENERATION_ONE + VERGE__SCHEDULED;
+    fill(timer, options);
+    verge__worker_file(worker, timer, index, tick);
+    verge__count(&worker->live, 1);
+    verge__count(&worker->tally.started, 1);
+    *ret_timer = verge__word_handle(word, index);
+    verge__word_publish(timer, word);
+    if (VERGE__UNLIKELY(verge__worker_is_untidy(worker))) {
+        verge__worker_tidy(worker);
+    }
+    return 0;
+}
+
+static int start_there(verge_service *service, verge_worker *bound, const verge_start_options *options,
+                       verge_timer *ret_timer) {
+    uint32_t index = 0;
+    size_t count = 0;
+    int error = verge__table_take(&service->table, 1, &index, &count);
+    if (error != 0) {
+        return error;
+    }
+    uint32_t target = options->worker_id;
+    if (target == 0 || target > atomic_load_explicit(&service->place_count, memory_order_acquire)) {
+        target = verge__service_pick(service);
+    }
+    verge__timer *timer = verge__table_at(&service->table, index);
+    uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);
+    word = verge__word_with_owner(word, target) + VERGE__GENERATION_ONE + VERGE__SCHEDULED + VERGE__LINKED;
+    fill(timer, options);
+    verge__count_for(bound == NULL ? NULL : &bound->tally.started, &service->outside.started);
+    /* Once pushed, it may run at any moment. */
+    *ret_timer = verge__word_handle(word, index);
+    verge__word_publish(timer, word);
+    verge__send_one(service, target, index, options->deadline_ns);
+    return 0;
+}
+
+/* The time of the window with the most trailing zero bits, so that timers coalesce. */
+static uint64_t choose_in_window(const verge_start_options *options) {
+    uint64_t room_ns = VERGE_NEVER - 1 - options->deadline_ns;
+    uint64_t window_ns = options->window_ns < room_ns ? options->window_ns : room_ns;
+    return window_ns == 0 ? options->deadline_ns
+                          : verge__roundest(options->deadline_ns, options->deadline_ns + window_ns);
+}
+
+static bool is_valid(const verge_start_options *options) {
+    return options->callback != NULL && options->deadline_ns != VERGE_NEVER &&
+           (options->period_ns == 0 || (unsigned)options->policy <= VERGE_INTERVAL_SKIP);
+}
+
+static int start(verge_service *service, const verge_start_options *options, verge_timer *ret_timer) {
+    int error = verge__service_take_room(service);
+    if (error != 0) {
+        return error;
+    }
+    verge_timer timer = 0;
+    verge_worker *bound = verge__bound(service);
+    if (VERGE__LIKELY(bound != NULL && (options->worker_id == 0 || options->worker_id == bound->id))) {
+        verge__turn_begin(bound);
+        error = start_here(bound, options, &timer);
+        verge__turn_end(bound);
+    } else {
+        error = start_there(service, bound, options, &timer);
+    }
+    if (error != 0) {
+        verge__service_give_room(service);
+        return error;
+    }
+    if (ret_timer != NULL) {
+        *ret_timer = timer;
+    }
+    return 0;
+}
+
+int verge_service_start(verge_service *service, const verge_start_options *options, verge_timer *ret_timer) {
+    if (service == NULL || options == NULL || options->struct_size != sizeof(*options) || !is_valid(options)) {
+        return -EINVAL;
+    }
+    verge_start_options chosen = *options;
+    chosen.deadline_ns = choose_in_window(options);
+    return start(service, &chosen, ret_timer);
+}
+
+int verge_service_start_at(verge_service *service, uint64_t deadline_ns, verge_callback callback, void *argument,
+                           verge_timer *ret_timer) {
+    const verge_start_options options = {.callback = callback, .argument = argument, .deadline_ns = deadline_ns};
+    if (service == NULL || !is_valid(&options)) {
+        return -EINVAL;
+    }
+    return start(service, &options, ret_timer);
+}
+
+int verge_service_start_after(verge_service *service, uint64_t delay_ns, verge_callback callback, void *argument,
+                              verge_timer *ret_timer) {
+    if (service == NULL) {
+        return -EINVAL;
+    }
+    uint64_t now_ns = verge__service_clock(service);
+    if (delay_ns >= VERGE_NEVER - now_ns) {
+        return -EOVERFLOW;
+    }
+    return verge_service_start_at(service, now_ns + delay_ns, callback, argument, ret_timer);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/table.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "wheel/calendar.h"
+
+static size_t segment_bytes(uint32_t segment) {
+    return (size_t)verge__table_segment_room(segment) * sizeof(verge__timer);
+}
+
+static _Atomic(verge__timer *) *segment_place(const verge__table *table, uint32_t segment) {
+    verge__table_group *group =
+        atomic_load_explicit(&table->groups[segment >> VERGE__TABLE_GROUP_BITS], memory_order_acquire);
+    return group == NULL ? NULL : &group->segments[segment & ((1 << VERGE__TABLE_GROUP_BITS) - 1)];
+}
+
+int verge__table_init(verge__table *table, const verge_allocator *allocator) {
+    memset(table, 0, sizeof(*table));
+    int error = pthread_mutex_init(&table->lock, NULL);
+    if (error != 0) {
+        return -error;
+    }
+    table->allocator = allocator;
+    table->pool = VERGE__NO_INDEX;
+    return 0;
+}
+
+void verge__table_deinit(verge__table *table) {
+    const verge_allocator *allocator = table->allocator;
+    for (uint32_t g = 0; g < VERGE__TABLE_GROUPS; g++) {
+        verge__table_group *group = atomic_load_explicit(&table->groups[g], memory_order_relaxed);
+        if (group == NULL) {
+            break;
+        }
+        for (uint32_t s = 0; s < 1 << VERGE__TABLE_GROUP_BITS; s++) {
+            verge__timer *segment = atomic_load_explicit(&group->segments[s], memory_order_relaxed);
+            if (segment != NULL) {
+                allocator->release(allocator->context, segment, segment_bytes(g << VERGE__TABLE_GROUP_BITS | s));
+            }
+        }
+        allocator->release(allocator->context, group, sizeof(*group));
+    }
+    (void)pthread_mutex_destroy(&table->lock);
+}
+
+static void *allocate(verge__table *table, size_t size, size_t alignment) {
+    void *memory = table->allocator->allocate(table->allocator->context, size, alignment);
+    if (memory != NULL) {
+        (void)atomic_fetch_add_explicit(&table->bytes, size, memory_order_relaxed);
+    }
+    return memory;
+}
+
+/* Makes the segment there is to be next. */
+static int grow(verge__table *table) {
+    uint32_t segment = table->next >> VERGE__TABLE_SEGMENT_BITS;
+    if (segment == UINT32_MAX >> VERGE__TABLE_SEGMENT_BITS) {
+        return -ENOSPC; /* the last one would contain VERGE__NO_INDEX */
+    }
+    _Atomic(verge__timer *) *place = segment_place(table, segment);
+    if (place == NULL) {
+        verge__table_group *group = allocate(table, sizeof(*group), _Alignof(verge__table_group));
+        if (group == NULL) {
+            return -ENOMEM;
+        }
+        memset(group, 0, sizeof(*group));
+        atomic_store_explicit(&table->groups[segment >> VERGE__TABLE_GROUP_BITS], group, memory_order_release);
+        place = segment_place(table, segment);
+    }
+    size_t bytes = segment_bytes(segment);
+    verge__timer *records = allocate(table, bytes, bytes >= (UINT32_C(1) << 21) ? (UINT32_C(1) << 21) : 64);
+    if (records == NULL) {
+        return -ENOMEM;
+    }
+    atomic_store_explicit(place, records, memory_order_release);
+    return 0;
+}
+
+/* The next record that was never used. */
+static int take_fresh(verge__table *table, uint32_t *ret_index) {
+    uint32_t index = table->next;
+    _Atomic(verge__timer *) *place = segment_place(table, index >> VERGE__TABLE_SEGMENT_BITS);
+    if (place == NULL || atomic_load_explicit(place, memory_order_relaxed) == NULL) {
+        int error = grow(table);
+        if (error != 0) {
+            return error;
+        }
+    }
+    verge__timer *record = verge__table_at(table, index);
+    memset(record, 0, sizeof(*record));
+    record->entry_tick = VERGE__NO_TICK;
+    table->next = verge__table_next_index(index);
+    *ret_index = index;
+    return 0;
+}
+
+static int take_one(verge__table *table, uint32_t *ret_index) {
+    if (table->pool == VERGE__NO_INDEX) {
+        return take_fresh(table, ret_index);
+    }
+    *ret_index = table->pool;
+    table->pool = verge__table_at(table, table->pool)->link;
+    table->pool_count--;
+    return 0;
+}
+
+int verge__table_take(verge__table *table, size_t count, uint32_t *ret_first, size_t *ret_count) {
+    uint32_t first = VERGE__NO_INDEX;
+    size_t taken = 0;
+    int error = 0;
+    (void)pthread_mutex_lock(&table->lock);
+    while (taken < count) {
+        uint32_t index = 0;
+        error = take_one(table, &index);
+        if (error != 0) {
+            break;
+        }
+        verge__table_at(table, index)->link = first;
+        first = index;
+        taken++;
+    }
+    atomic_store_explicit(&table->fresh, table->next, memory_order_release);
+    (void)pthread_mutex_unlock(&table->lock);
+    if (taken == 0) {
+        return error;
+    }
+    *ret_first = first;
+    *ret_count = taken;
+    return 0;
+}
+
+void verge__table_give(verge__table *table, uint32_t first, uint32_t last, size_t count) {
+    (void)pthread_mutex_lock(&table->lock);
+    verge__table_at(table, last)->link = table->pool;
+    table->pool = first;
+    table->pool_count += count;
+    (void)pthread_mutex_unlock(&table->lock);
+}
+
+int verge__table_why_not(uint64_t word, verge_timer handle) {
+    bool is_retired = verge__word_generation(word) == 0 && verge__word_state(word) == VERGE__DEAD;
+    return is_retired || verge__word_generation(word) > (uint32_t)(handle >> 32) ? -ENOENT : -EBADF;
+}

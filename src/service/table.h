@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * service/table.h - the records of all timers of a service. A record never moves and its memory stays until the service
+ * ends, so that any thread may look at the record of any handle.
+ *
+ * Segments of 32,768 records (2 MiB). The first three hold 1,024, 4,096 and 16,384 only, so that a small service is
+ * small: an index is segment << 15 | place, and there are gaps. Segments are found through two levels of pointers, the
+ * lower of which are made as they are needed.
+ *
+ * Free records that no worker holds are in the pool, a list under a lock. Workers keep some of their own and
+ * exchange them with the pool many at a time; other threads take one and give it to a worker by starting it.
+ *
+ * What pairs: a record's index reaches another thread in a handle or through an inbox, after the segment's pointers
+ * were stored (release); `fresh` is stored after that, and a handle whose place is not below it never was.
+ */
+#ifndef VERGE_SRC_SERVICE_TABLE_H
+#define VERGE_SRC_SERVICE_TABLE_H
+
+#include <pthread.h>
+
+#include "service/record.h"
+
+enum {
+    VERGE__TABLE_SEGMENT_BITS = 15,
+    VERGE__TABLE_SEGMENT_RECORDS = 1 << VERGE__TABLE_SEGMENT_BITS,
+    VERGE__TABLE_GROUP_BITS = 8, /* segments a group */
+    VERGE__TABLE_GROUPS = 1 << (32 - VERGE__TABLE_SEGMENT_BITS - VERGE__TABLE_GROUP_BITS),
+    VERGE__TABLE_BATCH = 64, /* records that change hands at once */
+};
+
+typedef struct verge__table_group {
+    _Atomic(verge__timer *) segments[1 << VERGE__TABLE_GROUP_BITS];
+} verge__table_group;
+
+typedef struct verge__table {
+    _Atomic(verge__table_group *) groups[VERGE__TABLE_GROUPS];
+    _Atomic uint32_t fresh; /* indexes from here on never were */
+    pthread_mutex_t lock;   /* of what follows */
+    uint32_t pool;          /* free records, linked */
+    size_t pool_count;
+    uint32_t next; /* the first record that was never handed out */
+    _Atomic size_t bytes;
+    const verge_allocator *allocator;
+} verge__table;
+
+int verge__table_init(verge__table *table, const verge_allocator *allocator);
+void verge__table_deinit(verge__table *table);
+
+/* Takes up to `count` free records from the pool, or new ones: a linked list. -ENOMEM, -ENOSPC: none at all. */
+int verge__table_take(verge__table *table, size_t count, uint32_t *ret_first, size_t *ret_count);
+
+/* Puts a linked list of free records into the pool. */
+void verge__table_give(verge__table *table, uint32_t first, uint32_t last, size_t count);
+
+/* How many records a segment holds. */
+static inline uint32_t verge__table_segment_room(uint32_t segment) {
+    return segment < 3 ? UINT32_C(1024) << (2 * segment) : (uint32_t)VERGE__TABLE_SEGMENT_RECORDS;
+}
+
+/* The record of an index that was handed out. */
+static inline verge__timer *verge__table_at(const verge__table *table, uint32_t index) {
+    const verge__table_group *group = atomic_load_explicit(
+        &table->groups[index >> (VERGE__TABLE_SEGMENT_BITS + VERGE__TABLE_GROUP_BITS)], memory_order_acquire);
+    verge__timer *segment = atomic_load_explicit(
+        &group->segments[index >> VERGE__TABLE_SEGMENT_BITS & ((1 << VERGE__TABLE_GROUP_BITS) - 1)],
+        memory_order_acquire);
+    return segment + (index & (VERGE__TABLE_SEGMENT_RECORDS - 1));
+}
+
+/* The record of a handle, live or not; NULL if the handle never was. */
+static inline verge__timer *verge__table_find(const verge__table *table, verge_timer handle) {
+    uint32_t index = (uint32_t)handle;
+    uint32_t generation = (uint32_t)(handle >> 32);
+    if (VERGE__UNLIKELY(index >= atomic_load_explicit(&table->fresh, memory_order_acquire) || (generation & 1) == 0 ||
+                        (index & (VERGE__TABLE_SEGMENT_RECORDS - 1)) >=
+                            verge__table_segment_room(index >> VERGE__TABLE_SEGMENT_BITS))) {
+        return NULL;
+    }
+    return verge__table_at(table, index);
+}
+
+/* Why a handle is not live, when its record's word is `word`: it is gone, or never was. */
+int verge__table_why_not(uint64_t word, verge_timer handle);
+
+/* The index after this one, past the gaps. */
+static inline uint32_t verge__table_next_index(uint32_t index) {
+    uint32_t segment = index >> VERGE__TABLE_SEGMENT_BITS;
+    uint32_t place = (index & (VERGE__TABLE_SEGMENT_RECORDS - 1)) + 1;
+    return place < verge__table_segment_room(segment) ? index + 1 : (segment + 1) << VERGE__TABLE_SEGMENT_BITS;
+}
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L /* nanosleep */
+/*
+ * Real threads against each other, for ThreadSanitizer and for the promises. Each race is a round in which two threads are let go
+ * at once; which of them wins is left to the machine, that exactly one does is asserted.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "support/cmocka.h"
+#include "verge/service.h"
+
+#define MS UINT64_C(1000000)
+
+/* VERGE_TEST_RACES: how many rounds of each race. */
+static uint64_t rounds(uint64_t fallback) {
+    const char *text = getenv("VERGE_TEST_RACES");
+    return text != NULL && *text != '\0' ? strtoull(text, NULL, 0) : fallback;
+}
+
+static verge_service *service_with_threads(uint32_t thread_count) {
+    verge_service_options options;
+    assert_int_equal(verge_service_options_init(&options), 0);
+    options.thread_count = thread_count;
+    options.precision_ns = 1024; /* so that a race does not take a millisecond */
+    verge_service *service = NULL;
+    assert_int_equal(verge_service_create(&options, &service), 0);
+    return service;
+}
+
+static void nap(void) {
+    const struct timespec duration = {.tv_nsec = 100000};
+    (void)nanosleep(&duration, NULL);
+}
+
+static void wait_until_empty(verge_service *service) {
+    while (verge_service_count(service) != 0) {
+        nap();
+    }
+}
+
+/* ---- cancel against fire ---- */
+
+enum { BATCH = 512 };
+
+static void count(const verge_firing *firing) {
+    assert_true(firing->actual_ns >= firing->scheduled_ns);
+    (void)atomic_fetch_add((_Atomic uint32_t *)firing->argument, 1);
+}
+
+/* What became of a batch of timers that were cancelled while they came due. */
+static void judge(const int *verdicts, _Atomic uint32_t *fired) {
+    for (size_t i = 0; i < BATCH; i++) {
+        uint32_t times = atomic_load(&fired[i]);
+        switch (verdicts[i]) {
+        case 0:
+            assert_int_equal(times, 0);
+            break;
+        case VERGE_RUNNING:
+        case -ENOENT:
+            assert_int_equal(times, 1);
+            break;
+        default:
+            fail_msg("verdict %d", verdicts[i]);
+        }
+    }
+}
+
+static void cancelled_or_fired_never_both(void **state) {
+    (void)state;
+    verge_service *service = service_with_threads(1);
+    static _Atomic uint32_t fired[BATCH];
+    uint64_t cancelled = 0;
+    for (uint64_t round = 0; round < rounds(120000) / BATCH + 1; round++) {
+        verge_timer timers[BATCH];
+        int verdicts[BATCH];
+        uint64_t at_ns = verge_service_exact_now(service) + 40000;
+        for (size_t i = 0; i < BATCH; i++) {
+            atomic_store(&fired[i], 0);
+            assert_int_equal(verge_service_start_at(service, at_ns + i * 100, count, &fired[i], &timers[i]), 0);
+        }
+        while (verge_service_exact_now(service) < at_ns) {
+        }
+        for (size_t i = BATCH; i-- > 0;) { /* towards each other */
+            verdicts[i] = verge_service_cancel_wait(service, timers[i]);
+            cancelled += verdicts[i] == 0;
+        }
+        wait_until_empty(service);
+        judge(verdicts, fired);
+    }
+    assert_true(cancelled > 0);
+    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+}
+
+/* ---- reset against fire ---- */
+
+struct reset_race {
+    _Atomic uint32_t fired;
+    _Atomic uint64_t last_scheduled_ns;
+};
+
+static void note(const verge_firing *firing) {
+    struct reset_race *race = firing->argument;
+    atomic_store(&race->last_scheduled_ns, firing->scheduled_ns);
+    (void)atomic_fetch_add(&race->fired, 1);
+}
+
+static void reset_or_fired_never_the_old_deadline(void **state) {
+    (void)state;
+    verge_service *service = service_with_threads(2);
+    static struct reset_race races[BATCH];
+    for (uint64_t round = 0; round < rounds(60000) / BATCH + 1; round++) {
+        verge_timer timers[BATCH];
+        int verdicts[BATCH];
+        uint64_t at_ns = verge_service_exact_now(service) + 40000;
+        uint64_t later_ns = at_ns + 300000;
+        for (size_t i = 0; i < BATCH; i++) {
+            atomic_store(&races[i].fired, 0);
+            assert_int_equal(verge_service_start_at(service, at_ns + i * 100, note, &races[i], &timers[i]), 0);
+        }
+        while (verge_service_exact_now(service) < at_ns) {
+        }
+        for (size_t i = BATCH; i-- > 0;) {
+            verdicts[i] = verge_service_reset(service, timers[i], later_ns + i);
+        }
+        wait_until_empty(service);
+        for (size_t i = 0; i < BATCH; i++) {
+            uint32_t times = atomic_load(&races[i].fired);
+            assert_int_equal(times, verdicts[i] == VERGE_RUNNING ? 2 : 1);
+            if (verdicts[i] >= 0) {
+                assert_int_equal(atomic_load(&races[i].last_scheduled_ns), later_ns + i);
+            } else {
+                assert_int_equal(verdicts[i], -ENOENT);
+            }
+        }
+    }
+    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+}
+
+/* ---- workers come and go under load ---- */
+
+struct storm {
+    verge_service *service;
+    _Atomic bool is_over;
+    _Atomic uint64_t fired;
+    uint64_t started;
+    uint64_t cancelled;
+};
+
+static void count_storm(const verge_firing *firing) {
+    struct storm *storm = firing->argument;
+    (void)atomic_fetch_add(&storm->fired, 1);
+}
+
+static void *start_and_cancel(void *argument) {
+    struct storm *storm = argument;
+    uint64_t random = 88172645463325252U ^ (uintptr_t)&random;
+    verge_timer timers[64] = {0};
+    for (uint64_t i = 0; i < rounds(60000); i++) {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        size_t place = random % 64;
+        int verdict = timers[place] == 0 ? -ENOENT : verge_service_cancel(storm->service, timers[place]);
+        storm->cancelled += verdict == 0;
+        uint64_t delay_ns = (random >> 8) % (2 * MS);
+        if (verge_service_start_after(storm->service, delay_ns, count_storm, storm, &timers[place]) == 0) {
+            storm->started++;
+        }
+        verge_timer other = timers[(place + 1) % 64];
+        if ((random >> 40) % 4 == 0 &&
+            verge_service_reset(storm->service, other, verge_service_exact_now(storm->service) + delay_ns / 2) ==
+                VERGE_RUNNING) {
+            /* It runs once more, unless that can still be prevented. */
+            storm->started += verge_service_cancel(storm->service, other) == -ENOENT;
+        }
+    }
+    return NULL;
+}
+
+/* A thread that is a worker now and then. */
+static void *join_and_leave(void *argument) {
+    struct storm *storm = argument;
+    for (unsigned i = 0; !atomic_load(&storm->is_over); i++) {
+        verge_worker *worker = NULL;
+        assert_int_equal(verge_worker_join(storm->service, NULL, &worker), 0);
+        for (unsigned pass = 0; pass < 1 + i % 50; pass++) {
+            (void)verge_worker_run_once(worker, verge_service_exact_now(storm->service) + MS / 10);
+        }
+        if (i % 3 == 0) {
+            (void)verge_service_start_after(storm->service, 0, count_storm, storm, NULL);
+            storm->started++;
+        }
+        assert_int_equal(verge_worker_leave(worker), 0);
+        nap();
+    }
+    return NULL;
+}
+
+static void nothing_is_lost_while_workers_come_and_go(void **state) {
+    (void)state;
+    enum { STARTERS = 2, JOINERS = 2 };
+    verge_service *service = service_with_threads(0);
+    struct storm storms[STARTERS + JOINERS];
+    pthread_t threads[STARTERS + JOINERS];
+    for (int i = 0; i < STARTERS + JOINERS; i++) {
+        storms[i].service = service;
+        storms[i].started = storms[i].cancelled = 0;
+        atomic_init(&storms[i].is_over, false);
+        atomic_init(&storms[i].fired, 0);
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, i < STARTERS ? start_and_cancel : join_and_leave, &storms[i]), 0);
+    }
+    for (int i = 0; i < STARTERS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    for (int i = STARTERS; i < STARTERS + JOINERS; i++) {
+        atomic_store(&storms[i].is_over, true);
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    /* All have left: what is pending waits for the next. */
+    verge_worker *worker = NULL;
+    assert_int_equal(verge_worker_join(service, NULL, &worker), 0);
+    while (verge_service_count(service) != 0) {
+        assert_true(verge_worker_run_once(worker, verge_service_exact_now(service) + MS) >= 0);
+    }
+    for (int i = 0; i < STARTERS + JOINERS; i++) {
+        assert_int_equal(storms[i].started, storms[i].cancelled + atomic_load(&storms[i].fired));
+    }
+    assert_int_equal(verge_worker_leave(worker), 0);
+    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+}
+
+/* ---- destroy under load ---- */
+
+static void count_pending(void *context, const verge_pending *pending) {
+    assert_true(pending->callback == count_storm);
+    (*(uint64_t *)context)++;
+}
+
+static void destroy_ends_what_runs_and_hands_back_the_rest(void **state) {
+    (void)state;
+    for (uint64_t round = 0; round < rounds(60000) / 2000 + 1; round++) {
+        struct storm storm = {.service = service_with_threads(2)};
+        verge_timer timer = 0;
+        for (uint64_t i = 0; i < 2000; i++) {
+            assert_int_equal(verge_service_start_after(storm.service, i * 500, count_storm, &storm, &timer), 0);
+        }
+        uint64_t handed_back = 0;
+        assert_int_equal(verge_service_destroy(storm.service, count_pending, &handed_back), 0);
+        assert_int_equal(handed_back + atomic_load(&storm.fired), 2000);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cancelled_or_fired_never_both),
+        cmocka_unit_test(reset_or_fired_never_the_old_deadline),
+        cmocka_unit_test(nothing_is_lost_while_workers_come_and_go),
+        cmocka_unit_test(destroy_ends_what_runs_and_hands_back_the_rest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

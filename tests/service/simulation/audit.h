@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * simulation/audit.h - what is known of every timer, kept beside the service, and what must never be seen.
+ *
+ * A verdict counts from the moment at which it was returned: a cancel that has returned 0 forbids every callback that begins
+ * later; a reset that has returned 0 forbids the deadlines that were set before it began.
+ */
+#ifndef VERGE_TESTS_SERVICE_SIMULATION_AUDIT_H
+#define VERGE_TESTS_SERVICE_SIMULATION_AUDIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "verge/service.h"
+
+enum {
+    TIMERS_MAX = 96,
+    SETTINGS_MAX = 24,
+};
+
+/* A deadline, set by start or by reset. */
+struct setting {
+    uint64_t deadline_ns;
+    uint64_t begun;    /* moments */
+    uint64_t returned; /* 0: not yet */
+    int verdict;
+};
+
+struct life {
+    verge_timer timer; /* 0: start has not returned */
+    bool is_periodic;
+    bool has_started;
+    bool is_cancelled; /* a cancel has returned 0 */
+    bool is_shut;
+    bool is_visited;
+    bool is_in_callback;
+    unsigned cancels_begun; /* that have not returned */
+    unsigned calls_begun;   /* the same, resets too */
+    bool calls_overlap;     /* more than one at a time, since there was none */
+    bool is_owed;           /* a reset succeeded, alone: it must run at owed_ns */
+    uint64_t owed_ns;
+    uint64_t last_scheduled_ns; /* of the last callback */
+    unsigned cancels_of_running;
+    unsigned fired;
+    unsigned resets_of_running;
+    struct setting settings[SETTINGS_MAX];
+    size_t setting_count;
+};
+
+struct audit {
+    struct life lives[TIMERS_MAX];
+    size_t life_count;
+    uint64_t moment;       /* grows with every event */
+    const char *complaint; /* the first thing that must not be */
+    bool is_traced;
+};
+
+void audit_begin(struct audit *audit);
+
+struct life *audit_starting(struct audit *audit, uint64_t deadline_ns, bool is_periodic);
+void audit_started(struct audit *audit, struct life *life, int error, verge_timer timer);
+
+void audit_cancelling(struct audit *audit, struct life *life);
+void audit_cancelled(struct audit *audit, struct life *life, int verdict, bool waited, bool is_inside);
+
+/* NULL: no more resets of this timer are kept track of; do not reset it. */
+struct setting *audit_resetting(struct audit *audit, struct life *life, uint64_t deadline_ns);
+void audit_reset(struct audit *audit, struct life *life, struct setting *setting, int verdict);
+
+void audit_fired(struct audit *audit, struct life *life, const verge_firing *firing, uint64_t clock_ns);
+void audit_returned(struct life *life);
+void audit_visited(struct audit *audit, struct life *life);
+
+/* When all is over: every timer has ended in exactly one way. */
+void audit_end(struct audit *audit);
+
+#endif

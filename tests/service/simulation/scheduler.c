@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include "service/simulation/scheduler.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/step.h"
+#include "service/park.h"
+
+enum { STACK_SIZE = 256 * 1024 };
+
+struct actor {
+    struct verge__context context;
+    void *stack;
+    verge_worker *bound; /* what its thread is bound to */
+    bool has_ended;
+    unsigned number;
+};
+
+static struct scheduler *running;
+static struct verge__context loop;
+static struct actor actors[ACTORS_MAX];
+static struct actor *current;
+static void (*actor_body)(void *context, unsigned actor);
+static void *actor_context;
+
+static void *stack_of(struct actor *actor) {
+    if (actor->stack == NULL) {
+        actor->stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (actor->stack == MAP_FAILED) {
+            abort();
+        }
+    }
+    return actor->stack;
+}
+
+static void enter(void *argument) {
+    struct actor *actor = argument;
+    actor_body(actor_context, actor->number);
+    actor->has_ended = true;
+    verge__context_leave(&actor->context, &loop);
+}
+
+void scheduler_step(void) {
+    if (current == NULL) {
+        return;
+    }
+    struct scheduler *scheduler = running;
+    scheduler->steps++;
+    if (scheduler->steps > scheduler->steps_max) {
+        scheduler->is_hung = true;
+        verge__context_switch(&current->context, &loop); /* not resumed */
+    }
+    if (verge_test_chance(scheduler->random, scheduler->stay_in)) {
+        verge__context_switch(&current->context, &loop);
+    }
+}
+
+static void step_hook(const char *step) {
+    (void)step;
+    scheduler_step();
+}
+
+/* Others go on until the word has changed or the time has come. */
+static bool wait_hook(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
+    if (current == NULL) {
+        return true;
+    }
+    const verge_clock clock = verge_clock_manual(running->clock);
+    while (atomic_load(word) == expected && clock.now_ns(clock.context) < until_ns) {
+        running->steps++;
+        if (running->steps > running->steps_max) {
+            running->is_hung = true;
+        }
+        verge__context_switch(&current->context, &loop);
+    }
+    return true;
+}
+
+static struct actor *pick(const struct scheduler *scheduler, unsigned actor_count) {
+    unsigned alive[ACTORS_MAX];
+    unsigned count = 0;
+    for (unsigned i = 0; i < actor_count; i++) {
+        if (!actors[i].has_ended) {
+            alive[count++] = i;
+        }
+    }
+    return count == 0 ? NULL : &actors[alive[verge_test_below(scheduler->random, count)]];
+}
+
+void scheduler_run(struct scheduler *scheduler, unsigned actor_count, void (*body)(void *context, unsigned actor),
+                   void *context) {
+    running = scheduler;
+    actor_body = body;
+    actor_context = context;
+    verge__context_adopt(&loop);
+    for (unsigned i = 0; i < actor_count; i++) {
+        actors[i].has_ended = false;
+        actors[i].bound = NULL;
+        actors[i].number = i;
+        verge__context_init(&actors[i].context, stack_of(&actors[i]), STACK_SIZE, enter, &actors[i]);
+    }
+    verge__step_hook = step_hook;
+    verge__wait_hook = wait_hook;
+    for (struct actor *next = pick(scheduler, actor_count); next != NULL && !scheduler->is_hung;
+         next = pick(scheduler, actor_count)) {
+        (void)verge__exchange_bound(next->bound);
+        current = next;
+        verge__context_switch(&loop, &next->context);
+        current = NULL;
+        next->bound = verge__exchange_bound(NULL);
+    }
+    verge__step_hook = NULL;
+    verge__wait_hook = NULL;
+    if (!scheduler->is_hung) {
+        for (unsigned i = 0; i < actor_count; i++) {
+            verge__context_deinit(&actors[i].context);
+        }
+    }
+    running = NULL;
+}
+
+int scheduler_actor(void) {
+    return current == NULL ? -1 : (int)current->number;
+}

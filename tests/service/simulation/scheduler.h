@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * simulation/scheduler.h - several threads played by one. Each actor is a flow of control with a stack of its own; at every
+ * step of the service's protocol (base/step.h) the scheduler decides, from a seed, who goes on. So every interleaving
+ * of the steps can happen, and the same seed makes the same one again.
+ */
+#ifndef VERGE_TESTS_SERVICE_SIMULATION_SCHEDULER_H
+#define VERGE_TESTS_SERVICE_SIMULATION_SCHEDULER_H
+
+#include <stdbool.h>
+
+#include "support/random.h"
+#include "task/context.h"
+#include "verge/service.h"
+
+enum { ACTORS_MAX = 8 };
+
+struct scheduler {
+    struct verge_test_random *random;
+    verge_manual_clock *clock;
+    unsigned stay_in; /* an actor goes on with a chance of (stay_in - 1) / stay_in */
+    uint64_t steps;
+    uint64_t steps_max; /* more is a hang */
+    bool is_hung;
+};
+
+/* Runs the actors until all bodies have returned. */
+void scheduler_run(struct scheduler *scheduler, unsigned actor_count, void (*body)(void *context, unsigned actor),
+                   void *context);
+
+/* A step of the test's own, inside an actor. */
+void scheduler_step(void);
+
+/* The actor that runs; -1 outside of all. */
+int scheduler_actor(void);
+
+#endif

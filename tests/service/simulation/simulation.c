@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The whole service from a seed: workers that join, run, stall, leave; threads that start, cancel and reset; time that
+ * passes; memory that runs out; interleaved at every step of the protocol. 10,000 seeds; VERGE_TEST_SEED replays one,
+ * VERGE_TEST_SEEDS sets how many, VERGE_TEST_SECONDS how long at most.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "service/service_internal.h"
+#include "service/simulation/audit.h"
+#include "service/simulation/scheduler.h"
+#include "support/allocator.h"
+#include "support/cmocka.h"
+#include "support/crash.h"
+
+enum { WORKERS_MAX = 3 };
+
+#define PRECISION_NS (UINT64_C(1) << 20)
+
+struct world {
+    struct verge_test_random random;
+    struct scheduler scheduler;
+    struct audit audit;
+    struct verge_test_allocator memory;
+    verge_manual_clock clock;
+    verge_service *service;
+    unsigned worker_count;
+    unsigned remote_count;
+    unsigned acts; /* that each actor does */
+    bool is_watched;
+    bool memory_fails;
+    unsigned busy_count; /* workers and remote threads that have not ended */
+};
+
+/* cmocka's callbacks get no context; there is one world at a time. */
+static struct world *world;
+
+static uint64_t below(uint64_t bound) {
+    return verge_test_below(&world->random, bound);
+}
+
+static bool chance(uint64_t one_in) {
+    return verge_test_chance(&world->random, one_in);
+}
+
+static uint64_t clock_now(void) {
+    const verge_clock clock = verge_clock_manual(&world->clock);
+    return clock.now_ns(clock.context);
+}
+
+/* ---- what anybody may do ---- */
+
+static uint64_t some_deadline(void) {
+    switch (below(4)) {
+    case 0:
+        return clock_now();
+    case 1:
+        return clock_now() + below(4 * PRECISION_NS);
+    case 2:
+        return clock_now() + below(300 * PRECISION_NS);
+    default:
+        return clock_now() - below(clock_now() < 3 * PRECISION_NS ? clock_now() : 3 * PRECISION_NS);
+    }
+}
+
+static void on_timer(const verge_firing *firing);
+
+static void start_one(void) {
+    if (world->audit.life_count == TIMERS_MAX) {
+        return;
+    }
+    verge_start_options options;
+    assert_int_equal(verge_start_options_init(&options), 0);
+    options.callback = on_timer;
+    options.deadline_ns = some_deadline();
+    options.period_ns = chance(6) ? PRECISION_NS + below(100 * PRECISION_NS) : 0;
+    options.policy = (verge_interval_policy)below(3);
+    options.worker_id = chance(4) ? (uint32_t)below(WORKERS_MAX + 2) : 0;
+    struct life *life = audit_starting(&world->audit, options.deadline_ns, options.period_ns != 0);
+    options.argument = life;
+    verge_timer timer = 0;
+    int error = verge_service_start(world->service, &options, &timer);
+    audit_started(&world->audit, life, error, timer);
+}
+
+/* Of two threads, one does not know the other's timers before it was told. */
+static struct life *some_timer(void) {
+    if (world->audit.life_count == 0) {
+        return NULL;
+    }
+    struct life *life = &world->audit.lives[below(world->audit.life_count)];
+    return life->timer == 0 ? NULL : life;
+}
+
+/* Of the callback that an actor is in. */
+static struct life *inside[ACTORS_MAX];
+
+static bool is_inside(const struct life *life) {
+    int actor = scheduler_actor();
+    return actor >= 0 && inside[actor] == life;
+}
+
+static void cancel_one(struct life *life) {
+    if (life == NULL) {
+        return;
+    }
+    unsigned how = (unsigned)below(5);
+    audit_cancelling(&world->audit, life);
+    life->is_shut = life->is_shut || how == 4;
+    int verdict = how < 3    ? verge_service_cancel(world->service, life->timer)
+                  : how == 3 ? verge_service_cancel_wait(world->service, life->timer)
+                             : verge_service_shutdown(world->service, life->timer);
+    audit_cancelled(&world->audit, life, verdict, how >= 3, is_inside(life));
+}
+
+static void reset_one(struct life *life) {
+    uint64_t deadline_ns = some_deadline();
+    struct setting *setting = life == NULL ? NULL : audit_resetting(&world->audit, life, deadline_ns);
+    if (setting != NULL) {
+        int verdict = verge_service_reset(world->service, life->timer, deadline_ns);
+        audit_reset(&world->audit, life, setting, verdict);
+    }
+}
+
+static void look_at_one(struct life *life) {
+    verge_timer_info info;
+    if (life != NULL && verge_service_query(world->service, life->timer, &info) == 0) {
+        assert_ptr_equal(info.argument, life);
+        assert_ptr_equal(info.callback, on_timer);
+    }
+}
+
+static void pass_time(void) {
+    verge_manual_clock_advance(&world->clock, chance(8) ? below(200 * PRECISION_NS) : below(3 * PRECISION_NS));
+}
+
+static void do_something(void) {
+    switch (below(9)) {
+    case 0:
+    case 1:
+    case 2:
+        start_one();
+        break;
+    case 3:
+    case 4:
+        cancel_one(some_timer());
+        break;
+    case 5:
+    case 6:
+        reset_one(some_timer());
+        break;
+    case 7:
+        look_at_one(some_timer());
+        break;
+    default:
+        pass_time();
+    }
+    if (world->memory_fails) {
+        world->memory.fail_at = chance(4) ? world->memory.calls + 1 : 0;
+    }
+}
+
+/* ---- callbacks ---- */
+
+static void on_timer(const verge_firing *firing) {
+    struct life *life = firing->argument;
+    int actor = scheduler_actor();
+    audit_fired(&world->audit, life, firing, clock_now());
+    life->timer = firing->timer; /* its start may not have returned yet */
+    assert_ptr_equal(firing->service, world->service);
+    struct life *outer = actor < 0 ? NULL : inside[actor];
+    if (actor >= 0) {
+        inside[actor] = life;
+    }
+    if (actor >= 0 && world->acts > 0) {
+        unsigned kind = (unsigned)below(10);
+        if (kind == 0) {
+            reset_one(life);
+        } else if (kind == 1) {
+            cancel_one(life);
+        } else if (kind == 2) {
+            assert_int_equal(verge_worker_leave(firing->worker), 0);
+        } else if (kind < 5) {
+            do_something();
+        } else if (kind == 5) {
+            for (uint64_t i = below(60); i > 0; i--) { /* it takes its time */
+                scheduler_step();
+            }
+        } else if (kind == 6) {
+            assert_int_equal(verge_worker_run_once(firing->worker, 0), -EBUSY);
+            assert_int_equal(verge_service_destroy(world->service, NULL, NULL), -EDEADLK);
+        }
+    }
+    if (actor >= 0) {
+        inside[actor] = outer;
+    }
+    audit_returned(life);
+}
+
+/* ---- actors ---- */
+
+static verge_worker *join(void) {
+    verge_worker *worker = NULL;
+    int error = verge_worker_join(world->service, NULL, &worker);
+    assert_true(error == 0 || error == -ENOMEM);
+    return worker;
+}
+
+static void be_worker(void) {
+    verge_worker *worker = join();
+    for (unsigned i = 0; i < world->acts; i++) {
+        if (worker == NULL) {
+            worker = join();
+        } else if (chance(24)) {
+            assert_int_equal(verge_worker_leave(worker), 0);
+            worker = NULL;
+        } else if (chance(3)) {
+            do_something();
+        } else {
+            uint64_t until_ns = chance(3) ? clock_now() + below(20 * PRECISION_NS) : 0;
+            int fired = verge_worker_run_once(worker, until_ns);
+            assert_true(fired >= 0 || fired == -ESHUTDOWN);
+            worker = fired < 0 ? NULL : worker;
+        }
+    }
+    if (worker != NULL) {
+        assert_int_equal(verge_worker_leave(worker), 0);
+    }
+}
+
+static void be_remote(void) {
+    for (unsigned i = 0; i < world->acts; i++) {
+        do_something();
+    }
+}
+
+/* Time passes until nobody needs it any more. */
+static void be_time(void) {
+    while (world->busy_count > 0) {
+        if (world->is_watched && chance(3)) {
+            assert_int_equal(verge_service_tick(world->service), 0);
+        }
+        if (chance(4)) {
+            pass_time();
+        }
+        scheduler_step();
+    }
+}
+
+static void act(void *context, unsigned actor) {
+    (void)context;
+    if (actor == 0) {
+        be_time();
+    } else if (actor <= world->worker_count) {
+        be_worker();
+        world->busy_count--;
+    } else {
+        be_remote();
+        world->busy_count--;
+    }
+}
+
+/* ---- the end ---- */
+
+static void visit(void *context, const verge_pending *pending) {
+    (void)context;
+    audit_visited(&world->audit, pending->argument);
+}
+
+static void cancel_periodic(void) {
+    for (size_t i = 0; i < world->audit.life_count; i++) {
+        struct life *life = &world->audit.lives[i];
+        if (life->is_periodic && life->has_started) {
+            audit_cancelling(&world->audit, life);
+            audit_cancelled(&world->audit, life, verge_service_cancel(world->service, life->timer), false, false);
+        }
+    }
+}
+
+/* A worker that joins at the end finds everything that was left, and runs it. */
+static void drain(void) {
+    world->memory.fail_at = 0;
+    world->acts = 0;
+    verge_worker *worker = join();
+    assert_non_null(worker);
+    cancel_periodic();
+    for (int i = 0; i < 20; i++) {
+        verge_manual_clock_advance(&world->clock, 100 * PRECISION_NS);
+        while (verge_worker_run_once(worker, 0) > 0) {
+        }
+    }
+    assert_int_equal(verge_service_count(world->service), 0);
+    verge_service_stats stats = {.struct_size = sizeof(stats)};
+    assert_int_equal(verge_service_get_stats(world->service, &stats), 0);
+    assert_int_equal(stats.started, stats.ended + stats.cancelled_locally + stats.cancelled_remotely);
+    assert_int_equal(stats.orphans, 0);
+    assert_int_equal(verge_worker_leave(worker), 0);
+}
+
+static void create(void) {
+    verge_service_options options;
+    assert_int_equal(verge_service_options_init(&options), 0);
+    options.thread_count = 0;
+    options.metronome = false;
+    options.clock = verge_clock_manual(&world->clock);
+    options.allocator = &world->memory.allocator;
+    options.batch = 1 + below(8);
+    options.timer_cap = chance(4) ? 8 + below(32) : 0;
+    options.stuck_after_ns = world->is_watched ? PRECISION_NS + below(20 * PRECISION_NS) : 0;
+    assert_int_equal(verge_service_create(&options, &world->service), 0);
+}
+
+/* Returns what went wrong, or NULL. */
+static const char *simulate(uint64_t seed) {
+    static struct world the_world;
+    world = &the_world;
+    memset(world, 0, sizeof(*world));
+    memset(inside, 0, sizeof(inside));
+    world->random = verge_test_random_from(seed);
+    verge_test_allocator_init(&world->memory);
+    audit_begin(&world->audit);
+    verge_manual_clock_set(&world->clock, below(2) * below(UINT64_C(1) << 50));
+    world->worker_count = 1 + (unsigned)below(WORKERS_MAX);
+    world->remote_count = (unsigned)below(3);
+    world->acts = 10 + (unsigned)below(40);
+    world->is_watched = chance(3);
+    world->memory_fails = chance(4);
+    world->scheduler = (struct scheduler){
+        .random = &world->random, .clock = &world->clock, .stay_in = 1 + (unsigned)below(6), .steps_max = 2000000};
+    world->busy_count = world->worker_count + world->remote_count;
+    create();
+    scheduler_run(&world->scheduler, 1 + world->worker_count + world->remote_count, act, NULL);
+    if (world->scheduler.is_hung) {
+        return "it hangs";
+    }
+    bool drains = chance(2);
+    if (drains) {
+        drain();
+    }
+    if (verge_service_destroy(world->service, visit, NULL) != 0) {
+        return "the service could not be destroyed";
+    }
+    audit_end(&world->audit);
+    if (world->audit.complaint == NULL) {
+        verge_test_allocator_assert_empty(&world->memory);
+    }
+    return world->audit.complaint;
+}
+
+/* An assertion that fails ends the test where it stands: what to replay is said then. */
+static uint64_t seed_under_way;
+
+static void say_seed(void) {
+    if (seed_under_way != 0) {
+        (void)fprintf(stderr, "to replay: VERGE_TEST_SEED=%llu, with VERGE_TEST_TRACE=1 to see it\n",
+                      (unsigned long long)seed_under_way);
+    }
+}
+
+static int say_seed_afterwards(void **state) {
+    (void)state;
+    say_seed();
+    return 0;
+}
+
+static uint64_t seeds_wanted(void) {
+    const char *text = getenv("VERGE_TEST_SEEDS");
+    return text != NULL && *text != '\0' ? strtoull(text, NULL, 0) : 10000;
+}
+
+static void every_timer_ends_once_whatever_happens(void **state) {
+    (void)state;
+    uint64_t first = verge_test_seed(1);
+    uint64_t count = getenv("VERGE_TEST_SEED") != NULL && getenv("VERGE_TEST_SEEDS") == NULL ? 1 : seeds_wanted();
+    double seconds = verge_test_seconds(1e9);
+    clock_t begin = clock();
+    uint64_t done = 0;
+    uint64_t steps = 0;
+    for (; done < count && (double)(clock() - begin) / CLOCKS_PER_SEC < seconds; done++) {
+        seed_under_way = first + done;
+        const char *complaint = simulate(seed_under_way);
+        steps += world->scheduler.steps;
+        if (complaint != NULL) {
+            fail_msg("%s", complaint);
+        }
+    }
+    seed_under_way = 0;
+    (void)printf("%llu seeds, %llu steps\n", (unsigned long long)done, (unsigned long long)steps);
+}
+
+int main(void) {
+    verge_test_on_crash(say_seed);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_timer_ends_once_whatever_happens, NULL, say_seed_afterwards)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
