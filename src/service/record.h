@@ -136,7 +136,7 @@ static inline uint64_t verge__word_load(verge__timer *timer) {
     return atomic_load_explicit(&timer->word, memory_order_acquire);
 }
 
-/* One transition. On failure *word is what is there. */
+/* One transition. On failure *word is what is there. NOLINTNEXTLINE(readability-non-const-parameter) */
 static inline bool verge__word_change(verge__timer *timer, uint64_t *word, uint64_t to) {
     VERGE__STEP("word: change");
     return atomic_compare_exchange_strong_explicit(&timer->word, word, to, memory_order_acq_rel, memory_order_acquire);
