@@ -103,6 +103,12 @@ for options in "--timers" "--timers 0" "--timers -1" "--timers 1x" "--timers 999
     refuses 2 "verge demo: " demo $options
 done
 
+for options in "--seed x" "--seconds 0" "--workers 0" "--workers 33" "--steps 0" "--threads many" "extra"; do
+    # shellcheck disable=SC2086
+    refuses 2 "verge stress: " stress $options
+done
+refuses 2 '--steps does not go with --threads real' stress --threads real --steps 5
+
 # What cannot be written is a failure, whoever writes it.
 for command in "--help" "replay $work/trace" "replay --json $work/trace"; do
     status=0

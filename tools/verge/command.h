@@ -40,6 +40,7 @@ struct command {
 extern const struct command bench_command;
 extern const struct command demo_command;
 extern const struct command replay_command;
+extern const struct command stress_command;
 
 /*
  * Fills the settings by the command's table, and *ret_argument (which is NULL for a command that takes none) by what is not

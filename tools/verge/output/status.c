@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+#define _DEFAULT_SOURCE /* struct winsize */
+
 #include "output/status.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <verge/base.h>
 
@@ -32,18 +36,29 @@ bool status_is_due(struct status *status) {
     return true;
 }
 
+/* A line that is longer than this could not be rewritten. */
+static int terminal_width(void) {
+    struct winsize size = {0};
+    bool is_known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+    return is_known ? size.ws_col - 1 : 79;
+}
+
 void status_show(struct status *status, const char *format, ...) {
+    char line[256];
     va_list values;
     if (status->is_silent) {
         return;
     }
     va_start(values, format);
-    (void)fputs(status->look->is_terminal ? ERASE_LINE : "", stdout);
-    (void)vprintf(format, values);
-    (void)fputs(status->look->is_terminal ? "" : "\n", stdout);
+    (void)vsnprintf(line, sizeof(line), format, values);
+    va_end(values);
+    if (status->look->is_terminal) {
+        (void)printf(ERASE_LINE "%.*s", terminal_width(), line);
+    } else {
+        (void)printf("%s\n", line);
+    }
     (void)fflush(stdout);
     status->has_line = status->look->is_terminal;
-    va_end(values);
 }
 
 void status_end(struct status *status) {

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* A thread that starts, resets and cancels the timers of its slots, and cancels those of others. */
+#ifndef VERGE_TOOL_ACTOR_H
+#define VERGE_TOOL_ACTOR_H
+
+#include <pthread.h>
+
+#include "soak/ledger.h"
+
+struct actor {
+    struct ledger *ledger;
+    verge_service *service;
+    size_t slot_from, slot_to; /* the slots that it owns */
+    uint64_t random;
+    uint64_t delay_max_ns; /* of a timer, from 1 ms on, log-uniform */
+    uint64_t pause_ns;     /* after each batch; 0: none */
+    bool joins;            /* it is a worker, too, now and then */
+    atomic_bool *must_stop;
+    size_t slot_next;          /* to be looked at */
+    struct ledger_tally tally; /* for others: after it has ended */
+    _Atomic(uint64_t) joined;
+    pthread_t thread;
+};
+
+/* Set all fields up to must_stop. -EAGAIN: no thread can be had. */
+int actor_begin(struct actor *actor);
+void actor_end(struct actor *actor); /* waits for it */
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* The default allocator, which says no now and then if asked to, and knows what is held from it. For any threads. */
+#ifndef VERGE_TOOL_FAULTY_ALLOCATOR_H
+#define VERGE_TOOL_FAULTY_ALLOCATOR_H
+
+#include <stdatomic.h>
+
+#include <verge/base.h>
+
+struct faulty_allocator {
+    verge_allocator table;
+    _Atomic(uint64_t) bytes;      /* held */
+    _Atomic(uint64_t) asked;      /* how often */
+    _Atomic(uint64_t) fail_every; /* so many times, it says no once; 0: never */
+    _Atomic(uint64_t) refused;
+};
+
+void faulty_allocator_init(struct faulty_allocator *faulty); /* it must not move afterwards */
+
+#endif

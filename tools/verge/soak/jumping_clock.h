@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* The monotonic clock, moved: it jumps when told to, ahead and back. For any threads. */
+#ifndef VERGE_TOOL_JUMPING_CLOCK_H
+#define VERGE_TOOL_JUMPING_CLOCK_H
+
+#include <stdatomic.h>
+
+#include <verge/base.h>
+
+struct jumping_clock {
+    _Atomic(uint64_t) ahead_ns; /* of the monotonic clock */
+};
+
+verge_clock jumping_clock_table(struct jumping_clock *jumping);        /* which must not move afterwards */
+void jumping_clock_jump(struct jumping_clock *jumping, int64_t by_ns); /* never to before the monotonic clock */
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A ledger of timers that many threads act upon: what each was started for, and how often it ran, was cancelled, was handed
+ * back. Everything that must not happen is counted as a finding.
+ *
+ * A slot holds one timer after the other; each is a new generation. An owner, one thread, starts the timers of a slot. Who
+ * else may act on one is its kind:
+ *
+ *   OWNED   its owner resets and cancels it
+ *   SHARED  any thread cancels it; nobody resets it
+ *   SELF    its callback resets it a few times; nobody else does anything
+ *
+ * so that it can be told how often each must run: `expected`, 1 and once more for every reset that met it running. A
+ * generation is over when ended + cancels == expected, and only then the slot is used again.
+ *
+ * A reset is announced before and agreed upon after the call. A callback finds its deadline among these two; or, if the
+ * reset met it running, as `tolerated`. So a timer that runs for a deadline from before a reset which said 0 is found.
+ */
+#ifndef VERGE_TOOL_LEDGER_H
+#define VERGE_TOOL_LEDGER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <verge/service.h>
+
+enum slot_kind { SLOT_OWNED, SLOT_SHARED, SLOT_SELF, SLOT_KIND_COUNT };
+
+enum { SLOT_ALIGNMENT = 64 }; /* an argument is a slot's address, with the low bits of the generation */
+
+struct slot {
+    _Alignas(SLOT_ALIGNMENT) struct ledger *ledger;
+    _Atomic(uint64_t) timer; /* 0: not known yet, or over */
+    _Atomic(uint64_t) announced_ns, agreed_ns, tolerated_ns;
+    _Atomic(uint32_t) generation;
+    _Atomic(uint16_t) begun, ended; /* callbacks */
+    _Atomic(uint16_t) cancels;      /* that said 0 */
+    _Atomic(uint16_t) expected;
+    _Atomic(uint8_t) kind;
+    bool is_used; /* the owner's: there is a generation that is not over */
+    uint8_t handed_back;
+};
+
+enum finding {
+    FINDING_EARLY,
+    FINDING_OTHER_DEADLINE,
+    FINDING_AFTER_CANCEL,
+    FINDING_AFTER_END,
+    FINDING_NOT_ONCE,
+    FINDING_NOT_WAITED,
+    FINDING_VERDICT,
+    FINDING_COUNT,
+};
+
+struct ledger {
+    struct slot *slots;
+    size_t slot_count;
+    bool is_clock_steady;     /* it never goes back: a callback can look whether it is early */
+    unsigned again_count_max; /* how often SELF resets itself */
+    uint64_t again_after_ns;
+    bool is_hostile; /* callbacks cancel others and take their time */
+    _Atomic(uint64_t) findings[FINDING_COUNT];
+};
+
+/* How generations ended; each thread counts its own. */
+struct ledger_tally {
+    uint64_t started, refused, ran, cancelled, handed_back;
+    uint64_t runs;   /* callbacks */
+    uint64_t resets; /* that said 0 or running */
+};
+
+int ledger_open(struct ledger *ledger, size_t slot_count); /* into a zeroed one */
+void ledger_free(struct ledger *ledger);
+void ledger_find(struct ledger *ledger, enum finding finding);
+const char *ledger_finding_text(enum finding finding);
+
+/* For a slot's owner. False: refused, for want of memory. */
+bool slot_start(struct slot *slot, verge_service *service, enum slot_kind kind, uint64_t deadline_ns,
+                struct ledger_tally *tally);
+void slot_reset(struct slot *slot, verge_service *service, uint64_t deadline_ns, struct ledger_tally *tally);
+
+/* If its generation is over, counts it and is free again. */
+bool slot_settle(struct slot *slot, struct ledger_tally *tally);
+
+/* For a slot's owner; `call` is one of the service's that cancel. */
+void slot_cancel(struct slot *slot, verge_service *service, int (*call)(verge_service *, verge_timer), bool waits);
+
+/* For anybody: if it is SHARED. */
+void slot_cancel_shared(struct slot *slot, verge_service *service);
+
+/* As the visitor of verge_service_destroy; context is not used. */
+void ledger_visit_pending(void *context, const verge_pending *pending);
+
+/* After that: counts what is left. */
+void ledger_close(struct ledger *ledger, struct ledger_tally *tally);
+
+#endif

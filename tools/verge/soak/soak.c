@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L /* nanosleep */
+
+#include "soak/soak.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "output/text.h"
+#include "random.h"
+#include "soak/actor.h"
+#include "soak/faulty_allocator.h"
+#include "soak/jumping_clock.h"
+
+#define MS UINT64_C(1000000)
+#define SECOND (1000 * MS)
+#define TURN_NS (20 * MS) /* of the conductor */
+#define PERIOD_NS (10 * MS)
+#define PAUSE_NS (2 * MS) /* of actors that are not hostile, so that the machine is not full */
+
+struct soak {
+    const struct soak_options *options;
+    struct soak_result *result;
+    verge_service *service;
+    struct ledger ledger;
+    struct faulty_allocator memory;
+    struct jumping_clock clock;
+    struct actor actors[SOAK_ACTOR_COUNT_MAX];
+    size_t actor_count; /* that have begun */
+    atomic_bool must_stop;
+    uint64_t random;
+    uint32_t workers[VERGE_WORKER_COUNT_MAX]; /* the service's threads, by id */
+    size_t worker_count;
+    bool is_half_way;
+    uint64_t periodic_first_ns;
+    _Atomic(uint64_t) periodic, periodic_missed, periodic_last_ns;
+    struct rates {
+        uint64_t at_ns, started, fired, cancelled, reset;
+    } shown;
+};
+
+static uint64_t real_now(void) {
+    verge_clock clock = verge_clock_monotonic();
+    return clock.now_ns(clock.context);
+}
+
+/* ---- workers ---- */
+
+static void add_worker(struct soak *soak) {
+    uint32_t id = 0;
+    int error = verge_service_add_thread(soak->service, &id);
+    if (error == 0) {
+        soak->workers[soak->worker_count++] = id;
+        soak->result->joined++;
+    } else if (error != -ENOMEM && error != -EAGAIN) {
+        ledger_find(&soak->ledger, FINDING_VERDICT);
+    }
+}
+
+static void retire_worker(struct soak *soak, size_t place) {
+    if (verge_service_retire_thread(soak->service, soak->workers[place]) != 0) {
+        ledger_find(&soak->ledger, FINDING_VERDICT);
+    }
+    soak->workers[place] = soak->workers[--soak->worker_count];
+    soak->result->left++;
+}
+
+/* ---- the conductor ---- */
+
+static void be_hostile(struct soak *soak) {
+    switch (random_below(&soak->random, 16)) {
+    case 0:
+        jumping_clock_jump(&soak->clock, (int64_t)random_below(&soak->random, 10 * SECOND));
+        soak->result->jumps++;
+        break;
+    case 1:
+        jumping_clock_jump(&soak->clock, -(int64_t)random_below(&soak->random, SECOND / 10));
+        soak->result->jumps++;
+        break;
+    case 2:
+        atomic_store(&soak->memory.fail_every, 1 + random_below(&soak->random, 8));
+        break;
+    case 3:
+    case 4:
+        atomic_store(&soak->memory.fail_every, 0);
+        break;
+    case 5:
+    case 6:
+        if (soak->worker_count < soak->options->worker_count) {
+            add_worker(soak);
+        }
+        break;
+    case 7:
+        if (soak->worker_count > 0) { /* the last one, too */
+            retire_worker(soak, (size_t)random_below(&soak->random, soak->worker_count));
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+static void be_kind(struct soak *soak, uint64_t passed_ns) {
+    if (!soak->is_half_way && passed_ns >= soak->options->duration_ns / 2) {
+        soak->is_half_way = true;
+        add_worker(soak);
+        retire_worker(soak, 0);
+    }
+}
+
+static void show(struct soak *soak, struct status *status, uint64_t passed_ns) {
+    verge_service_stats stats = {.struct_size = sizeof(stats)};
+    verge_histogram *lateness = &soak->result->lateness;
+    uint64_t now_ns = real_now();
+    if (verge_service_get_stats(soak->service, &stats) != 0) {
+        return;
+    }
+    soak->result->pending_max = stats.pending > soak->result->pending_max ? stats.pending : soak->result->pending_max;
+    if (!status_is_due(status)) {
+        return;
+    }
+    struct rates rates = {.at_ns = now_ns,
+                          .started = stats.started,
+                          .fired = stats.fired,
+                          .cancelled = stats.cancelled_locally + stats.cancelled_remotely,
+                          .reset = stats.reset};
+    double seconds = (double)(now_ns - soak->shown.at_ns) / 1e9;
+    verge_histogram_reset(lateness);
+    (void)verge_service_get_histograms(soak->service, lateness, NULL);
+    status_show(
+        status,
+        "%5.1f s  %s pending | k/s: start %.0f, reset %.0f, cancel %.0f, fire %.0f | late %s, 99 %% %s | %u workers",
+        (double)passed_ns / 1e9, text_grouped(stats.pending),
+        (double)(rates.started - soak->shown.started) / seconds / 1e3,
+        (double)(rates.reset - soak->shown.reset) / seconds / 1e3,
+        (double)(rates.cancelled - soak->shown.cancelled) / seconds / 1e3,
+        (double)(rates.fired - soak->shown.fired) / seconds / 1e3,
+        text_duration(verge_histogram_quantile(lateness, 0.5)), text_duration(verge_histogram_quantile(lateness, 0.99)),
+        stats.workers);
+    soak->shown = rates;
+}
+
+static void conduct(struct soak *soak, struct status *status) {
+    uint64_t began_ns = real_now();
+    uint64_t passed_ns = 0;
+    soak->shown.at_ns = began_ns;
+    while (passed_ns < soak->options->duration_ns) {
+        struct timespec turn = {.tv_nsec = TURN_NS};
+        (void)nanosleep(&turn, NULL);
+        passed_ns = real_now() - began_ns;
+        if (soak->options->is_hostile) {
+            be_hostile(soak);
+        } else {
+            be_kind(soak, passed_ns);
+        }
+        show(soak, status, passed_ns);
+    }
+    soak->result->took_ns = passed_ns;
+    status_end(status);
+}
+
+/* ---- the beginning ---- */
+
+static void run_periodic(const verge_firing *firing) {
+    struct soak *soak = firing->argument;
+    (void)atomic_fetch_add(&soak->periodic, 1);
+    (void)atomic_fetch_add(&soak->periodic_missed, firing->missed);
+    atomic_store(&soak->periodic_last_ns, firing->scheduled_ns);
+}
+
+static int start_periodic(struct soak *soak) {
+    verge_start_options options;
+    (void)verge_start_options_init(&options);
+    options.callback = run_periodic;
+    options.argument = soak;
+    options.deadline_ns = verge_service_exact_now(soak->service) + PERIOD_NS;
+    options.period_ns = PERIOD_NS;
+    soak->periodic_first_ns = options.deadline_ns;
+    options.policy = VERGE_INTERVAL_SKIP;
+    return verge_service_start(soak->service, &options, NULL);
+}
+
+static int create_service(struct soak *soak) {
+    verge_service_options options;
+    (void)verge_service_options_init(&options);
+    options.thread_count = 0; /* so that their ids are known */
+    if (soak->options->is_hostile) {
+        options.clock = jumping_clock_table(&soak->clock);
+        options.stuck_after_ns = 5 * MS;
+    }
+    options.allocator = &soak->memory.table;
+    int error = verge_service_create(&options, &soak->service);
+    for (uint32_t i = 0; i < soak->options->worker_count && error == 0; i++) {
+        error = verge_service_add_thread(soak->service, &soak->workers[i]);
+        soak->worker_count += error == 0;
+    }
+    return error;
+}
+
+static int begin_actors(struct soak *soak) {
+    const struct soak_options *options = soak->options;
+    size_t share = options->timer_count / options->actor_count;
+    int error = 0;
+    for (size_t i = 0; i < options->actor_count && error == 0; i++) {
+        struct actor *actor = &soak->actors[i];
+        actor->ledger = &soak->ledger;
+        actor->service = soak->service;
+        actor->slot_from = i * share;
+        actor->slot_to = i + 1 == options->actor_count ? options->timer_count : (i + 1) * share;
+        actor->random = random_next(&soak->random);
+        actor->delay_max_ns = options->delay_max_ns;
+        actor->pause_ns = options->is_hostile ? 0 : PAUSE_NS;
+        actor->joins = options->is_hostile;
+        actor->must_stop = &soak->must_stop;
+        error = actor_begin(actor);
+        soak->actor_count += error == 0;
+    }
+    return error;
+}
+
+static int begin(struct soak *soak) {
+    soak->random = soak->options->seed;
+    soak->ledger.is_hostile = soak->options->is_hostile;
+    soak->ledger.is_clock_steady = !soak->options->is_hostile;
+    soak->ledger.again_count_max = 3;
+    soak->ledger.again_after_ns = 5 * MS;
+    faulty_allocator_init(&soak->memory);
+    int error = ledger_open(&soak->ledger, soak->options->timer_count);
+    if (error == 0) {
+        error = create_service(soak);
+    }
+    if (error == 0) {
+        error = start_periodic(soak);
+    }
+    return error != 0 ? error : begin_actors(soak);
+}
+
+/* ---- the end ---- */
+
+static void add_tally(struct ledger_tally *sum, const struct ledger_tally *part) {
+    sum->started += part->started;
+    sum->refused += part->refused;
+    sum->ran += part->ran;
+    sum->cancelled += part->cancelled;
+    sum->handed_back += part->handed_back;
+    sum->runs += part->runs;
+    sum->resets += part->resets;
+}
+
+static void stop_actors(struct soak *soak) {
+    atomic_store(&soak->must_stop, true);
+    for (size_t i = 0; i < soak->actor_count; i++) {
+        actor_end(&soak->actors[i]);
+        add_tally(&soak->result->tally, &soak->actors[i].tally);
+        soak->result->joined += soak->actors[i].joined;
+        soak->result->left += soak->actors[i].joined;
+    }
+}
+
+static void visit_pending(void *context, const verge_pending *pending) {
+    struct soak *soak = context;
+    if (pending->argument == soak) {
+        soak->result->tally.handed_back++; /* the periodic one */
+        return;
+    }
+    ledger_visit_pending(NULL, pending);
+}
+
+/* Every tick was taken, or is counted as missed. */
+static bool is_interval_whole(const struct soak *soak) {
+    uint64_t span_ns = atomic_load(&soak->periodic_last_ns) - soak->periodic_first_ns;
+    uint64_t counted = soak->result->periodic + soak->result->periodic_missed;
+    return soak->result->periodic == 0 || (span_ns % PERIOD_NS == 0 && counted == span_ns / PERIOD_NS + 1);
+}
+
+static void conclude(struct soak *soak, int error) {
+    struct soak_result *result = soak->result;
+    struct audit *audit = &result->audit;
+    struct ledger_tally *tally = &result->tally;
+    tally->started++; /* the periodic one */
+    audit_expect(audit, tally->started == tally->ran + tally->cancelled + tally->handed_back,
+                 "started %s = fired %s + cancelled %s + pending %s", text_grouped(tally->started),
+                 text_grouped(tally->ran), text_grouped(tally->cancelled), text_grouped(tally->handed_back));
+    for (enum finding finding = 0; finding < FINDING_COUNT; finding++) {
+        uint64_t found = atomic_load(&soak->ledger.findings[finding]);
+        audit_expect(audit, found == 0, "%s%s%s", ledger_finding_text(finding),
+                     found == 0 ? "" : ", but: ", found == 0 ? "" : text_grouped(found));
+    }
+    audit_expect(audit, is_interval_whole(soak), "an interval: %s ticks were taken, %s missed; they add up",
+                 text_grouped(result->periodic), text_grouped(result->periodic_missed));
+    audit_expect(audit, result->stats.started == tally->started, "the service has counted as many starts");
+    audit_expect(audit, error == 0 && atomic_load(&soak->memory.bytes) == 0, "all memory is given back");
+}
+
+static void finish(struct soak *soak) {
+    struct soak_result *result = soak->result;
+    stop_actors(soak);
+    atomic_store(&soak->memory.fail_every, 0);
+    result->stats.struct_size = sizeof(result->stats);
+    (void)verge_service_get_stats(soak->service, &result->stats);
+    verge_histogram_reset(&result->lateness);
+    (void)verge_service_get_histograms(soak->service, &result->lateness, NULL);
+    int error = verge_service_destroy(soak->service, visit_pending, soak);
+    ledger_close(&soak->ledger, &result->tally);
+    result->periodic = atomic_load(&soak->periodic);
+    result->periodic_missed = atomic_load(&soak->periodic_missed);
+    result->refused_allocations = atomic_load(&soak->memory.refused);
+    conclude(soak, error);
+}
+
+int soak_run(const struct soak_options *options, struct status *status, struct soak_result *ret_result) {
+    struct soak *soak = calloc(1, sizeof(*soak));
+    if (soak == NULL) {
+        return -ENOMEM;
+    }
+    *ret_result = (struct soak_result){0};
+    soak->options = options;
+    soak->result = ret_result;
+    int error = begin(soak);
+    if (error == 0) {
+        conduct(soak, status);
+        finish(soak);
+    } else {
+        stop_actors(soak);
+        (void)verge_service_destroy(soak->service, NULL, NULL);
+    }
+    ledger_free(&soak->ledger);
+    free(soak);
+    return error;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A service under load: its own threads run timers, actors act upon them. verge demo shows it; verge stress makes it
+ * hostile: the clock jumps, memory runs out, workers join and leave all the time.
+ */
+#ifndef VERGE_TOOL_SOAK_H
+#define VERGE_TOOL_SOAK_H
+
+#include "output/audit.h"
+#include "output/status.h"
+#include "soak/ledger.h"
+
+enum { SOAK_ACTOR_COUNT_MAX = 64 };
+
+struct soak_options {
+    uint64_t seed;
+    uint64_t duration_ns;
+    uint64_t delay_max_ns; /* of timers */
+    size_t timer_count;    /* as many slots; most of them are in use at any time */
+    uint32_t worker_count, actor_count;
+    bool is_hostile; /* otherwise one worker is retired half-way, and another joins */
+};
+
+struct soak_result {
+    struct ledger_tally tally;
+    verge_histogram lateness;
+    verge_service_stats stats;          /* before the end */
+    uint64_t took_ns;                   /* without the end */
+    uint64_t periodic, periodic_missed; /* runs of a timer that is periodic, and ticks that it missed */
+    uint64_t pending_max, joined, left, jumps, refused_allocations;
+    struct audit audit;
+};
+
+/* A negative errno: it could not begin. Otherwise the audit says how it went. */
+int soak_run(const struct soak_options *options, struct status *status, struct soak_result *ret_result);
+
+/* Fields of an object that is open. */
+void soak_write_json(const struct soak_result *result, struct json *json);
+
+#endif

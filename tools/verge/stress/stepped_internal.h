@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* What a stepped run is made of. */
+#ifndef VERGE_TOOL_STEPPED_INTERNAL_H
+#define VERGE_TOOL_STEPPED_INTERNAL_H
+
+#include <verge/service.h>
+
+#include "soak/faulty_allocator.h"
+#include "stress/stepped.h"
+
+enum {
+    SUBJECT_COUNT = 8192,
+    WORKER_COUNT_MAX = 32,
+    PROBLEM_SIZE = 160,
+};
+
+enum subject_state { SUBJECT_FREE, SUBJECT_PENDING, SUBJECT_RUNNING };
+
+/* The dumb copy of a timer. */
+struct subject {
+    verge_timer timer;
+    uint64_t earliest_ns, latest_ns; /* its deadline is one of these: the same but for a window */
+    enum subject_state state;
+    bool will_run_again; /* running, and reset */
+    bool was_cancelled;  /* running, and cancelled */
+};
+
+struct stepped {
+    const struct stepped_options *options;
+    struct stepped_result *result;
+    verge_service *service;
+    verge_manual_clock clock;
+    struct faulty_allocator memory;
+    verge_worker *workers[WORKER_COUNT_MAX];
+    size_t worker_count;
+    struct subject subjects[SUBJECT_COUNT];
+    uint64_t random;
+    uint64_t precision_ns;
+    uint64_t pace_ns;           /* the clock goes on by less at a time */
+    uint64_t churn_one_in;      /* so many chances to join or leave, one is taken */
+    bool is_quiet;              /* callbacks do nothing but note that they ran */
+    char problem[PROBLEM_SIZE]; /* the first that was found */
+};
+
+/* stepped_timers.c: what is done to timers, and what has to come of it. From outside, and in callbacks. */
+void stepped_start(struct stepped *stepped);
+void stepped_act_on(struct stepped *stepped, struct subject *subject);
+struct subject *stepped_any_subject(struct stepped *stepped);
+void stepped_visit_pending(void *context, const verge_pending *pending);
+
+/* stepped.c */
+void stepped_note(struct stepped *stepped, uint64_t value); /* into the digest */
+void stepped_fail(struct stepped *stepped, const char *format, ...) __attribute__((format(printf, 2, 3)));
+uint64_t stepped_now(struct stepped *stepped);
+
+#endif
