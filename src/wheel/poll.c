@@ -45,6 +45,10 @@ void verge__wheel_refile(verge_wheel *wheel, verge__record *record, verge__entry
         verge__wheel_put_beyond(wheel, record, entry);
         return;
     }
+    if (wheel->is_plain && verge__calendar_try_file(&wheel->calendar, tick, entry.index, false)) {
+        record->u.entry_tick = tick;
+        return;
+    }
     if (!verge__wheel_is_ordered(wheel)) {
         record->u.entry_tick = verge__calendar_round(&wheel->calendar, tick);
         entry.mark = (uint32_t)record->u.entry_tick;
@@ -347,6 +351,7 @@ static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out
         hand_out_due(wheel, &wheel->batch, wheel->batch_tick, &to);
     }
     wheel->expired += to.count;
+    wheel->records.taken_count -= to.count;
     if (verge_wheel_has_backlog(wheel)) {
         wheel->calendar.quiet_until = 0; /* W5 */
     } else {
