@@ -88,8 +88,8 @@ static int adapter_cancel(void *self, uint32_t id) {
 
 static int adapter_reschedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct adapter *adapter = self;
-    int result = verge_wheel_reschedule(adapter->wheel, user_of(adapter, id)->timer, deadline_ns);
-    return result == 0 ? 0 : adapter_schedule(self, id, deadline_ns);
+    struct user *user = user_of(adapter, id);
+    return verge_wheel_rearm(adapter->wheel, &user->timer, deadline_ns, user);
 }
 
 static inline void log_batch(struct adapter *adapter, size_t count) {

@@ -14,8 +14,7 @@ enum {
     SEGMENT_COUNT_MAX = (1 << (32 - VERGE__SEGMENT_BITS)) - 1, /* VERGE__NO_RECORD is in none */
 };
 
-void verge__records_init(verge__records *records, uint32_t generation_base, verge_timer recent[VERGE__RECENT_MAX],
-                         const verge_allocator *allocator) {
+void verge__records_init(verge__records *records, uint32_t generation_base, const verge_allocator *allocator) {
     *records = (verge__records){
         .free = VERGE__NO_RECORD,
         .free_cold = VERGE__NO_RECORD,
@@ -23,7 +22,6 @@ void verge__records_init(verge__records *records, uint32_t generation_base, verg
         .open_below = VERGE__NO_RECORD,
         .scan_at = VERGE__NO_RECORD,
         .nobody = {.u.entry_tick = VERGE__NO_TICK},
-        .recent = recent,
         .generation_base = generation_base,
         .allocator = allocator,
     };

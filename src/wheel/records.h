@@ -87,8 +87,8 @@ typedef struct verge__records {
     const verge_allocator *allocator;
 } verge__records;
 
-void verge__records_init(verge__records *records, uint32_t generation_base, verge_timer recent[VERGE__RECENT_MAX],
-                         const verge_allocator *allocator);
+/* The caller sets `recent` then. */
+void verge__records_init(verge__records *records, uint32_t generation_base, const verge_allocator *allocator);
 void verge__records_deinit(verge__records *records);
 
 /* Makes sure that there is a spare record. -ENOMEM, -ENOSPC. */

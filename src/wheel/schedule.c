@@ -160,6 +160,18 @@ static VERGE__NOINLINE int reschedule_slowly(verge_wheel *wheel, verge_timer tim
     return wheel->calendar.entry_count >= wheel->calendar.entry_limit ? verge__wheel_tidy(wheel) : 0;
 }
 
+static VERGE__NOINLINE int rearm_slowly(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data) {
+    verge__record *record = verge__records_find(&wheel->records, *timer);
+    if (record == NULL) {
+        return verge_wheel_schedule(wheel, deadline_ns, data, timer);
+    }
+    int error = reschedule_slowly(wheel, *timer, deadline_ns);
+    if (error == 0) {
+        record->data = data;
+    }
+    return error;
+}
+
 static VERGE__NOINLINE int cancel_slowly(verge_wheel *wheel, verge_timer timer, void **ret_data) {
     verge__record *record = verge__records_find(&wheel->records, timer);
     if (record == NULL) {
@@ -223,24 +235,42 @@ int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, v
     return 0;
 }
 
-int verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
-    if (VERGE__UNLIKELY(wheel == NULL)) {
-        return -EINVAL;
-    }
+/* Moves a timer and returns its record; NULL, and nothing has changed, if that takes the long way. */
+static VERGE__ALWAYS_INLINE verge__record *move_shortly(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
     verge__record *record = verge__records_find(&wheel->records, timer);
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
     if (VERGE__UNLIKELY(record == NULL || tick - wheel->calendar.cursor >= wheel->short_reach)) {
-        return reschedule_slowly(wheel, timer, deadline_ns);
+        return NULL;
     }
     uint64_t *entry_tick = &record->u.entry_tick;
     bool keep = comes_in_time(wheel, *entry_tick, tick);
     if (!keeps_as_usual(wheel, keep) &&
         VERGE__UNLIKELY(!verge__calendar_try_file_unless(&wheel->calendar, tick, (uint32_t)timer, keep, entry_tick))) {
-        return reschedule_slowly(wheel, timer, deadline_ns);
+        return NULL;
     }
     record->deadline_ns = deadline_ns;
     note_deadline(wheel, deadline_ns, timer);
     VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
+    return record;
+}
+
+int verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
+    if (VERGE__UNLIKELY(wheel == NULL)) {
+        return -EINVAL;
+    }
+    const verge__record *moved = move_shortly(wheel, timer, deadline_ns);
+    return VERGE__LIKELY(moved != NULL) ? 0 : reschedule_slowly(wheel, timer, deadline_ns);
+}
+
+int verge_wheel_rearm(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data) {
+    if (VERGE__UNLIKELY(wheel == NULL || timer == NULL)) {
+        return -EINVAL;
+    }
+    verge__record *moved = move_shortly(wheel, *timer, deadline_ns);
+    if (VERGE__UNLIKELY(moved == NULL)) {
+        return rearm_slowly(wheel, timer, deadline_ns, data);
+    }
+    moved->data = data;
     return 0;
 }
 

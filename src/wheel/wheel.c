@@ -77,7 +77,8 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     set_start(wheel, options->start_ns);
     wheel->beyond_tick = VERGE__NO_TICK;
     wheel->beyond_kept_tick = VERGE__NO_TICK;
-    verge__records_init(&wheel->records, next_generation_base(), wheel->recent, &wheel->allocator);
+    verge__records_init(&wheel->records, next_generation_base(), &wheel->allocator);
+    wheel->records.recent = wheel->recent;
     verge__calendar_init(&wheel->calendar, levels, level_count, options->coarse,
                          (options->start_ns >> wheel->shift) + 1,
                          VERGE__SPARE_LISTS + (ordered ? 4 * VERGE__RUNS_MAX : 0), &wheel->allocator,

@@ -83,7 +83,7 @@ struct verge_wheel {
     size_t reserved_total;   /* timers there must be room for */
     verge_wheel_options options;
     verge_allocator allocator;
-    verge_timer recent[VERGE__RECENT_MAX]; /* the records' */
+    verge_timer recent[VERGE__RECENT_MAX]; /* of the records */
 };
 
 static inline bool verge__wheel_is_ordered(const verge_wheel *wheel) {
