@@ -11,6 +11,9 @@
  * before it are in `recent`, a stack: where some cancels are followed by some schedules, none of them
  * has to wait for a link that the one before loads.
  *
+ * Each free record also names one that lies some places down the list, to be prefetched when it is
+ * used: following links would be a cache miss for each timer scheduled after many have expired.
+ *
  * Giving memory back. When few records are used, those from `open_below` on are no longer used
  * again: freed ones go to a list of their segment. The free list is forgotten, and made anew by a
  * scan of the records in their order, some at a time: following the list would be a cache miss each.
@@ -33,6 +36,7 @@ enum {
     VERGE__SEGMENT_BITS = 16,
     VERGE__SEGMENT_RECORDS = 1 << VERGE__SEGMENT_BITS,
     VERGE__RECENT_MAX = 64,
+    VERGE__TRAIL = 8,
 };
 
 #define VERGE__NO_RECORD UINT32_MAX
@@ -40,7 +44,7 @@ enum {
 /* Unordered wheels know a timer's entry by its tick, ordered ones by its mark: the low half of the
  * sequence number it was filed with. */
 typedef struct verge__record {
-    uint64_t deadline_ns;
+    uint64_t deadline_ns; /* free: perhaps the index of a record that is VERGE__TRAIL places down the list */
     void *data;
     union {
         uint64_t entry_tick; /* VERGE__NO_TICK: none. Kept while free: the entry can be adopted */
@@ -71,6 +75,8 @@ typedef struct verge__records {
     size_t taken_count;  /* records that are on no list, nor to be found by the scan: timers, spare, recent */
     uint32_t aside_from; /* the lower of open_below and scan_at: freeing takes the long way from here */
 
+    uint32_t trail[VERGE__TRAIL]; /* the last records pushed to the free list, in turn */
+    uint32_t trail_next;
     uint32_t free_cold;  /* a second list, used when the first is empty */
     uint32_t open_below; /* records from here on are not used again; VERGE__NO_RECORD: none */
     uint32_t scan_at;    /* free records from here to scan_end are on no list; VERGE__NO_RECORD: none */
@@ -163,6 +169,9 @@ static inline verge_timer verge__records_next_handle(verge_timer last) {
 }
 
 static inline void verge__records_push(verge__records *records, verge__record *record, uint32_t index) {
+    uint32_t *trail = &records->trail[records->trail_next++ % VERGE__TRAIL];
+    record->deadline_ns = *trail;
+    *trail = index;
     record->link = records->free;
     records->free = index;
 }
@@ -179,6 +188,9 @@ static VERGE__ALWAYS_INLINE bool verge__records_pop_spare(verge__records *record
         return false;
     }
     verge__record *record = verge__records_at(records, index);
+    if (record->deadline_ns < records->fresh) {
+        VERGE__PREFETCH_WRITE(verge__records_named(records, (uint32_t)record->deadline_ns));
+    }
     records->free = record->link;
     record->link = 0;
     records->spare = record;
