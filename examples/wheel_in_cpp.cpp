@@ -6,6 +6,7 @@
 #include <verge/histogram.h>
 #include <verge/interval.h>
 #include <verge/metrics.h>
+#include <verge/service.h>
 #include <verge/verge.h>
 #include <verge/wheel.h>
 

@@ -16,8 +16,8 @@
  *   M2 whole       nothing of the text depends on size but where it is cut off.
  *   M3 no effects  no call allocates, blocks, changes what it describes, or depends on the locale.
  *
- * The texts of several calls may follow each other if their families differ: verge_wheel_..., or the
- * names given to verge_histogram_metrics. Several objects of one kind go into one call.
+ * The texts of several calls may follow each other if their families differ: verge_wheel_...,
+ * verge_service_..., or the names given to verge_histogram_metrics. Several objects of one kind go into one call.
  *
  * -EINVAL: a label name that is not [a-zA-Z_][a-zA-Z0-9_]*, that starts with __, that is "le" or
  * "quantile", or that is there twice; a label value that is NULL or no UTF-8; objects whose labels are the same; a NULL
@@ -28,6 +28,7 @@
 
 #include "verge/base.h"
 #include "verge/histogram.h"
+#include "verge/service.h"
 #include "verge/wheel.h"
 
 #ifdef __cplusplus
@@ -46,6 +47,13 @@ VERGE_API int verge_wheel_metrics(const verge_wheel *wheel, const verge_label *l
 /* The same of several wheels: labels[i] belongs to wheels[i]. */
 VERGE_API int verge_wheels_metrics(const verge_wheel *const *wheels, const verge_label *const *labels,
                                    size_t wheel_count, char *buffer, size_t size);
+
+/* verge_service_get_stats as text, and how late callbacks began and how long they took. From any thread. */
+VERGE_API int verge_service_metrics(const verge_service *service, const verge_label *labels, char *buffer, size_t size);
+
+/* The same of several services: labels[i] belongs to services[i]. */
+VERGE_API int verge_services_metrics(const verge_service *const *services, const verge_label *const *labels,
+                                     size_t service_count, char *buffer, size_t size);
 
 /* What the values of a histogram are, and what they are shown in. The bounds that are shown are fixed, so that the
  * histograms of several machines can be added up. */

@@ -24,10 +24,28 @@ static int use_interval(void) {
            verge_interval_next(&interval, 35, &tick) != 1 || tick.missed != 3;
 }
 
+static void never(const verge_firing *firing) {
+    (void)firing;
+}
+
+static int use_service(void) {
+    static char text[65536];
+    const verge_label labels[] = {{"service", "consumer"}, {NULL, NULL}};
+    verge_service *service;
+    verge_timer timer;
+    if (verge_service_create(NULL, &service) != 0) {
+        return 1;
+    }
+    int failed = verge_service_start_after(service, UINT64_C(3600000000000), never, NULL, &timer) != 0;
+    failed |= verge_service_metrics(service, labels, text, sizeof(text)) <= 0;
+    failed |= verge_service_cancel(service, timer) != 0;
+    return verge_service_destroy(service, NULL, NULL) != 0 || failed;
+}
+
 int main(int argc, char **argv) {
     if (argc != 2 || strcmp(argv[1], verge_version()) != 0) {
         (void)fprintf(stderr, "the library is of version %s\n", verge_version());
         return 1;
     }
-    return use_wheel() || use_interval();
+    return use_wheel() || use_interval() || use_service();
 }

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "verge/service.h"
+
+#include <errno.h>
+
+#include "metrics/writer.h"
+
+/* All that is a number, as wide as the others. */
+struct statistics {
+    verge_service_stats stats;
+    uint64_t workers;
+};
+
+#define COUNTER(field, field_help) \
+    { "verge_service_" #field "_total", field_help, VERGE__METRICS_COUNTER, offsetof(struct statistics, stats.field) }
+#define GAUGE(field, field_help) \
+    { "verge_service_" #field, field_help, VERGE__METRICS_GAUGE, offsetof(struct statistics, stats.field) }
+
+static const struct verge__metrics_field fields[] = {
+    GAUGE(pending, "Timers that are pending or running."),
+    COUNTER(started, "Timers that were started."),
+    COUNTER(fired, "Callbacks that ran."),
+    COUNTER(ended, "Timers that ran for the last time."),
+    COUNTER(cancelled_locally, "Timers that their own worker cancelled."),
+    COUNTER(cancelled_remotely, "Timers that another thread cancelled."),
+    COUNTER(reset, "Timers that were given another deadline."),
+    COUNTER(migrated, "Timers that changed their worker."),
+    COUNTER(rescued, "Timers that were taken from a worker that was stuck."),
+    GAUGE(orphans, "Timers without a worker."),
+    COUNTER(stuck, "Callbacks that ran too long."),
+    GAUGE(entries, "Entries in the slots of all wheels."),
+    GAUGE(garbage, "Entries in the slots that belong to no timer."),
+    COUNTER(entries_moved, "Entries that went from a level to a lower one."),
+    COUNTER(wakeups, "Times that a sleeping worker was woken."),
+    COUNTER(metronome_ticks, "Times that the metronome published the time."),
+    COUNTER(clock_reads, "Times that a worker read the clock itself."),
+    GAUGE(bytes, "Bytes held from the allocator."),
+    {"verge_service_workers", "Workers that have joined.", VERGE__METRICS_GAUGE, offsetof(struct statistics, workers)},
+};
+
+struct services {
+    const verge_service *const *services;
+    struct statistics statistics;
+};
+
+static const void *read_stats(void *context, size_t source) {
+    struct services *services = context;
+    services->statistics.stats.struct_size = sizeof(services->statistics.stats);
+    (void)verge_service_get_stats(services->services[source], &services->statistics.stats);
+    services->statistics.workers = services->statistics.stats.workers;
+    return &services->statistics;
+}
+
+static void write_histograms(struct verge__metrics_writer *writer, const verge_service *const *services,
+                             const verge_label *const *labels, size_t service_count, bool is_lateness) {
+    const char *name = is_lateness ? "verge_service_lateness_seconds" : "verge_service_callback_seconds";
+    const char *help = is_lateness ? "How late callbacks began." : "How long callbacks took.";
+    if (service_count > 0) {
+        verge__metrics_family(writer, name, help, VERGE__METRICS_HISTOGRAM);
+    }
+    for (size_t i = 0; i < service_count; i++) {
+        verge_histogram histogram = {0};
+        (void)verge_service_get_histograms(services[i], is_lateness ? &histogram : NULL,
+                                           is_lateness ? NULL : &histogram);
+        verge__metrics_histogram(writer, name, labels == NULL ? NULL : labels[i], &histogram,
+                                 VERGE_METRICS_SECONDS_FROM_NS);
+    }
+}
+
+int verge_services_metrics(const verge_service *const *services, const verge_label *const *labels, size_t service_count,
+                           char *buffer, size_t size) {
+    struct services context = {.services = services};
+    const struct verge__metrics_sources sources = {service_count, labels, read_stats, &context};
+    for (size_t i = 0; i < service_count; i++) {
+        if (services == NULL || services[i] == NULL) {
+            return -EINVAL;
+        }
+    }
+    const int error = verge__metrics_check_labels(labels, service_count);
+    if (error != 0) {
+        return error;
+    }
+    struct verge__metrics_writer writer;
+    verge__metrics_start(&writer, buffer, size);
+    verge__metrics_fields(&writer, fields, sizeof(fields) / sizeof(fields[0]), &sources);
+    write_histograms(&writer, services, labels, service_count, true);
+    write_histograms(&writer, services, labels, service_count, false);
+    return verge__metrics_finish(&writer);
+}
+
+int verge_service_metrics(const verge_service *service, const verge_label *labels, char *buffer, size_t size) {
+    return verge_services_metrics(&service, &labels, 1, buffer, size);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* The statistics of services as text, on a clock that moves by hand. */
+#include <errno.h>
+#include <string.h>
+
+#include "exposition.h"
+#include "support/cmocka.h"
+#include "verge/metrics.h"
+
+#define MS UINT64_C(1000000)
+
+static char text[65536];
+static verge_manual_clock manual;
+
+static void on_timer(const verge_firing *firing) {
+    verge_manual_clock_advance(&manual, 3 * MS); /* how long it takes */
+    (void)firing;
+}
+
+static verge_service *make_service(verge_worker **ret_worker) {
+    verge_service_options options;
+    verge_worker_options unbound;
+    verge_service *service = NULL;
+    verge_manual_clock_set(&manual, 0);
+    assert_int_equal(verge_service_options_init(&options), 0);
+    options.thread_count = 0;
+    options.metronome = false;
+    options.clock = verge_clock_manual(&manual);
+    assert_int_equal(verge_service_create(&options, &service), 0);
+    assert_int_equal(verge_worker_options_init(&unbound), 0);
+    unbound.unbound = true;
+    assert_int_equal(verge_worker_join(service, &unbound, ret_worker), 0);
+    return service;
+}
+
+static void the_numbers_are_those_of_the_service(void **state) {
+    (void)state;
+    verge_worker *worker = NULL;
+    verge_service *service = make_service(&worker);
+    verge_timer timer;
+    assert_int_equal(verge_service_start_at(service, 10 * MS, on_timer, NULL, NULL), 0);
+    assert_int_equal(verge_service_start_at(service, 500 * MS, on_timer, NULL, NULL), 0);
+    assert_int_equal(verge_service_start_at(service, 500 * MS, on_timer, NULL, &timer), 0);
+    assert_int_equal(verge_service_reset(service, timer, 600 * MS), 0);
+    assert_int_equal(verge_service_cancel(service, timer), 0);
+    verge_manual_clock_set(&manual, 60 * MS);
+    assert_int_equal(verge_worker_run_once(worker, 0), 1);
+
+    assert_int_equal(verge_service_metrics(service, NULL, text, sizeof(text)), strlen(text));
+    assert_null(exposition_check(text));
+    assert_int_equal(exposition_number(text, "verge_service_pending"), 1);
+    assert_int_equal(exposition_number(text, "verge_service_started_total"), 3);
+    assert_int_equal(exposition_number(text, "verge_service_fired_total"), 1);
+    assert_int_equal(exposition_number(text, "verge_service_ended_total"), 1);
+    assert_int_equal(exposition_number(text, "verge_service_cancelled_locally_total") +
+                         exposition_number(text, "verge_service_cancelled_remotely_total"),
+                     1);
+    assert_int_equal(exposition_number(text, "verge_service_reset_total"), 1);
+    assert_int_equal(exposition_number(text, "verge_service_workers"), 1);
+    assert_true(exposition_number(text, "verge_service_bytes") > 0);
+    assert_string_equal(exposition_value(text, "verge_service_lateness_seconds_sum"), "0.050000000");
+    assert_int_equal(exposition_number(text, "verge_service_lateness_seconds_count"), 1);
+    assert_string_equal(exposition_value(text, "verge_service_callback_seconds_sum"), "0.003000000");
+
+    assert_int_equal(verge_worker_leave(worker), 0);
+    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+}
+
+static void every_statistic_is_there(void **state) {
+    (void)state;
+    verge_worker *worker = NULL;
+    verge_service *service = make_service(&worker);
+    assert_true(verge_service_metrics(service, NULL, text, sizeof(text)) > 0);
+    size_t families = 0;
+    for (const char *at = text; (at = strstr(at, "# TYPE ")) != NULL; at++) {
+        families++;
+    }
+    /* all 64-bit numbers of the struct but its size, the workers, and two histograms */
+    assert_int_equal(families, offsetof(verge_service_stats, workers) / sizeof(uint64_t) - 1 + 1 + 2);
+    assert_int_equal(verge_worker_leave(worker), 0);
+    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+}
+
+static void several_services_share_their_families(void **state) {
+    (void)state;
+    verge_worker *workers[2] = {NULL, NULL};
+    verge_service *first = make_service(&workers[0]);
+    verge_service *second = make_service(&workers[1]);
+    const verge_service *const services[] = {first, second, NULL};
+    const verge_label *const labels[] = {
+        (const verge_label[]){{"service", "requests"}, {NULL, NULL}},
+        (const verge_label[]){{"service", "leases"}, {NULL, NULL}},
+        NULL,
+    };
+    assert_int_equal(verge_service_start_at(second, 10 * MS, on_timer, NULL, NULL), 0);
+    assert_int_equal(verge_services_metrics(services, labels, 2, text, sizeof(text)), strlen(text));
+    assert_null(exposition_check(text));
+    assert_int_equal(exposition_number(text, "verge_service_pending{service=\"requests\"}"), 0);
+    assert_int_equal(exposition_number(text, "verge_service_pending{service=\"leases\"}"), 1);
+    assert_int_equal(exposition_number(text, "verge_service_lateness_seconds_count{service=\"leases\"}"), 0);
+
+    assert_int_equal(verge_services_metrics(services, labels, 3, text, sizeof(text)), -EINVAL);
+    assert_int_equal(verge_services_metrics(services, NULL, 2, text, sizeof(text)), -EINVAL);
+    assert_int_equal(verge_services_metrics(NULL, NULL, 0, text, sizeof(text)), 0);
+    assert_int_equal(verge_service_metrics(NULL, NULL, text, sizeof(text)), -EINVAL);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(verge_worker_leave(workers[i]), 0);
+    }
+    assert_int_equal(verge_service_destroy(first, NULL, NULL), 0);
+    assert_int_equal(verge_service_destroy(second, NULL, NULL), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_numbers_are_those_of_the_service),
+        cmocka_unit_test(every_statistic_is_there),
+        cmocka_unit_test(several_services_share_their_families),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
