@@ -94,6 +94,7 @@ int verge__worker_init_wheel(verge_worker *worker, uint64_t now_ns) {
         return error;
     }
     worker->calendar.entry_limit = worker->calendar.entry_capacity;
+    worker->round_end = worker->calendar.cursor;
     return 0;
 }
 
@@ -116,7 +117,12 @@ static bool serves(const verge_worker *worker, uint64_t entry_tick, uint64_t tic
     return entry_tick - worker->calendar.cursor - 1 < tick - worker->calendar.cursor;
 }
 
-/* Puts an entry among those for the next pass. */
+/* Whether it is too late for a tick: it has been taken, or is for a round that has begun without this. */
+static bool is_late(const verge_worker *worker, uint64_t tick) {
+    return tick < worker->calendar.cursor || tick < worker->round_end;
+}
+
+/* Puts an entry among those for the next round. */
 static void file_late(verge_worker *worker, verge__timer *timer, uint32_t index) {
     timer->entry_tick = VERGE__TICK_LATE;
     verge__calendar_list_add(&worker->calendar, &worker->late.list,
@@ -125,7 +131,7 @@ static void file_late(verge_worker *worker, verge__timer *timer, uint32_t index)
 
 void verge__worker_file(verge_worker *worker, verge__timer *timer, uint32_t index, uint64_t tick) {
     verge__calendar *calendar = &worker->calendar;
-    if (tick < calendar->cursor) {
+    if (is_late(worker, tick)) {
         file_late(worker, timer, index);
         return;
     }
@@ -151,7 +157,7 @@ static void shelve(verge_worker *worker, verge__timer *timer, uint32_t index) {
 
 void verge__worker_file_or_shelve(verge_worker *worker, verge__timer *timer, uint32_t index) {
     uint64_t tick = verge__worker_tick(worker, verge__timer_deadline(timer));
-    bool is_there = tick >= worker->calendar.cursor && serves(worker, timer->entry_tick, tick);
+    bool is_there = !is_late(worker, tick) && serves(worker, timer->entry_tick, tick);
     if (is_there) {
         return;
     }

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A pass of a worker: T4, T5. Takes what has come through the inbox, then runs what is due. */
+/*
+ * A pass of a worker: T4, T5. Takes what has come through the inbox, then runs what is due.
+ *
+ * What is due is worked off in rounds: first what came too late for its tick, then the ticks up to what was now when
+ * the round began. What callbacks start for now or the past is for the next round, and a round begins in a pass of its
+ * own. So no timer waits for more than what was due before it, however many start themselves again, and however small
+ * the batch.
+ */
 #include <errno.h>
 
 #include "service/park.h"
@@ -195,8 +202,17 @@ static bool come_up(verge_worker *worker, verge__entry entry, uint64_t entry_tic
     return fate_ == VERGE__FATE_RAN;
 }
 
-/* What could not be filed for want of memory runs nevertheless, when it is due. */
-static size_t run_shelf(verge_worker *worker, uint64_t due_tick) {
+static bool is_to_leave(const verge_worker *worker) {
+    return worker->wants_to_leave || atomic_load_explicit(&worker->is_to_retire, memory_order_acquire);
+}
+
+/* Whether no callback is to begin any more. */
+static bool is_to_stop(const verge_worker *worker) {
+    return is_to_leave(worker) || atomic_load_explicit(&worker->service->is_stopping, memory_order_acquire);
+}
+
+/* What could not be filed for want of memory runs nevertheless, when it is due; `room` of it at most. */
+static size_t run_shelf(verge_worker *worker, uint64_t due_tick, size_t room) {
     const verge__table *table = &worker->service->table;
     verge__chain shelf = worker->shelf;
     worker->shelf = VERGE__CHAIN_EMPTY;
@@ -205,7 +221,7 @@ static size_t run_shelf(verge_worker *worker, uint64_t due_tick) {
         uint32_t index = verge__chain_pop(&shelf, table);
         verge__timer *timer = verge__table_at(table, index);
         bool is_due = verge__worker_tick(worker, verge__timer_deadline(timer)) <= due_tick;
-        if (!is_due || fired >= worker->service->options.batch) {
+        if (!is_due || fired >= room || is_to_stop(worker)) {
             verge__chain_append(&worker->shelf, table, index);
         } else if (verge__worker_take(worker, timer, index)) {
             fate fate_ = run_if_due(worker, timer, index, due_tick);
@@ -258,22 +274,39 @@ bool verge__worker_take_tick(verge_worker *worker, uint64_t target, size_t *budg
 
 /* ---- the pass ---- */
 
-static size_t run_due(verge_worker *worker, uint64_t target) {
-    size_t budget = ENTRIES_MOVED_AT_ONCE;
-    size_t fired = 0;
-    if (verge__pile_is_empty(&worker->first)) {
+/* Begins a round unless one is under way. */
+static bool begin_round(verge_worker *worker, uint64_t target) {
+    bool is_over = verge__pile_is_empty(&worker->first) && verge__pile_is_empty(&worker->batch) &&
+                   worker->calendar.cursor >= worker->round_end;
+    if (is_over) {
         worker->first = worker->late;
         worker->late = (verge__pile){0};
+        worker->round_end = target;
     }
+    return is_over;
+}
+
+static size_t run_round(verge_worker *worker, uint64_t target, size_t *budget) {
+    size_t fired = 0;
     verge__entry entry;
-    while (fired < worker->service->options.batch && !worker->wants_to_leave) {
+    while (fired < worker->service->options.batch && !is_to_stop(worker)) {
         if (pop(worker, &worker->first, &entry)) {
             fired += come_up(worker, entry, VERGE__TICK_LATE, target - 1);
         } else if (pop(worker, &worker->batch, &entry)) {
             fired += come_up(worker, entry, worker->batch_tick, worker->batch_tick);
-        } else if (!verge__worker_take_tick(worker, target, &budget)) {
+        } else if (!verge__worker_take_tick(worker, worker->round_end, budget)) {
             break;
         }
+    }
+    return fired;
+}
+
+static size_t run_due(verge_worker *worker, uint64_t target) {
+    size_t budget = ENTRIES_MOVED_AT_ONCE;
+    bool is_rest = !begin_round(worker, target);
+    size_t fired = run_round(worker, target, &budget);
+    if (is_rest && fired == 0 && begin_round(worker, target)) { /* there was nothing left of the round before */
+        fired = run_round(worker, target, &budget);
     }
     if (!verge__worker_has_backlog(worker) && worker->calendar.cursor >= target) {
         verge__calendar_settle(&worker->calendar, &budget);
@@ -299,11 +332,12 @@ size_t verge__worker_pass(verge_worker *worker) {
     size_t fired = 0;
     if (target <= worker->calendar.quiet_until && !verge__worker_has_backlog(worker)) {
         worker->calendar.cursor = target > worker->calendar.cursor ? target : worker->calendar.cursor;
+        worker->round_end = worker->calendar.cursor;
     } else {
         fired = run_due(worker, target);
     }
     if (VERGE__UNLIKELY(worker->shelf.count > 0)) {
-        fired += run_shelf(worker, target - 1);
+        fired += run_shelf(worker, target - 1, worker->service->options.batch - fired);
     }
     if (verge__worker_is_untidy(worker)) {
         verge__worker_tidy(worker);
@@ -345,10 +379,6 @@ static void wait_until(verge_worker *worker, uint64_t until_ns) {
         verge__count(&worker->tally.wakeups, 1);
     }
     verge__park_end(worker);
-}
-
-static bool is_to_leave(const verge_worker *worker) {
-    return worker->wants_to_leave || atomic_load_explicit(&worker->is_to_retire, memory_order_acquire);
 }
 
 static int run_once(verge_worker *worker, uint64_t wait_until_ns) {

@@ -100,10 +100,11 @@ struct verge_worker {
     verge__chain free;       /* records, the last freed first; at most VERGE__FREE_KEPT */
     verge__chain free_spare; /* as many again, or none */
     verge__counter live;     /* timers with an entry in its wheel, dead ones that did not come back included */
-    verge__pile late;        /* came too late for their tick: for the next pass */
-    verge__pile first;       /* those for this pass */
+    verge__pile late;        /* came too late for their tick: for the next round */
+    verge__pile first;       /* those for this round */
     verge__pile batch;       /* of the tick taken last */
     uint64_t batch_tick;
+    uint64_t round_end;       /* ticks from here on are for the next round (pass.c) */
     verge__chain incoming;    /* taken from the inbox, not looked at yet */
     verge__chain shelf;       /* there was no memory to file them */
     uint64_t now_ns;          /* of the last pass */
