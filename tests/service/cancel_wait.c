@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Waiting for callbacks of other threads: real threads, each step of which waits for the other's. */
+#include "service/support.h"
+
+static verge_service *service_with_threads(uint32_t thread_count) {
+    verge_service_options options;
+    assert_int_equal(verge_service_options_init(&options), 0);
+    options.thread_count = thread_count;
+    verge_service *service = NULL;
+    assert_int_equal(verge_service_create(&options, &service), 0);
+    return service;
+}
+
+/* ---- a thread that waits for a callback ---- */
+
+struct slow {
+    _Atomic bool has_begun;
+    _Atomic bool may_return;
+    _Atomic bool has_returned;
+    _Atomic bool is_awaited; /* the waiting thread is about to wait */
+    verge_service *service;
+    verge_timer timer;
+    int (*ending)(verge_service *service, verge_timer timer);
+};
+
+static void be_slow(const verge_firing *firing) {
+    struct slow *slow = firing->argument;
+    atomic_store(&slow->has_begun, true);
+    await(&slow->may_return);
+    atomic_store(&slow->has_returned, true);
+}
+
+static void *end_and_look(void *argument) {
+    struct slow *slow = argument;
+    atomic_store(&slow->is_awaited, true);
+    const int verdict = slow->ending(slow->service, slow->timer);
+    /* This is the promise: what the callback used may be freed now. */
+    const bool is_kept = atomic_load(&slow->has_returned) && (verdict == VERGE_RUNNING || verdict == -ENOENT);
+    return is_kept ? slow : NULL;
+}
+
+static void it_returns_after_the_callback(void **state) {
+    (void)state;
+    int (*const endings[])(verge_service *, verge_timer) = {verge_service_cancel_wait, verge_service_shutdown};
+    for (size_t i = 0; i < 2 * COUNT_OF(endings); i++) {
+        struct slow slow = {.service = service_with_threads(1), .ending = endings[i % 2]};
+        slow.timer = start_at(slow.service, 0, be_slow, &slow);
+        await(&slow.has_begun);
+        assert_int_equal(verge_service_cancel(slow.service, slow.timer), VERGE_RUNNING); /* waits for nothing */
+        pthread_t waiters[3];
+        struct slow *result = NULL;
+        for (size_t w = 0; w < COUNT_OF(waiters); w++) {
+            waiters[w] = thread_of(end_and_look, &slow);
+        }
+        await(&slow.is_awaited);
+        atomic_store(&slow.may_return, true);
+        for (size_t w = 0; w < COUNT_OF(waiters); w++) {
+            assert_int_equal(pthread_join(waiters[w], (void **)&result), 0);
+            assert_ptr_equal(result, &slow);
+        }
+        assert_int_equal(verge_service_cancel(slow.service, slow.timer), -ENOENT);
+        assert_int_equal(verge_service_destroy(slow.service, NULL, NULL), 0);
+    }
+}
+
+/* ---- callbacks that wait for each other ---- */
+
+struct ring {
+    struct member {
+        struct ring *ring;
+        verge_timer timer;
+        verge_timer next; /* for which its callback waits */
+        int verdict;
+        _Atomic bool is_set_up;
+    } members[3];
+    uint32_t count;
+    _Atomic uint32_t begun;
+    _Atomic uint32_t ended;
+};
+
+static void wait_for_next(const verge_firing *firing) {
+    struct member *member = firing->argument;
+    struct ring *ring = member->ring;
+    await(&member->is_set_up);
+    (void)atomic_fetch_add(&ring->begun, 1);
+    await_count(&ring->begun, ring->count); /* all are running now */
+    member->verdict = verge_service_cancel_wait(firing->service, member->next);
+    (void)atomic_fetch_add(&ring->ended, 1);
+}
+
+/* At least one is refused, so that all return; what each was told is so. */
+static void callbacks_that_wait_in_a_circle_are_told(void **state) {
+    (void)state;
+    for (uint32_t count = 2; count <= 3; count++) {
+        for (size_t round = 0; round < test_scaled(1000) / 10; round++) {
+            struct ring ring = {.count = count};
+            verge_service *service = service_with_threads(count);
+            for (uint32_t i = 0; i < count; i++) {
+                verge_start_options options;
+                assert_int_equal(verge_start_options_init(&options), 0);
+                ring.members[i].ring = &ring;
+                options.callback = wait_for_next;
+                options.argument = &ring.members[i];
+                options.worker_id = i + 1;
+                ring.members[i].timer = start_with(service, &options);
+            }
+            for (uint32_t i = 0; i < count; i++) {
+                ring.members[i].next = ring.members[(i + 1) % count].timer;
+            }
+            for (uint32_t i = 0; i < count; i++) {
+                atomic_store(&ring.members[i].is_set_up, true);
+            }
+            await_count(&ring.ended, count);
+            uint32_t refused = 0;
+            for (uint32_t i = 0; i < count; i++) {
+                const int verdict = ring.members[i].verdict;
+                assert_true(verdict == VERGE_RUNNING || verdict == -EDEADLK || verdict == -ENOENT);
+                refused += verdict == -EDEADLK;
+            }
+            assert_true(refused >= 1);
+            assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+        }
+    }
+}
+
+/* ---- a callback that waits for one that does not ---- */
+
+struct pair {
+    verge_timer slow_timer;
+    struct slow slow;
+    int verdict;
+    _Atomic bool is_waiting;
+    _Atomic bool is_over;
+};
+
+static void wait_for_slow(const verge_firing *firing) {
+    struct pair *pair = firing->argument;
+    atomic_store(&pair->is_waiting, true);
+    pair->verdict = verge_service_cancel_wait(firing->service, pair->slow_timer);
+    assert_true(atomic_load(&pair->slow.has_returned));
+    atomic_store(&pair->is_over, true);
+}
+
+static void a_callback_waits_for_another_workers(void **state) {
+    (void)state;
+    verge_service *service = service_with_threads(2);
+    struct pair pair = {0};
+    pair.slow_timer = start_at(service, 0, be_slow, &pair.slow);
+    await(&pair.slow.has_begun);
+    verge_start_options options;
+    assert_int_equal(verge_start_options_init(&options), 0);
+    options.callback = wait_for_slow;
+    options.argument = &pair;
+    options.worker_id = info_of(service, pair.slow_timer).worker_id == 1 ? 2 : 1;
+    (void)start_with(service, &options);
+    await(&pair.is_waiting);
+    atomic_store(&pair.slow.may_return, true);
+    await(&pair.is_over);
+    assert_true(pair.verdict == VERGE_RUNNING || pair.verdict == -ENOENT);
+    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_returns_after_the_callback),
+        cmocka_unit_test(callbacks_that_wait_in_a_circle_are_told),
+        cmocka_unit_test(a_callback_waits_for_another_workers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
