@@ -10,7 +10,10 @@
  *   reschedule  wheel, timer, deadline_ns
  *   cancel      wheel, timer
  *   fire        wheel, timer, deadline_ns, now_ns      a poll returns the timer
- *   cascade     wheel, level, entry_count              entries leave this level for lower ones
+ *   cascade     wheel, level, entry_count              entries leave this level for lower ones (of a worker, its)
+ *   run         service, timer, callback, scheduled_ns, actual_ns      a callback begins
+ *   ran         service, timer                         and has returned
+ *   migrate     service, worker_id, deadline_ns        a timer leaves this worker for another
  */
 #ifndef VERGE_SRC_BASE_PROBES_H
 #define VERGE_SRC_BASE_PROBES_H
@@ -27,12 +30,14 @@
 #define VERGE__PROBE2(name, a, b) DTRACE_PROBE2(verge, name, a, b)
 #define VERGE__PROBE3(name, a, b, c) DTRACE_PROBE3(verge, name, a, b, c)
 #define VERGE__PROBE4(name, a, b, c, d) DTRACE_PROBE4(verge, name, a, b, c, d)
+#define VERGE__PROBE5(name, a, b, c, d, e) DTRACE_PROBE5(verge, name, a, b, c, d, e)
 
 #else
 
 #define VERGE__PROBE2(name, a, b) ((void)sizeof(a), (void)sizeof(b))
 #define VERGE__PROBE3(name, a, b, c) ((void)sizeof(a), (void)sizeof(b), (void)sizeof(c))
 #define VERGE__PROBE4(name, a, b, c, d) ((void)sizeof(a), (void)sizeof(b), (void)sizeof(c), (void)sizeof(d))
+#define VERGE__PROBE5(name, a, b, c, d, e) (VERGE__PROBE4(name, a, b, c, d), (void)sizeof(e))
 
 #endif
 

@@ -2,6 +2,7 @@
 /* Leaving: T12. All that a worker has goes to the others, the overdue first; handles and deadlines stay. */
 #include <errno.h>
 
+#include "base/probes.h"
 #include "service/park.h"
 #include "service/turn.h"
 
@@ -41,6 +42,9 @@ bool verge__worker_unlink(verge_worker *worker, verge__timer *timer) {
     /* One that is LINKED already, or dead, is on its way to an inbox: it must not be believed to have an entry here. */
     verge__worker_lose_entry(worker, timer, word);
     verge__count(&worker->tally.migrated, is_scheduled ? 1 : 0);
+    if (is_scheduled) {
+        VERGE__PROBE3(migrate, worker->service, worker->id, verge__timer_deadline(timer));
+    }
     return is_scheduled;
 }
 

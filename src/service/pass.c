@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 
+#include "base/probes.h"
 #include "service/park.h"
 #include "service/turn.h"
 
@@ -128,7 +129,9 @@ static void call(verge_worker *worker, verge_callback callback, const verge_firi
         atomic_store_explicit(&worker->callback_since_ns, worker->now_ns, memory_order_release);
         verge__turn_lay(worker);
     }
+    VERGE__PROBE5(run, service, firing->timer, callback, firing->scheduled_ns, firing->actual_ns);
     callback(firing);
+    VERGE__PROBE2(ran, service, firing->timer);
     if (watched) {
         verge__turn_begin(worker);
         atomic_store_explicit(&worker->callback_since_ns, 0, memory_order_release);
