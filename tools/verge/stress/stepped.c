@@ -195,7 +195,8 @@ static int begin(struct stepped *stepped) {
     options.precision_ns = UINT64_C(1) << (10 + random_below(&stepped->random, 12));
     stepped->precision_ns = options.precision_ns;
     stepped->pace_ns = (4 * MS) >> random_below(&stepped->random, 12);
-    stepped->churn_one_in = UINT64_C(1) << random_below(&stepped->random, 8);
+    stepped->churn_one_in = UINT64_C(1) << random_below(&stepped->random, 12);
+    stepped->cancels_in_16 = 1 + random_below(&stepped->random, 6);
     return verge_service_create(&options, &stepped->service);
 }
 

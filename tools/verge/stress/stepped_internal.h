@@ -9,7 +9,7 @@
 #include "stress/stepped.h"
 
 enum {
-    SUBJECT_COUNT = 8192,
+    SUBJECT_COUNT = 16384,
     WORKER_COUNT_MAX = 32,
     PROBLEM_SIZE = 160,
 };
@@ -38,6 +38,7 @@ struct stepped {
     uint64_t precision_ns;
     uint64_t pace_ns;           /* the clock goes on by less at a time */
     uint64_t churn_one_in;      /* so many chances to join or leave, one is taken */
+    uint64_t cancels_in_16;     /* of what is done to timers */
     bool is_quiet;              /* callbacks do nothing but note that they ran */
     char problem[PROBLEM_SIZE]; /* the first that was found */
 };

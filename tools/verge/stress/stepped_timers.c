@@ -193,16 +193,12 @@ void stepped_act_on(struct stepped *stepped, struct subject *subject) {
     if (subject->timer == 0) { /* never used yet */
         return;
     }
-    switch (random_below(&stepped->random, 8)) {
-    case 0:
-        query(stepped, subject);
-        break;
-    case 1:
-    case 2:
-    case 3:
+    uint64_t choice = random_below(&stepped->random, 16);
+    if (choice < stepped->cancels_in_16) {
         cancel(stepped, subject);
-        break;
-    default:
+    } else if (choice == 15) {
+        query(stepped, subject);
+    } else {
         reset(stepped, subject);
     }
 }
