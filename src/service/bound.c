@@ -11,7 +11,9 @@ static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
 static void leave_all(void *unused) {
     (void)unused;
     while (bound_workers != NULL) {
-        (void)verge_worker_leave(bound_workers);
+        verge_worker *worker = bound_workers;
+        verge__unbind(worker); /* it may have ended in a callback, which will not return */
+        (void)verge_worker_leave(worker);
     }
 }
 

@@ -171,6 +171,7 @@ int verge_worker_leave(verge_worker *worker) {
         while (!verge__turn_try_take(worker)) { /* its thread has died; a rescuer is at it */
             (void)sched_yield();
         }
+        verge__worker_end_watch(worker);
     }
     worker->is_in_pass = worker->is_in_callback = false;
     leave_now(worker);

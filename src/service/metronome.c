@@ -3,8 +3,8 @@
  * The metronome: a thread that publishes the clock, so that busy workers need not read it in every pass, and that looks after
  * workers which are stuck. It publishes what the clock says, never a count of its own ticks.
  *
- * It is off, and sleeps, until a worker wants it: one that has made many passes without a wait, or any in a service that
- * watches for stuck callbacks. It goes off again when nobody has wanted it for a while. While it is off, workers read
+ * It is off, and sleeps, until a worker wants it: one that has made many passes without a wait, or, in a service that
+ * watches for stuck callbacks, one that runs any. It goes off again when nobody has wanted it for a while. While it is off, workers read
  * the clock themselves; and they do whenever what it published has not changed for a few passes, so that a metronome
  * that falls behind, stalls or dies costs a clock read and nothing else.
  *

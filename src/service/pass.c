@@ -127,6 +127,7 @@ static void call(verge_worker *worker, verge_callback callback, const verge_firi
     if (watched) {
         atomic_store_explicit(&worker->running_callback, callback, memory_order_relaxed);
         atomic_store_explicit(&worker->callback_since_ns, worker->now_ns, memory_order_release);
+        verge__metronome_want(service);
         verge__turn_lay(worker);
     }
     VERGE__PROBE5(run, service, firing->timer, callback, firing->scheduled_ns, firing->actual_ns);
@@ -134,10 +135,7 @@ static void call(verge_worker *worker, verge_callback callback, const verge_firi
     VERGE__PROBE2(ran, service, firing->timer);
     if (watched) {
         verge__turn_begin(worker);
-        atomic_store_explicit(&worker->callback_since_ns, 0, memory_order_release);
-        if (atomic_exchange_explicit(&worker->reported_since_ns, 0, memory_order_acq_rel) != 0) {
-            (void)atomic_fetch_sub_explicit(&service->stuck_count, 1, memory_order_relaxed);
-        }
+        verge__worker_end_watch(worker);
     }
     worker->is_in_callback = false;
     atomic_store_explicit(&worker->running, 0, memory_order_relaxed);
@@ -326,10 +324,11 @@ static void publish_state(verge_worker *worker) {
 }
 
 size_t verge__worker_pass(verge_worker *worker) {
-    verge__worker_receive(worker);
     if (VERGE__UNLIKELY(verge__service_watches(worker->service))) {
-        verge__worker_rescue_others(worker);
+        worker->now_ns = verge__worker_read_now(worker);
+        verge__worker_rescue_others(worker); /* what it rescues is received below */
     }
+    verge__worker_receive(worker);
     worker->now_ns = verge__worker_read_now(worker);
     uint64_t target = (worker->now_ns >> worker->shift) + 1;
     size_t fired = 0;

@@ -5,6 +5,14 @@
 
 #include "service/service_internal.h"
 
+/* Whose a timer is. What a worker that has left sent on is nobody's until another takes it. */
+static uint32_t worker_of(const verge_service *service, uint64_t word) {
+    const verge_worker *worker = verge__service_place(service, verge__word_owner(word));
+    bool is_there =
+        worker != NULL && atomic_load_explicit(&worker->place_state, memory_order_relaxed) != VERGE__PLACE_VACANT;
+    return is_there ? worker->id : 0;
+}
+
 int verge_service_query(verge_service *service, verge_timer timer, verge_timer_info *ret_info) {
     if (service == NULL || ret_info == NULL) {
         return -EINVAL;
@@ -26,7 +34,7 @@ int verge_service_query(verge_service *service, verge_timer timer, verge_timer_i
             .argument = atomic_load_explicit(&record->argument, memory_order_relaxed),
             .deadline_ns = verge__timer_deadline(record),
             .period_ns = atomic_load_explicit(&record->period_ns, memory_order_relaxed),
-            .worker_id = verge__word_owner(word),
+            .worker_id = worker_of(service, word),
             .is_running = verge__word_state(word) == VERGE__RUNNING_STATE,
         };
         /* What was read belongs together if the word has not changed; reading the word is not to move up. */

@@ -15,25 +15,37 @@ static uint64_t stuck_since(const verge_service *service, const verge_worker *wo
     return since_ns != 0 && now_ns > since_ns && now_ns - since_ns >= service->options.stuck_after_ns ? since_ns : 0;
 }
 
+/* Once for each callback. It may return, and another begin, at any moment: then nothing is said of either. */
 static void report(verge_service *service, verge_worker *worker, uint64_t since_ns) {
-    uint64_t nothing = 0;
-    if (!atomic_compare_exchange_strong_explicit(&worker->reported_since_ns, &nothing, since_ns, memory_order_acq_rel,
-                                                 memory_order_relaxed)) {
+    uint64_t reported_ns = atomic_load_explicit(&worker->reported_since_ns, memory_order_relaxed);
+    if (reported_ns == since_ns ||
+        !atomic_compare_exchange_strong_explicit(&worker->reported_since_ns, &reported_ns, since_ns,
+                                                 memory_order_acq_rel, memory_order_relaxed)) {
         return;
     }
-    (void)atomic_fetch_add_explicit(&service->stuck_count, 1, memory_order_relaxed);
+    uint32_t rescuer = verge__service_pick(service);
+    const verge_stuck stuck = {
+        .worker_id = worker->id,
+        .timer = atomic_load_explicit(&worker->running, memory_order_relaxed),
+        .callback = atomic_load_explicit(&worker->running_callback, memory_order_relaxed),
+        .since_ns = since_ns,
+        .is_rescued = rescuer != 0 && rescuer != worker->id,
+    };
+    atomic_thread_fence(memory_order_acquire);
+    if (atomic_load_explicit(&worker->callback_since_ns, memory_order_acquire) != since_ns) {
+        (void)atomic_compare_exchange_strong_explicit(&worker->reported_since_ns, &since_ns, 0, memory_order_acq_rel,
+                                                      memory_order_relaxed);
+        return;
+    }
     (void)atomic_fetch_add_explicit(&service->stuck, 1, memory_order_relaxed);
     if (service->options.on_stuck != NULL) {
-        uint32_t rescuer = verge__service_pick(service);
-        const verge_stuck stuck = {
-            .worker_id = worker->id,
-            .timer = atomic_load_explicit(&worker->running, memory_order_relaxed),
-            .callback = atomic_load_explicit(&worker->running_callback, memory_order_relaxed),
-            .since_ns = since_ns,
-            .is_rescued = rescuer != 0 && rescuer != worker->id,
-        };
         service->options.on_stuck(service->options.on_stuck_context, &stuck);
     }
+}
+
+void verge__worker_end_watch(verge_worker *worker) {
+    atomic_store_explicit(&worker->callback_since_ns, 0, memory_order_release);
+    atomic_store_explicit(&worker->reported_since_ns, 0, memory_order_release);
 }
 
 void verge__service_watch(verge_service *service, uint64_t now_ns) {

@@ -151,7 +151,6 @@ struct verge_service {
     _Atomic bool metronome_is_on; /* published_ns is fresh */
     _Atomic bool is_stopping;
     _Atomic uint32_t guest_count; /* workers of the user's that have not left */
-    _Atomic uint32_t stuck_count; /* workers that are stuck now, about */
 
     _Alignas(VERGE__CACHE_LINE) verge__inbox orphans;
     _Atomic uint64_t room;  /* capped: timers that may still be started */
@@ -280,6 +279,9 @@ bool verge__worker_unlink(verge_worker *worker, verge__timer *timer);
 /* Joins, for a thread of the service's or for one of the user's. */
 int verge__service_join(verge_service *service, const verge_worker_options *options, bool is_thread,
                         verge_worker **ret_worker);
+
+/* The callback that was watched has returned, or its thread has died. */
+void verge__worker_end_watch(verge_worker *worker);
 
 /* Reports who is stuck, and wakes a worker to rescue what is due there. */
 void verge__service_watch(verge_service *service, uint64_t now_ns);

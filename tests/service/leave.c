@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/* Workers leave and others take over: no timer is lost, late or doubled, and handles stay (G11). */
+#include "service/support.h"
+
+/* What leaves behind: overdue, due, soon, far, started into the inbox and never seen. */
+enum { KINDS = 6 };
+
+static void start_all_kinds(struct stepped *stepped, verge_worker *worker, struct notes *notes, verge_timer *timers) {
+    const uint64_t now_ns = now_of(stepped);
+    const uint64_t deadlines_ns[KINDS] = {now_ns + TICK, now_ns + SECOND,      now_ns + 2 * SECOND,
+                                          now_ns + HOUR, now_ns + 1000 * HOUR, now_ns + SECOND};
+    for (size_t i = 0; i < KINDS; i++) {
+        if (i == KINDS - 1) {
+            (void)step(worker); /* the last one stays in the inbox */
+        }
+        verge_start_options options = noted(&notes[i], deadlines_ns[i]);
+        options.worker_id = verge_worker_id(worker);
+        timers[i] = start_with(stepped->service, &options);
+    }
+}
+
+static void run_all_kinds(struct stepped *stepped, verge_worker *worker, struct notes *notes,
+                          const verge_timer *timers) {
+    advance(stepped, SECOND + TICK);
+    assert_int_equal(step(worker), 3);
+    advance(stepped, SECOND);
+    assert_int_equal(step(worker), 1);
+    advance(stepped, HOUR);
+    assert_int_equal(step(worker), 1);
+    advance(stepped, 1000 * HOUR);
+    assert_int_equal(step(worker), 1);
+    for (size_t i = 0; i < KINDS; i++) {
+        assert_int_equal(notes[i].fired, 1);
+        assert_int_equal(notes[i].last.timer, timers[i]);
+        assert_true(notes[i].last.actual_ns >= notes[i].last.scheduled_ns);
+    }
+    assert_int_equal(verge_service_count(stepped->service), 0);
+}
+
+static void its_timers_go_to_the_others(void **state) {
+    (void)state;
+    struct stepped stepped;
+    struct notes notes[KINDS] = {0};
+    verge_timer timers[KINDS];
+    stepped_begin(&stepped);
+    verge_worker *going = join_unbound(stepped.service);
+    verge_worker *staying = join_unbound(stepped.service);
+    start_all_kinds(&stepped, going, notes, timers);
+    leave(going);
+    assert_int_equal(stats_of(stepped.service).workers, 1);
+    assert_int_equal(step(staying), 0);
+    for (size_t i = 0; i < KINDS; i++) {
+        assert_int_equal(info_of(stepped.service, timers[i]).worker_id, verge_worker_id(staying));
+    }
+    assert_int_equal(verge_worker_count(staying), KINDS);
+    assert_int_equal(stats_of(stepped.service).migrated, KINDS - 1); /* the one in the inbox had none */
+    run_all_kinds(&stepped, staying, notes, timers);
+    leave(staying);
+    stepped_end(&stepped);
+}
+
+static void orphans_wait_for_the_next_to_join(void **state) {
+    (void)state;
+    struct stepped stepped;
+    struct notes notes[KINDS] = {0};
+    verge_timer timers[KINDS];
+    stepped_begin(&stepped);
+    verge_worker *last = join_unbound(stepped.service);
+    start_all_kinds(&stepped, last, notes, timers);
+    leave(last);
+    assert_int_equal(stats_of(stepped.service).workers, 0);
+    assert_int_equal(stats_of(stepped.service).orphans, KINDS);
+    for (size_t i = 0; i < KINDS; i++) {
+        assert_int_equal(info_of(stepped.service, timers[i]).worker_id, 0);
+    }
+    verge_worker *next = join_bound(stepped.service);
+    assert_int_equal(verge_worker_next(next), 0);
+    run_all_kinds(&stepped, next, notes, timers);
+    leave(next);
+    stepped_end(&stepped);
+}
+
+static void orphans_are_cancelled_and_reset_like_any(void **state) {
+    (void)state;
+    struct stepped stepped;
+    struct notes notes[3] = {0};
+    verge_timer timers[3];
+    stepped_begin(&stepped);
+    verge_worker *last = join_bound(stepped.service);
+    for (size_t i = 0; i < 3; i++) {
+        timers[i] = start_at(stepped.service, now_of(&stepped) + HOUR, take_note, &notes[i]);
+    }
+    leave(last);
+    assert_int_equal(verge_service_cancel(stepped.service, timers[0]), 0);
+    assert_int_equal(verge_service_cancel(stepped.service, timers[0]), -ENOENT);
+    assert_int_equal(verge_service_reset(stepped.service, timers[1], now_of(&stepped) + SECOND), 0);
+    assert_int_equal(verge_service_reset(stepped.service, timers[2], now_of(&stepped) + 2 * HOUR), 0);
+    assert_int_equal(verge_service_count(stepped.service), 2);
+    verge_worker *next = join_bound(stepped.service);
+    assert_int_equal(step(next), 0);
+    advance(&stepped, SECOND + TICK);
+    assert_int_equal(step(next), 1);
+    assert_int_equal(notes[1].fired, 1);
+    advance(&stepped, HOUR + TICK);
+    assert_int_equal(step(next), 0);
+    advance(&stepped, HOUR);
+    assert_int_equal(step(next), 1);
+    assert_int_equal(notes[0].fired, 0);
+    leave(next);
+    stepped_end(&stepped);
+}
+
+static uint64_t last_scheduled_ns;
+
+static void expect_overdue_first(const verge_firing *firing) {
+    assert_true(firing->scheduled_ns >= last_scheduled_ns);
+    last_scheduled_ns = firing->scheduled_ns;
+}
+
+/* Those that are overdue when the new worker takes over come before those that are due now. */
+static void overdue_orphans_run_first(void **state) {
+    (void)state;
+    struct stepped stepped;
+    verge_service_options options = stepped_options(&stepped);
+    options.batch = 1;
+    stepped_create(&stepped, &options);
+    verge_worker *last = join_bound(stepped.service);
+    const uint64_t now_ns = now_of(&stepped) + HOUR;
+    const uint64_t overdue_ns = now_of(&stepped) + HOUR / 2;
+    for (int i = 0; i < 20; i++) {
+        (void)start_at(stepped.service, i % 2 == 0 ? overdue_ns : now_ns / TICK * TICK, expect_overdue_first, NULL);
+    }
+    verge_manual_clock_set(&stepped.clock, now_ns);
+    leave(last);
+    last_scheduled_ns = 0;
+    verge_worker *next = join_bound(stepped.service);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(step(next), 1);
+    }
+    leave(next);
+    stepped_end(&stepped);
+}
+
+/* ---- in a callback ---- */
+
+static void leave_worker(const verge_firing *firing) {
+    take_note(firing);
+    assert_int_equal(verge_worker_leave(firing->worker), 0);
+    /* Until it has returned, the worker is there. */
+    assert_ptr_equal(verge_worker_current(firing->service), firing->worker);
+    (void)start_at(firing->service, firing->actual_ns, take_note, firing->argument);
+    assert_int_equal(verge_service_reset(firing->service, firing->timer, firing->actual_ns + SECOND), VERGE_RUNNING);
+}
+
+static void a_callback_that_leaves_is_the_last_of_its_worker(void **state) {
+    (void)state;
+    for (int bound = 0; bound < 2; bound++) {
+        struct stepped stepped;
+        struct notes leaver = {0};
+        struct notes others = {0};
+        stepped_begin(&stepped);
+        verge_worker *worker = bound ? join_bound(stepped.service) : join_unbound(stepped.service);
+        const verge_timer timer = start_at(stepped.service, now_of(&stepped) + TICK, leave_worker, &leaver);
+        for (uint64_t i = 0; i < 10; i++) {
+            (void)start_at(stepped.service, now_of(&stepped) + (2 + i % 2) * TICK, take_note, &others);
+        }
+        advance(&stepped, 3 * TICK);
+        assert_int_equal(verge_worker_run_once(worker, VERGE_NEVER), -ESHUTDOWN);
+        assert_null(verge_worker_current(stepped.service));
+        assert_int_equal(leaver.fired, 1);
+        assert_int_equal(others.fired, 0);
+        assert_int_equal(verge_service_count(stepped.service), 12);
+        verge_worker *next = join_unbound(stepped.service);
+        assert_int_equal(step(next), 11);
+        assert_int_equal(verge_service_cancel(stepped.service, timer), 0); /* was reset, and moved */
+        leave(next);
+        stepped_end(&stepped);
+    }
+}
+
+/* ---- threads that do not say goodbye ---- */
+
+struct deserter {
+    verge_service *service;
+    verge_worker *worker;
+    struct notes notes;
+    bool exits_in_callback;
+    _Atomic bool has_joined;
+    _Atomic bool may_end;
+};
+
+static void exit_thread(const verge_firing *firing) {
+    (void)firing;
+    pthread_exit(NULL);
+}
+
+static void *join_and_desert(void *argument) {
+    struct deserter *deserter = argument;
+    deserter->worker = join_bound(deserter->service);
+    (void)start_at(deserter->service, 2 * HOUR, take_note, &deserter->notes);
+    if (deserter->exits_in_callback) {
+        (void)start_at(deserter->service, 0, exit_thread, NULL);
+        (void)verge_worker_run_once(deserter->worker, 0);
+    }
+    return NULL;
+}
+
+static void a_thread_that_ends_has_left(void **state) {
+    (void)state;
+    for (int variant = 0; variant < 4; variant++) {
+        struct stepped stepped;
+        verge_service_options options = stepped_options(&stepped);
+        options.stuck_after_ns = variant % 2 == 0 ? 0 : SECOND;
+        stepped_create(&stepped, &options);
+        struct deserter deserter = {.service = stepped.service, .exits_in_callback = variant >= 2};
+        join_thread(thread_of(join_and_desert, &deserter));
+        assert_int_equal(stats_of(stepped.service).workers, 0);
+        assert_int_equal(verge_service_count(stepped.service), 1);
+        verge_worker *next = join_bound(stepped.service);
+        assert_int_equal(step_at(&stepped, next, 3 * HOUR), 1);
+        assert_int_equal(deserter.notes.fired, 1);
+        assert_int_equal(verge_service_tick(stepped.service), 0);
+        assert_int_equal(stats_of(stepped.service).stuck, 0); /* who has left is not stuck */
+        leave(next);
+        stepped_end(&stepped);
+    }
+}
+
+/* An unbound worker is nobody's: who knows that its thread has died says so. */
+static void *step_and_die(void *argument) {
+    struct deserter *deserter = argument;
+    (void)verge_worker_run_once(deserter->worker, 0);
+    return NULL;
+}
+
+static void count_stuck(void *context, const verge_stuck *stuck) {
+    assert_int_not_equal(stuck->timer, 0);
+    (*(uint32_t *)context)++;
+}
+
+static void another_thread_leaves_for_one_that_died(void **state) {
+    (void)state;
+    for (int variant = 0; variant < 2; variant++) {
+        struct stepped stepped;
+        uint32_t stuck = 0;
+        verge_service_options options = stepped_options(&stepped);
+        options.stuck_after_ns = variant == 0 ? 0 : SECOND;
+        options.on_stuck = count_stuck;
+        options.on_stuck_context = &stuck;
+        stepped_create(&stepped, &options);
+        struct deserter deserter = {.service = stepped.service};
+        deserter.worker = join_unbound(stepped.service);
+        const verge_timer killer = start_at(stepped.service, 0, exit_thread, NULL);
+        (void)start_at(stepped.service, now_of(&stepped), take_note, &deserter.notes);
+        (void)start_at(stepped.service, 2 * HOUR, take_note, &deserter.notes);
+        join_thread(thread_of(step_and_die, &deserter));
+        assert_int_equal(verge_service_cancel(stepped.service, killer), VERGE_RUNNING);
+        advance(&stepped, 2 * SECOND);
+        (void)verge_service_tick(stepped.service);
+        assert_int_equal(stuck, variant);
+        leave(deserter.worker);
+        assert_int_equal(verge_service_cancel_wait(stepped.service, killer),
+                         -ENOENT); /* nobody waits for it for ever */
+        advance(&stepped, 2 * SECOND);
+        (void)verge_service_tick(stepped.service);
+        verge_worker *next = join_unbound(stepped.service); /* in the same place */
+        assert_int_equal(verge_worker_id(next), 1);
+        advance(&stepped, 2 * SECOND);
+        (void)verge_service_tick(stepped.service);
+        assert_int_equal(stuck, variant); /* it is not reported again */
+        (void)step(next);
+        assert_int_equal(deserter.notes.fired, 1);
+        (void)step_at(&stepped, next, 3 * HOUR);
+        assert_int_equal(deserter.notes.fired, 2);
+        assert_int_equal(verge_service_count(stepped.service), 0);
+        leave(next);
+        stepped_end(&stepped);
+    }
+}
+
+/* ---- joining ---- */
+
+static void a_thread_is_one_worker_of_a_service(void **state) {
+    (void)state;
+    struct stepped stepped;
+    struct stepped other;
+    stepped_begin(&stepped);
+    stepped_begin(&other);
+    verge_worker *worker = join_bound(stepped.service);
+    verge_worker *second = NULL;
+    assert_int_equal(verge_worker_join(stepped.service, NULL, &second), -EBUSY);
+    assert_null(second);
+    second = join_bound(other.service); /* but of as many services as it likes */
+    assert_ptr_equal(verge_worker_current(stepped.service), worker);
+    assert_ptr_equal(verge_worker_current(other.service), second);
+    assert_ptr_equal(verge_worker_service(second), other.service);
+    leave(worker);
+    assert_null(verge_worker_current(stepped.service));
+    assert_ptr_equal(verge_worker_current(other.service), second);
+    worker = join_bound(stepped.service);
+    leave(second);
+    leave(worker);
+    stepped_end(&stepped);
+    stepped_end(&other);
+}
+
+static void there_are_so_many_workers_and_no_more(void **state) {
+    (void)state;
+    struct stepped stepped;
+    stepped_begin(&stepped);
+    static verge_worker *workers[VERGE_WORKER_COUNT_MAX];
+    bool seen[VERGE_WORKER_COUNT_MAX + 1] = {false};
+    for (size_t i = 0; i < VERGE_WORKER_COUNT_MAX; i++) {
+        workers[i] = join_unbound(stepped.service);
+        const uint32_t id = verge_worker_id(workers[i]);
+        assert_true(id >= 1 && id <= VERGE_WORKER_COUNT_MAX && !seen[id]);
+        seen[id] = true;
+    }
+    verge_worker *one_more = NULL;
+    assert_int_equal(verge_worker_join(stepped.service, NULL, &one_more), -ENOSPC);
+    leave(workers[100]);
+    workers[100] = join_unbound(stepped.service);
+    for (size_t i = 0; i < VERGE_WORKER_COUNT_MAX; i++) {
+        leave(workers[i]);
+    }
+    stepped_end(&stepped);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(its_timers_go_to_the_others),
+        cmocka_unit_test(orphans_wait_for_the_next_to_join),
+        cmocka_unit_test(orphans_are_cancelled_and_reset_like_any),
+        cmocka_unit_test(overdue_orphans_run_first),
+        cmocka_unit_test(a_callback_that_leaves_is_the_last_of_its_worker),
+        cmocka_unit_test(a_thread_that_ends_has_left),
+        cmocka_unit_test(another_thread_leaves_for_one_that_died),
+        cmocka_unit_test(a_thread_is_one_worker_of_a_service),
+        cmocka_unit_test(there_are_so_many_workers_and_no_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A worker that is stuck in a callback: it is reported, and another runs what is due on it. Stepped by hand: the callback
+ * itself moves the clock, ticks the metronome and steps the rescuer; and with threads.
+ */
+#include "service/support.h"
+
+#define STUCK_AFTER (10 * TICK)
+
+struct scene {
+    struct stepped stepped;
+    verge_worker *stuck;
+    verge_worker *rescuer;
+    verge_timer blocker;
+    uint64_t blocked_since_ns;
+    struct notes notes[8];
+    verge_timer timers[8];
+    void (*meanwhile)(struct scene *scene);
+    bool has_blocked;
+    uint32_t reports;
+    verge_stuck last_report;
+};
+
+static void on_stuck(void *context, const verge_stuck *stuck) {
+    struct scene *scene = context;
+    scene->reports++;
+    scene->last_report = *stuck;
+}
+
+static void block(const verge_firing *firing) {
+    struct scene *scene = firing->argument;
+    scene->blocker = firing->timer;
+    scene->blocked_since_ns = firing->actual_ns;
+    scene->has_blocked = true;
+    scene->meanwhile(scene);
+}
+
+/* One turn of everybody who is not stuck. */
+static int turn(struct scene *scene) {
+    assert_int_equal(verge_service_tick(scene->stepped.service), 0);
+    return step(scene->rescuer);
+}
+
+/* Passes of the rescuer until it is done; how many callbacks ran. */
+static int turns(struct scene *scene) {
+    int fired = 0;
+    for (int i = 0; i < 5; i++) {
+        fired += turn(scene);
+    }
+    return fired;
+}
+
+static verge_timer start_on_stuck(struct scene *scene, size_t number, uint64_t deadline_ns) {
+    verge_start_options options = noted(&scene->notes[number], deadline_ns);
+    options.worker_id = verge_worker_id(scene->stuck);
+    scene->timers[number] = start_with(scene->stepped.service, &options);
+    return scene->timers[number];
+}
+
+/* Two workers; on the first, a callback that does `meanwhile`, and eight timers a tick apart from then on. */
+static void play(struct scene *scene, void (*meanwhile)(struct scene *scene)) {
+    verge_service_options options = stepped_options(&scene->stepped);
+    options.stuck_after_ns = STUCK_AFTER;
+    options.on_stuck = on_stuck;
+    options.on_stuck_context = scene;
+    stepped_create(&scene->stepped, &options);
+    scene->meanwhile = meanwhile;
+    scene->stuck = join_unbound(scene->stepped.service);
+    scene->rescuer = join_unbound(scene->stepped.service);
+    const uint64_t now_ns = now_of(&scene->stepped);
+    verge_start_options blocker;
+    assert_int_equal(verge_start_options_init(&blocker), 0);
+    blocker.callback = block;
+    blocker.argument = scene;
+    blocker.deadline_ns = now_ns;
+    blocker.worker_id = verge_worker_id(scene->stuck);
+    for (size_t i = 0; i < COUNT_OF(scene->timers); i++) {
+        (void)start_on_stuck(scene, i, now_ns + (i + 1) * TICK);
+    }
+    assert_int_equal(step(scene->stuck), 0);
+    (void)start_with(scene->stepped.service, &blocker);
+    assert_int_equal(step(scene->stuck), 1);
+    assert_true(scene->has_blocked);
+    /* Whatever happened, nothing is lost and nothing runs twice. */
+    advance(&scene->stepped, HOUR);
+    for (int i = 0; i < 3; i++) {
+        (void)step(scene->stuck);
+        (void)turn(scene);
+    }
+    assert_int_equal(verge_service_count(scene->stepped.service), 0);
+    leave(scene->stuck);
+    leave(scene->rescuer);
+    stepped_end(&scene->stepped);
+}
+
+static void expect_each_once(const struct scene *scene) {
+    for (size_t i = 0; i < COUNT_OF(scene->notes); i++) {
+        assert_int_equal(scene->notes[i].fired, 1);
+        assert_true(scene->notes[i].last.actual_ns >= scene->notes[i].last.scheduled_ns);
+    }
+}
+
+/* ---- what is due is rescued ---- */
+
+static void stay_for_long(struct scene *scene) {
+    advance(&scene->stepped, STUCK_AFTER - 1);
+    assert_int_equal(turns(scene), 0); /* not yet */
+    assert_int_equal(scene->reports, 0);
+    advance(&scene->stepped, 1);
+    assert_int_equal(turns(scene), 8);
+    expect_each_once(scene);
+    for (size_t i = 0; i < COUNT_OF(scene->notes); i++) {
+        assert_int_equal(scene->notes[i].worker_id, verge_worker_id(scene->rescuer));
+        assert_int_equal(scene->notes[i].last.timer, scene->timers[i]);
+    }
+    assert_int_equal(stats_of(scene->stepped.service).rescued, 8);
+}
+
+static void what_is_due_is_run_by_another(void **state) {
+    (void)state;
+    struct scene scene = {0};
+    play(&scene, stay_for_long);
+    expect_each_once(&scene);
+}
+
+static void return_soon(struct scene *scene) {
+    advance(&scene->stepped, STUCK_AFTER - 1);
+    assert_int_equal(turns(scene), 0);
+}
+
+static void who_returns_in_time_keeps_its_own(void **state) {
+    (void)state;
+    struct scene scene = {0};
+    play(&scene, return_soon);
+    expect_each_once(&scene);
+    assert_int_equal(scene.reports, 0);
+    for (size_t i = 0; i < COUNT_OF(scene.notes); i++) {
+        assert_int_equal(scene.notes[i].worker_id, 1); /* the first that joined */
+    }
+}
+
+static void become_due_one_by_one(struct scene *scene) {
+    assert_int_equal(verge_service_reset(scene->stepped.service, scene->timers[7], now_of(&scene->stepped) + HOUR), 0);
+    advance(&scene->stepped, STUCK_AFTER);
+    assert_int_equal(turns(scene), 7);
+    assert_int_equal(scene->notes[7].fired, 0); /* not due: it stays where it is */
+    advance(&scene->stepped, HOUR);
+    assert_int_equal(turns(scene), 1);
+}
+
+static void what_becomes_due_later_is_rescued_then(void **state) {
+    (void)state;
+    struct scene scene = {0};
+    play(&scene, become_due_one_by_one);
+    expect_each_once(&scene);
+}
+
+static void stay_for_a_turn(struct scene *scene) {
+    advance(&scene->stepped, STUCK_AFTER);
+    assert_int_equal(turn(scene), 8);
+}
+
+static void one_pass_is_enough(void **state) {
+    (void)state;
+    struct scene scene = {0};
+    play(&scene, stay_for_a_turn);
+}
+
+/* ---- the report ---- */
+
+static void be_reported(struct scene *scene) {
+    advance(&scene->stepped, STUCK_AFTER);
+    (void)turns(scene);
+    assert_int_equal(scene->reports, 1);
+    assert_int_equal(scene->last_report.worker_id, verge_worker_id(scene->stuck));
+    assert_int_equal(scene->last_report.timer, scene->blocker);
+    assert_ptr_equal(scene->last_report.callback, block);
+    assert_int_equal(scene->last_report.since_ns, scene->blocked_since_ns);
+    assert_true(scene->last_report.is_rescued);
+    advance(&scene->stepped, HOUR);
+    (void)turns(scene);
+    assert_int_equal(scene->reports, 1); /* once */
+    assert_int_equal(stats_of(scene->stepped.service).stuck, 1);
+}
+
+static void who_is_stuck_is_reported_once_with_its_timer(void **state) {
+    (void)state;
+    struct scene scene = {0};
+    play(&scene, be_reported);
+    assert_int_equal(scene.reports, 1);
+}
+
+static void be_alone(struct scene *scene) {
+    leave(scene->rescuer);
+    advance(&scene->stepped, STUCK_AFTER);
+    assert_int_equal(verge_service_tick(scene->stepped.service), 0);
+    assert_int_equal(scene->reports, 1);
+    assert_false(scene->last_report.is_rescued);
+    scene->rescuer = join_unbound(scene->stepped.service);
+    assert_int_equal(turns(scene), 8); /* who joins comes to the rescue */
+}
+
+static void without_another_worker_it_is_reported_at_least(void **state) {
+    (void)state;
+    struct scene scene = {0};
+    play(&scene, be_alone);
+    expect_each_once(&scene);
+}
+
+/* ---- inboxes ---- */
+
+static void be_sent_more(struct scene *scene) {
+    struct notes sent = {0};
+    verge_start_options options = noted(&sent, now_of(&scene->stepped));
+    options.worker_id = verge_worker_id(scene->stuck);
+    advance(&scene->stepped, STUCK_AFTER);
+    (void)turns(scene);
+    /* From the test's thread, which is inside the callback: it is bound to the stuck worker meanwhile. */
+    (void)start_with(scene->stepped.service, &options);
+    assert_int_equal(turns(scene), 1);
+    assert_int_equal(sent.fired, 1);
+    assert_int_equal(sent.worker_id, verge_worker_id(scene->rescuer));
+}
+
+static void what_is_started_on_a_stuck_worker_runs_too(void **state) {
+    (void)state;
+    struct scene scene = {0};
+    play(&scene, be_sent_more);
+    expect_each_once(&scene);
+}
+
+/* Another thread's start goes to the inbox, of the stuck worker if it is named. */
+static void *start_from_outside(void *argument) {
+    struct scene *scene = argument;
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(verge_service_cancel(scene->stepped.service, scene->timers[i]), 0);
+        scene->timers[i] = 0;
+        (void)start_on_stuck(scene, i, now_of(&scene->stepped));
+    }
+    for (size_t i = 4; i < 8; i++) { /* earlier: they go through the inbox, and have an entry there */
+        assert_int_equal(verge_service_reset(scene->stepped.service, scene->timers[i], 1), 0);
+    }
+    return NULL;
+}
+
+static void be_sent_from_outside(struct scene *scene) {
+    join_thread(thread_of(start_from_outside, scene));
+    assert_int_equal(turns(scene), 0);
+    advance(&scene->stepped, STUCK_AFTER);
+    assert_int_equal(turns(scene), 8);
+    expect_each_once(scene);
+}
+
+static void its_inbox_is_rescued_too(void **state) {
+    (void)state;
+    struct scene scene = {0};
+    play(&scene, be_sent_from_outside);
+    expect_each_once(&scene);
+}
+
+static void *cancel_from_outside(void *argument) {
+    struct scene *scene = argument;
+    for (size_t i = 0; i < 8; i++) {
+        assert_int_equal(verge_service_cancel(scene->stepped.service, scene->timers[i]), 0);
+    }
+    return NULL;
+}
+
+static void be_cancelled_from_outside(struct scene *scene) {
+    advance(&scene->stepped, STUCK_AFTER);
+    join_thread(thread_of(cancel_from_outside, scene));
+    assert_int_equal(turns(scene), 0);
+}
+
+static void what_is_cancelled_is_not_rescued(void **state) {
+    (void)state;
+    struct scene scene = {0};
+    play(&scene, be_cancelled_from_outside);
+    for (size_t i = 0; i < COUNT_OF(scene.notes); i++) {
+        assert_int_equal(scene.notes[i].fired, 0);
+    }
+}
+
+/* ---- the stuck callback itself goes on working ---- */
+
+static void work_on(struct scene *scene) {
+    verge_service *service = scene->stepped.service;
+    assert_int_equal(verge_service_cancel(service, scene->timers[0]), 0);
+    assert_int_equal(verge_service_reset(service, scene->timers[1], now_of(&scene->stepped) + 2 * HOUR), 0);
+    advance(&scene->stepped, STUCK_AFTER);
+    (void)turns(scene); /* 2 to 7 are the rescuer's, and have run */
+    for (size_t i = 2; i < 8; i++) {
+        assert_int_equal(verge_service_cancel(service, scene->timers[i]), -ENOENT);
+        (void)start_on_stuck(scene, i, now_of(&scene->stepped) + SECOND);
+    }
+    assert_int_equal(verge_service_reset(service, scene->timers[2], now_of(&scene->stepped)), 0);
+    assert_int_equal(verge_service_reset(service, scene->timers[3], now_of(&scene->stepped) + HOUR), 0);
+    assert_int_equal(verge_service_cancel(service, scene->timers[4]), 0);
+    assert_int_equal(turns(scene), 1);
+    assert_int_equal(scene->notes[2].fired, 2);
+    assert_int_equal(verge_service_reset(service, scene->blocker, now_of(&scene->stepped) + 4 * HOUR), VERGE_RUNNING);
+    assert_int_equal(verge_service_cancel(service, scene->blocker), VERGE_RUNNING);
+    advance(&scene->stepped, 2 * SECOND);
+    assert_int_equal(turns(scene), 3); /* 5, 6, 7 */
+    assert_int_equal(verge_service_reset(service, scene->timers[1], now_of(&scene->stepped)), 0);
+}
+
+static void the_stuck_callback_starts_cancels_and_resets(void **state) {
+    (void)state;
+    struct scene scene = {0};
+    play(&scene, work_on);
+    const uint32_t fired[] = {0, 1, 2, 2, 1, 2, 2, 2};
+    for (size_t i = 0; i < COUNT_OF(fired); i++) {
+        assert_int_equal(scene.notes[i].fired, fired[i]);
+    }
+}
+
+/* ---- with threads ---- */
+
+struct jam {
+    _Atomic bool may_return;
+    _Atomic uint32_t others_fired;
+    _Atomic uint32_t reports;
+    verge_callback reported;
+};
+
+static void wait_for_the_others(const verge_firing *firing) {
+    struct jam *jam = firing->argument;
+    for (int i = 0; i < 100; i++) { /* on its own worker, and at once */
+        assert_int_equal(verge_service_start_after(firing->service, 0, do_nothing, NULL, NULL), 0);
+    }
+    await(&jam->may_return);
+}
+
+static void count_other(const verge_firing *firing) {
+    struct jam *jam = firing->argument;
+    (void)atomic_fetch_add(&jam->others_fired, 1);
+}
+
+static void note_jam(void *context, const verge_stuck *stuck) {
+    struct jam *jam = context;
+    jam->reported = stuck->callback;
+    (void)atomic_fetch_add(&jam->reports, 1);
+}
+
+/* Idle before, so that nothing but the stuck callback itself can call for help. */
+static void threads_rescue_each_other(void **state) {
+    (void)state;
+    struct jam jam = {0};
+    verge_service_options options;
+    assert_int_equal(verge_service_options_init(&options), 0);
+    options.thread_count = 2;
+    options.stuck_after_ns = 2 * MS;
+    options.on_stuck = note_jam;
+    options.on_stuck_context = &jam;
+    verge_service *service = NULL;
+    assert_int_equal(verge_service_create(&options, &service), 0);
+    for (uint32_t round = 1; round <= 3; round++) {
+        atomic_store(&jam.may_return, false);
+        verge_start_options start;
+        assert_int_equal(verge_start_options_init(&start), 0);
+        start.worker_id = 1 + round % 2;
+        start.callback = wait_for_the_others;
+        start.argument = &jam;
+        (void)start_with(service, &start);
+        start.callback = count_other;
+        for (int i = 0; i < 100; i++) { /* some before the jam, some into it */
+            start.deadline_ns = verge_service_exact_now(service) + (uint64_t)i * MS / 10;
+            (void)start_with(service, &start);
+        }
+        await_count(&jam.others_fired, 100 * round); /* while it blocks */
+        await_count(&jam.reports, round);
+        atomic_store(&jam.may_return, true);
+        while (verge_service_count(service) != 0) {
+            (void)sched_yield();
+        }
+    }
+    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+    assert_ptr_equal(jam.reported, wait_for_the_others);
+    assert_int_equal(jam.others_fired, 300);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_due_is_run_by_another),
+        cmocka_unit_test(who_returns_in_time_keeps_its_own),
+        cmocka_unit_test(what_becomes_due_later_is_rescued_then),
+        cmocka_unit_test(one_pass_is_enough),
+        cmocka_unit_test(who_is_stuck_is_reported_once_with_its_timer),
+        cmocka_unit_test(without_another_worker_it_is_reported_at_least),
+        cmocka_unit_test(what_is_started_on_a_stuck_worker_runs_too),
+        cmocka_unit_test(its_inbox_is_rescued_too),
+        cmocka_unit_test(what_is_cancelled_is_not_rescued),
+        cmocka_unit_test(the_stuck_callback_starts_cancels_and_resets),
+        cmocka_unit_test(threads_rescue_each_other),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
