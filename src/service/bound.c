@@ -2,7 +2,7 @@
 /* Which worker a thread is. A thread may be a worker of several services, so that there is a list. */
 #include "service/service_internal.h"
 
-static _Thread_local verge_worker *bound_workers;
+_Thread_local verge_worker *verge__bound_workers;
 
 /* A thread that ends without leaving leaves then. */
 static pthread_key_t thread_end_key;
@@ -10,8 +10,8 @@ static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
 
 static void leave_all(void *unused) {
     (void)unused;
-    while (bound_workers != NULL) {
-        verge_worker *worker = bound_workers;
+    while (verge__bound_workers != NULL) {
+        verge_worker *worker = verge__bound_workers;
         verge__unbind(worker); /* it may have ended in a callback, which will not return */
         (void)verge_worker_leave(worker);
     }
@@ -21,27 +21,19 @@ static void make_thread_end_key(void) {
     (void)pthread_key_create(&thread_end_key, leave_all);
 }
 
-verge_worker *verge__bound(const verge_service *service) {
-    verge_worker *worker = bound_workers;
-    while (VERGE__UNLIKELY(worker != NULL && worker->service != service)) {
-        worker = worker->bound_next;
-    }
-    return worker;
-}
-
 void verge__bind(verge_worker *worker) {
-    worker->bound_next = bound_workers;
-    bound_workers = worker;
+    worker->bound_next = verge__bound_workers;
+    verge__bound_workers = worker;
 }
 
 void verge__bind_until_thread_ends(verge_worker *worker) {
     verge__bind(worker);
     (void)pthread_once(&thread_end_once, make_thread_end_key);
-    (void)pthread_setspecific(thread_end_key, &bound_workers);
+    (void)pthread_setspecific(thread_end_key, &verge__bound_workers);
 }
 
 void verge__unbind(verge_worker *worker) {
-    for (verge_worker **place = &bound_workers; *place != NULL; place = &(*place)->bound_next) {
+    for (verge_worker **place = &verge__bound_workers; *place != NULL; place = &(*place)->bound_next) {
         if (*place == worker) {
             *place = worker->bound_next;
             return;
@@ -50,7 +42,7 @@ void verge__unbind(verge_worker *worker) {
 }
 
 bool verge__is_bound(const verge_worker *worker) {
-    const verge_worker *bound = bound_workers;
+    const verge_worker *bound = verge__bound_workers;
     while (bound != NULL && bound != worker) {
         bound = bound->bound_next;
     }
@@ -59,8 +51,8 @@ bool verge__is_bound(const verge_worker *worker) {
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
 verge_worker *verge__exchange_bound(verge_worker *workers) {
-    verge_worker *before = bound_workers;
-    bound_workers = workers;
+    verge_worker *before = verge__bound_workers;
+    verge__bound_workers = workers;
     return before;
 }
 #endif

@@ -7,7 +7,6 @@
 #include "wheel/wheel_internal.h"
 
 enum {
-    GARBAGE_ALLOWED = 3072,
     SCRUB_ENTRIES_AT_ONCE = 120,
     SCRUB_STEPS_AT_ONCE = 64,
     OWN_LISTS = 8,
@@ -112,16 +111,6 @@ int verge__worker_prepare(verge_worker *worker, uint64_t tick) {
     return error;
 }
 
-/* Whether the entry at entry_tick is still to come, and comes up no later than at `tick`. */
-static bool serves(const verge_worker *worker, uint64_t entry_tick, uint64_t tick) {
-    return entry_tick - worker->calendar.cursor - 1 < tick - worker->calendar.cursor;
-}
-
-/* Whether it is too late for a tick: it has been taken, or is for a round that has begun without this. */
-static bool is_late(const verge_worker *worker, uint64_t tick) {
-    return tick < worker->calendar.cursor || tick < worker->round_end;
-}
-
 /* Puts an entry among those for the next round. */
 static void file_late(verge_worker *worker, verge__timer *timer, uint32_t index) {
     timer->entry_tick = VERGE__TICK_LATE;
@@ -131,11 +120,11 @@ static void file_late(verge_worker *worker, verge__timer *timer, uint32_t index)
 
 void verge__worker_file(verge_worker *worker, verge__timer *timer, uint32_t index, uint64_t tick) {
     verge__calendar *calendar = &worker->calendar;
-    if (is_late(worker, tick)) {
+    if (verge__worker_is_late(worker, tick)) {
         file_late(worker, timer, index);
         return;
     }
-    if (serves(worker, timer->entry_tick, tick)) {
+    if (verge__worker_serves(worker, timer->entry_tick, tick)) {
         return;
     }
     if (!verge__calendar_try_file(calendar, tick, index, false)) {
@@ -157,7 +146,7 @@ static void shelve(verge_worker *worker, verge__timer *timer, uint32_t index) {
 
 void verge__worker_file_or_shelve(verge_worker *worker, verge__timer *timer, uint32_t index) {
     uint64_t tick = verge__worker_tick(worker, verge__timer_deadline(timer));
-    bool is_there = !is_late(worker, tick) && serves(worker, timer->entry_tick, tick);
+    bool is_there = !verge__worker_is_late(worker, tick) && verge__worker_serves(worker, timer->entry_tick, tick);
     if (is_there) {
         return;
     }
@@ -186,11 +175,6 @@ void verge__worker_clear_shelf(verge_worker *worker) {
 
 static size_t scrub_pile(verge_worker *worker, verge__pile *pile) {
     return verge__calendar_scrub_list(&worker->calendar, &pile->list, &pile->sifted, &pile->scrub_pass);
-}
-
-bool verge__worker_is_untidy(const verge_worker *worker) {
-    size_t live = (size_t)verge__counted(&worker->live);
-    return worker->calendar.entry_count > live + live / 4 + live / 8 + GARBAGE_ALLOWED;
 }
 
 /* As the wheel does (wheel/tidy.c): whoever makes garbage beyond what is allowed sifts more than it makes. */

@@ -70,6 +70,8 @@ static int take_place(verge_service *service, const verge_worker_options *option
     }
     worker->now_ns = now_ns;
     worker->is_thread = is_thread;
+    worker->is_plain = service->options.timer_cap == 0 && !verge__service_watches(service);
+    worker->scheduled_here = verge__word_with_owner(VERGE__SCHEDULED, worker->id);
     worker->is_in_pass = worker->is_in_callback = worker->wants_to_leave = false;
     worker->incoming = worker->shelf = worker->free = worker->free_spare = VERGE__CHAIN_EMPTY;
     worker->wake = options->wake;

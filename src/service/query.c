@@ -37,14 +37,12 @@ int verge_service_query(verge_service *service, verge_timer timer, verge_timer_i
             .worker_id = worker_of(service, word),
             .is_running = verge__word_state(word) == VERGE__RUNNING_STATE,
         };
-        /* What was read belongs together if the word has not changed; reading the word is not to move up. */
-        atomic_thread_fence(memory_order_acquire);
-        uint64_t after = verge__word_load(record);
-        if (after == word) {
+        /* What was read belongs together if the word has not changed. A change to the same, not a look: who changes the word after
+         * this one (acquire) has what was read here (release) before what it writes then. */
+        if (verge__word_change(record, &word, word)) {
             *ret_info = info;
             return 0;
         }
-        word = after;
     }
 }
 

@@ -24,8 +24,8 @@
  * deadline again while nobody may write it (T4). Every transition is a compare-and-swap, but where nobody else may change the word (T1, T2).
  *
  *       function        from                       to                             who            order    pairs with
- *   T1  start, bound    FREE                       SCHEDULED                      owner          release  T4 T6..T10
- *   T2  start, inbox    FREE                       SCHEDULED LINKED, pushed       starter        release  T3 T6..T10
+ *   T1  start, bound    FREE                       SCHEDULED                      owner          relaxed  (see publish)
+ *   T2  start, inbox    FREE                       SCHEDULED LINKED, pushed       starter        relaxed  the push
  *   T3  take            SCHEDULED LINKED           SCHEDULED, owner = taker       taker          acq_rel  T2 T7 T11 T12
  *                       DEAD LINKED                FREE
  *   T4  claim           SCHEDULED, not WRITING     + CLAIMED                      owner          acq_rel  T1 T10 T11
@@ -34,7 +34,7 @@
  *   T5  return          RUNNING                    FREE; DEAD if LINKED           owner          acq_rel  T9 T11
  *                       RUNNING AGAIN or WRITING,  SCHEDULED                      owner
  *                         or periodic
- *   T6  cancel, bound   SCHEDULED                  FREE                           owner          acq_rel  T1 T11
+ *   T6  cancel, bound   SCHEDULED                  FREE                           owner          acquire  T11, query
  *   T7  cancel, remote  SCHEDULED                  DEAD LINKED, pushed            any            acq_rel  T3
  *                       SCHEDULED LINKED           DEAD LINKED                    any
  *   T8  cancel          SCHEDULED WRITING/CLAIMED  + QUIT                         any            acq_rel  T4 T11
@@ -142,10 +142,12 @@ static inline bool verge__word_change(verge__timer *timer, uint64_t *word, uint6
     return atomic_compare_exchange_strong_explicit(&timer->word, word, to, memory_order_acq_rel, memory_order_acquire);
 }
 
-/* T1, T2: the record is free and the caller's. */
+/* T1, T2: the record is free and the caller's. Relaxed: who has the handle got it from who started the timer, or through an
+ * inbox, or took the owner's turn, each of which orders what was written before. (A release here would make
+ * the next compare-and-swap wait for the store: a third of the time that a start and a cancel take.) */
 static inline void verge__word_publish(verge__timer *timer, uint64_t to) {
     VERGE__STEP("word: publish");
-    atomic_store_explicit(&timer->word, to, memory_order_release);
+    atomic_store_explicit(&timer->word, to, memory_order_relaxed);
 }
 
 static inline uint64_t verge__timer_deadline(const verge__timer *timer) {

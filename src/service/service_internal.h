@@ -38,6 +38,7 @@
 enum {
     VERGE__CACHE_LINE = 128,       /* pairs of lines are fetched together */
     VERGE__DEAD_BEFORE_WAKE = 256, /* cancelled timers that may wait for a sleeping owner to take them back */
+    VERGE__GARBAGE_ALLOWED = 3072, /* entries without a timer, beside 3/8 of the timers there are */
     VERGE__FREE_KEPT = 256,        /* records that go to and come from the pool at once */
 };
 
@@ -88,10 +89,12 @@ typedef enum verge__place_state {
 /* The padding keeps what different threads write apart. NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
 struct verge_worker {
     /* ---- its own: for who holds the turn ---- */
-    verge__calendar calendar;
     verge_service *service;
-    uint64_t part_mask; /* the bits of a time that are a part of a tick */
+    verge_worker *bound_next; /* of the workers this thread is bound to */
+    uint64_t part_mask;       /* the bits of a time that are a part of a tick */
+    uint64_t scheduled_here;  /* the lower half of a word: SCHEDULED, with this owner and no flag */
     uint8_t shift;
+    bool is_plain;  /* no cap, not watched: the short ways apply */
     bool is_thread; /* of the service's */
     bool is_in_pass;
     bool is_in_callback;
@@ -100,18 +103,18 @@ struct verge_worker {
     verge__chain free;       /* records, the last freed first; at most VERGE__FREE_KEPT */
     verge__chain free_spare; /* as many again, or none */
     verge__counter live;     /* timers with an entry in its wheel, dead ones that did not come back included */
-    verge__pile late;        /* came too late for their tick: for the next round */
-    verge__pile first;       /* those for this round */
-    verge__pile batch;       /* of the tick taken last */
+    verge__calendar calendar;
+    verge__pile late;  /* came too late for their tick: for the next round */
+    verge__pile first; /* those for this round */
+    verge__pile batch; /* of the tick taken last */
     uint64_t batch_tick;
-    uint64_t round_end;       /* ticks from here on are for the next round (pass.c) */
-    verge__chain incoming;    /* taken from the inbox, not looked at yet */
-    verge__chain shelf;       /* there was no memory to file them */
-    uint64_t now_ns;          /* of the last pass */
-    uint64_t published_ns;    /* what the metronome had said then */
-    uint32_t same_count;      /* passes since that has changed */
-    uint32_t busy_count;      /* passes without a wait */
-    verge_worker *bound_next; /* of the workers this thread is bound to */
+    uint64_t round_end;    /* ticks from here on are for the next round (pass.c) */
+    verge__chain incoming; /* taken from the inbox, not looked at yet */
+    verge__chain shelf;    /* there was no memory to file them */
+    uint64_t now_ns;       /* of the last pass */
+    uint64_t published_ns; /* what the metronome had said then */
+    uint32_t same_count;   /* passes since that has changed */
+    uint32_t busy_count;   /* passes without a wait */
     void (*wake)(void *context);
     void *wake_context;
 
@@ -194,8 +197,19 @@ static inline bool verge__worker_has_backlog(const verge_worker *worker) {
 
 /* ---- bound.c: which worker a thread is ---- */
 
+/* The workers this thread is bound to. A thread-local variable of a library that is loaded with its program. */
+extern _Thread_local verge_worker *verge__bound_workers
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 /* The worker of this service that the calling thread is bound to, or whose pass it makes; NULL. */
-verge_worker *verge__bound(const verge_service *service);
+static inline verge_worker *verge__bound(const verge_service *service) {
+    verge_worker *worker = verge__bound_workers;
+    while (VERGE__UNLIKELY(worker != NULL && worker->service != service)) {
+        worker = worker->bound_next;
+    }
+    return worker;
+}
+
 void verge__bind(verge_worker *worker);
 void verge__bind_until_thread_ends(verge_worker *worker);
 void verge__unbind(verge_worker *worker);
@@ -224,9 +238,23 @@ void verge__worker_file_or_shelve(verge_worker *worker, verge__timer *timer, uin
 /* Files what is on the shelf, and runs what is due there. */
 void verge__worker_clear_shelf(verge_worker *worker);
 
-/* Keeps garbage within bounds. */
+/* Keeps garbage within bounds: to be called by who makes some, if it is too much. */
 void verge__worker_tidy(verge_worker *worker);
-bool verge__worker_is_untidy(const verge_worker *worker);
+
+static inline bool verge__worker_is_untidy(const verge_worker *worker) {
+    size_t live = (size_t)verge__counted(&worker->live);
+    return worker->calendar.entry_count > live + live / 4 + live / 8 + VERGE__GARBAGE_ALLOWED;
+}
+
+/* Whether it is too late for a tick: it has been taken, or is for a round that has begun without this. */
+static inline bool verge__worker_is_late(const verge_worker *worker, uint64_t tick) {
+    return tick < worker->calendar.cursor || tick < worker->round_end;
+}
+
+/* Whether the entry at entry_tick is still to come, and comes up no later than at `tick`. */
+static inline bool verge__worker_serves(const verge_worker *worker, uint64_t entry_tick, uint64_t tick) {
+    return entry_tick - worker->calendar.cursor - 1 < tick - worker->calendar.cursor;
+}
 
 /* The timer's entry has come up, or is dropped: it has none any more. */
 static inline void verge__worker_lose_entry(verge_worker *worker, verge__timer *timer, uint64_t word) {

@@ -29,12 +29,41 @@ int verge__service_take_room(verge_service *service) {
     return 0;
 }
 
-static VERGE__ALWAYS_INLINE void fill(verge__timer *timer, const verge_start_options *options) {
-    verge__timer_set_deadline(timer, options->deadline_ns);
-    atomic_store_explicit(&timer->callback, options->callback, memory_order_relaxed);
-    atomic_store_explicit(&timer->argument, options->argument, memory_order_relaxed);
-    atomic_store_explicit(&timer->period_ns, options->period_ns, memory_order_relaxed);
-    timer->policy = (uint8_t)options->policy;
+static VERGE__ALWAYS_INLINE void fill(verge__timer *timer, uint64_t deadline_ns, verge_callback callback,
+                                      void *argument, uint64_t period_ns) {
+    verge__timer_set_deadline(timer, deadline_ns);
+    atomic_store_explicit(&timer->callback, callback, memory_order_relaxed);
+    atomic_store_explicit(&timer->argument, argument, memory_order_relaxed);
+    atomic_store_explicit(&timer->period_ns, period_ns, memory_order_relaxed);
+}
+
+/* The short way of the bound worker: a timer that runs once, no lock, no loop, no call. False, and nothing has changed:
+ * something is not as usual. */
+static VERGE__ALWAYS_INLINE bool start_shortly(verge_worker *worker, uint64_t deadline_ns, verge_callback callback,
+                                               void *argument, verge_timer *ret_timer) {
+    verge__calendar *calendar = &worker->calendar;
+    uint64_t tick = (deadline_ns + worker->part_mask) >> worker->shift; /* beyond the end of time: 0 */
+    if (VERGE__UNLIKELY(!worker->is_plain || worker->free.count == 0 || verge__worker_is_late(worker, tick))) {
+        return false;
+    }
+    uint32_t index = worker->free.first;
+    verge__timer *timer = verge__table_at(&worker->service->table, index);
+    if (!verge__worker_serves(worker, timer->entry_tick, tick)) {
+        if (VERGE__UNLIKELY(!verge__calendar_try_file(calendar, tick, index, false))) {
+            return false;
+        }
+        timer->entry_tick = tick;
+    }
+    worker->free.first = timer->link;
+    worker->free.count--;
+    uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);
+    word = (word & VERGE__GENERATION_MASK) + VERGE__GENERATION_ONE + worker->scheduled_here;
+    fill(timer, deadline_ns, callback, argument, 0);
+    verge__count(&worker->live, 1);
+    verge__count(&worker->tally.started, 1);
+    *ret_timer = verge__word_handle(word, index);
+    verge__word_publish(timer, word);
+    return true;
 }
 
 static int start_here(verge_worker *worker, const verge_start_options *options, verge_timer *ret_timer) {
@@ -50,15 +79,13 @@ static int start_here(verge_worker *worker, const verge_start_options *options, 
     verge__timer *timer = verge__table_at(&worker->service->table, index);
     uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);
     word = verge__word_with_owner(word, worker->id) + VERGE__GENERATION_ONE + VERGE__SCHEDULED;
-    fill(timer, options);
+    fill(timer, options->deadline_ns, options->callback, options->argument, options->period_ns);
+    timer->policy = (uint8_t)options->policy;
     verge__worker_file(worker, timer, index, tick);
     verge__count(&worker->live, 1);
     verge__count(&worker->tally.started, 1);
     *ret_timer = verge__word_handle(word, index);
     verge__word_publish(timer, word);
-    if (VERGE__UNLIKELY(verge__worker_is_untidy(worker))) {
-        verge__worker_tidy(worker);
-    }
     return 0;
 }
 
@@ -77,7 +104,8 @@ static int start_there(verge_service *service, verge_worker *bound, const verge_
     verge__timer *timer = verge__table_at(&service->table, index);
     uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);
     word = verge__word_with_owner(word, target) + VERGE__GENERATION_ONE + VERGE__SCHEDULED + VERGE__LINKED;
-    fill(timer, options);
+    fill(timer, options->deadline_ns, options->callback, options->argument, options->period_ns);
+    timer->policy = (uint8_t)options->policy;
     verge__count_for(bound == NULL ? NULL : &bound->tally.started, &service->outside.started);
     /* Once pushed, it may run at any moment. */
     *ret_timer = verge__word_handle(word, index);
@@ -132,13 +160,26 @@ int verge_service_start(verge_service *service, const verge_start_options *optio
     return start(service, &chosen, ret_timer);
 }
 
+static VERGE__NOINLINE int start_at_length(verge_service *service, uint64_t deadline_ns, verge_callback callback,
+                                           void *argument, verge_timer *ret_timer) {
+    const verge_start_options options = {.callback = callback, .argument = argument, .deadline_ns = deadline_ns};
+    return is_valid(&options) ? start(service, &options, ret_timer) : -EINVAL;
+}
+
 int verge_service_start_at(verge_service *service, uint64_t deadline_ns, verge_callback callback, void *argument,
                            verge_timer *ret_timer) {
-    const verge_start_options options = {.callback = callback, .argument = argument, .deadline_ns = deadline_ns};
-    if (service == NULL || !is_valid(&options)) {
+    if (VERGE__UNLIKELY(service == NULL || callback == NULL || deadline_ns == VERGE_NEVER)) {
         return -EINVAL;
     }
-    return start(service, &options, ret_timer);
+    verge_timer timer = 0;
+    verge_worker *bound = verge__bound(service);
+    if (VERGE__UNLIKELY(bound == NULL || !start_shortly(bound, deadline_ns, callback, argument, &timer))) {
+        return start_at_length(service, deadline_ns, callback, argument, ret_timer);
+    }
+    if (ret_timer != NULL) {
+        *ret_timer = timer;
+    }
+    return 0;
 }
 
 int verge_service_start_after(verge_service *service, uint64_t delay_ns, verge_callback callback, void *argument,

@@ -22,6 +22,7 @@ int verge__table_init(verge__table *table, const verge_allocator *allocator) {
     if (error != 0) {
         return -error;
     }
+    atomic_init(&table->groups[0], &table->first_group);
     table->allocator = allocator;
     table->pool = VERGE__NO_INDEX;
     return 0;
@@ -40,7 +41,9 @@ void verge__table_deinit(verge__table *table) {
                 allocator->release(allocator->context, segment, segment_bytes(g << VERGE__TABLE_GROUP_BITS | s));
             }
         }
-        allocator->release(allocator->context, group, sizeof(*group));
+        if (group != &table->first_group) {
+            allocator->release(allocator->context, group, sizeof(*group));
+        }
     }
     (void)pthread_mutex_destroy(&table->lock);
 }

@@ -33,10 +33,11 @@ typedef struct verge__table_group {
 } verge__table_group;
 
 typedef struct verge__table {
+    _Atomic uint32_t fresh;         /* indexes from here on never were */
+    verge__table_group first_group; /* of 8 million records: one step less to them */
     _Atomic(verge__table_group *) groups[VERGE__TABLE_GROUPS];
-    _Atomic uint32_t fresh; /* indexes from here on never were */
-    pthread_mutex_t lock;   /* of what follows */
-    uint32_t pool;          /* free records, linked */
+    pthread_mutex_t lock; /* of what follows */
+    uint32_t pool;        /* free records, linked */
     size_t pool_count;
     uint32_t next; /* the first record that was never handed out */
     _Atomic size_t bytes;
@@ -57,18 +58,20 @@ static inline uint32_t verge__table_segment_room(uint32_t segment) {
     return segment < 3 ? UINT32_C(1024) << (2 * segment) : (uint32_t)VERGE__TABLE_SEGMENT_RECORDS;
 }
 
-/* The record of an index that was handed out. */
-static inline verge__timer *verge__table_at(const verge__table *table, uint32_t index) {
-    const verge__table_group *group = atomic_load_explicit(
-        &table->groups[index >> (VERGE__TABLE_SEGMENT_BITS + VERGE__TABLE_GROUP_BITS)], memory_order_acquire);
-    verge__timer *segment = atomic_load_explicit(
-        &group->segments[index >> VERGE__TABLE_SEGMENT_BITS & ((1 << VERGE__TABLE_GROUP_BITS) - 1)],
-        memory_order_acquire);
-    return segment + (index & (VERGE__TABLE_SEGMENT_RECORDS - 1));
+/* The record of an index that was handed out. Relaxed: however the index got here, the pointers came before it. */
+static VERGE__ALWAYS_INLINE verge__timer *verge__table_at(const verge__table *table, uint32_t index) {
+    const verge__table_group *group = &table->first_group;
+    uint32_t segment = index >> VERGE__TABLE_SEGMENT_BITS;
+    if (VERGE__UNLIKELY(segment >> VERGE__TABLE_GROUP_BITS != 0)) {
+        group = atomic_load_explicit(&table->groups[segment >> VERGE__TABLE_GROUP_BITS], memory_order_relaxed);
+        segment &= (1 << VERGE__TABLE_GROUP_BITS) - 1;
+    }
+    return atomic_load_explicit(&group->segments[segment], memory_order_relaxed) +
+           (index & (VERGE__TABLE_SEGMENT_RECORDS - 1));
 }
 
 /* The record of a handle, live or not; NULL if the handle never was. */
-static inline verge__timer *verge__table_find(const verge__table *table, verge_timer handle) {
+static VERGE__ALWAYS_INLINE verge__timer *verge__table_find(const verge__table *table, verge_timer handle) {
     uint32_t index = (uint32_t)handle;
     uint32_t generation = (uint32_t)(handle >> 32);
     if (VERGE__UNLIKELY(index >= atomic_load_explicit(&table->fresh, memory_order_acquire) || (generation & 1) == 0 ||
