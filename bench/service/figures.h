@@ -38,5 +38,6 @@ void bound_at_least(struct plan *plan, const char *name, double value, double li
 void measure_pairs(struct plan *plan);
 void measure_idle(struct plan *plan);
 void measure_lateness(struct plan *plan);
+void measure_moves(struct plan *plan);
 
 #endif

@@ -76,11 +76,12 @@ static void again(const verge_firing *firing) {
     must(verge_service_reset(firing->service, firing->timer, next_ns) == VERGE_RUNNING, "reset");
 }
 
-static void measure_verge(uint64_t seconds, uint64_t precision_ns, const char *who) {
+static void measure_verge(uint64_t seconds, uint64_t precision_ns, bool metronome, const char *who) {
     verge_service_options options;
     must(verge_service_options_init(&options) == 0, "options");
     options.thread_count = 0;
     options.precision_ns = precision_ns;
+    options.metronome = metronome;
     verge_service *service = NULL;
     verge_worker *worker = NULL;
     must(verge_service_create(&options, &service) == 0 && verge_worker_join(service, NULL, &worker) == 0, "create");
@@ -186,8 +187,9 @@ static void measure_uv(uint64_t seconds) {
 void measure_lateness(struct plan *plan) {
     uint64_t seconds = plan->is_quick ? 2 : 8;
     heading("lateness: 100,000 callbacks a second of 5 us each, one thread");
-    measure_verge(seconds, UINT64_C(1) << 20, "verge, 1 ms");
-    measure_verge(seconds, UINT64_C(1) << 16, "verge, 65 us");
+    measure_verge(seconds, UINT64_C(1) << 20, true, "verge, 1 ms");
+    measure_verge(seconds, UINT64_C(1) << 20, false, "verge, 1 ms, no metronome");
+    measure_verge(seconds, UINT64_C(1) << 16, true, "verge, 65 us");
     measure_timerfd(seconds);
 #if BENCH_HAVE_UV
     measure_uv(seconds);

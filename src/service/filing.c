@@ -163,12 +163,7 @@ void verge__worker_clear_shelf(verge_worker *worker) {
         return;
     }
     /* As if they came through the inbox. */
-    verge__chain shelf = worker->shelf;
-    worker->shelf = VERGE__CHAIN_EMPTY;
-    while (shelf.count > 0) {
-        verge__chain_append(&worker->incoming, &worker->service->table,
-                            verge__chain_pop(&shelf, &worker->service->table));
-    }
+    verge__chain_join(&worker->incoming, &worker->service->table, &worker->shelf);
 }
 
 /* ---- garbage ---- */

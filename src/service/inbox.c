@@ -32,7 +32,8 @@ uint32_t verge__service_pick(const verge_service *service) {
         }
         /* One that is stuck only if there is no other. */
         bool is_stuck = atomic_load_explicit(&worker->reported_since_ns, memory_order_relaxed) != 0;
-        uint64_t load = verge__counted(&worker->live) | (is_stuck ? UINT64_C(1) << 63 : 0);
+        uint64_t on_the_way = atomic_load_explicit(&worker->inbox.head, memory_order_relaxed) >> 32;
+        uint64_t load = (verge__counted(&worker->live) + on_the_way) | (is_stuck ? UINT64_C(1) << 63 : 0);
         if (load < least) {
             least = load;
             picked = id;
@@ -116,9 +117,7 @@ static void receive_orphans(verge_worker *worker) {
         return;
     }
     verge__chain chain = verge__inbox_take(&worker->service->orphans, table);
-    while (chain.count > 0) {
-        verge__chain_append(&worker->incoming, table, verge__chain_pop(&chain, table));
-    }
+    verge__chain_join(&worker->incoming, table, &chain);
 }
 
 void verge__worker_receive(verge_worker *worker) {
@@ -127,9 +126,7 @@ void verge__worker_receive(verge_worker *worker) {
     verge__worker_clear_shelf(worker);
     if (!verge__inbox_is_empty(&worker->inbox)) {
         verge__chain chain = verge__inbox_take(&worker->inbox, table);
-        while (chain.count > 0) {
-            verge__chain_append(&worker->incoming, table, verge__chain_pop(&chain, table));
-        }
+        verge__chain_join(&worker->incoming, table, &chain);
     }
     for (size_t i = 0; i < RECEIVED_AT_ONCE && worker->incoming.count > 0; i++) {
         uint32_t index = verge__chain_pop(&worker->incoming, table);

@@ -47,6 +47,21 @@ static inline void verge__chain_append(verge__chain *chain, const verge__table *
     chain->count++;
 }
 
+/* Puts all of `more`, which is emptied, at the end. */
+static inline void verge__chain_join(verge__chain *chain, const verge__table *table, verge__chain *more) {
+    if (more->count == 0) {
+        return;
+    }
+    if (chain->count == 0) {
+        *chain = *more;
+    } else {
+        verge__table_at(table, chain->last)->link = more->first;
+        chain->last = more->last;
+        chain->count += more->count;
+    }
+    *more = VERGE__CHAIN_EMPTY;
+}
+
 static inline uint32_t verge__chain_pop(verge__chain *chain, const verge__table *table) {
     uint32_t index = chain->first;
     chain->first = verge__table_at(table, index)->link;
@@ -63,7 +78,7 @@ static inline bool verge__inbox_is_empty(const verge__inbox *inbox) {
     return atomic_load_explicit(&inbox->head, memory_order_seq_cst) == VERGE__INBOX_EMPTY;
 }
 
-/* Adds a chain; returns how many there are now. */
+/* Adds a chain, of which the first is the newest; returns how many there are now. */
 static inline uint32_t verge__inbox_push(verge__inbox *inbox, const verge__table *table, verge__chain chain) {
     verge__timer *last = verge__table_at(table, chain.last);
     uint64_t head = atomic_load_explicit(&inbox->head, memory_order_relaxed);

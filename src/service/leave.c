@@ -27,7 +27,7 @@ static void send_off(parcel *parcel_) {
 static void add(parcel *parcel_, const verge__timer *timer, uint32_t index) {
     uint64_t deadline_ns = verge__timer_deadline(timer);
     parcel_->earliest_ns = deadline_ns < parcel_->earliest_ns ? deadline_ns : parcel_->earliest_ns;
-    verge__chain_append(&parcel_->chain, &parcel_->from->service->table, index);
+    verge__chain_push(&parcel_->chain, &parcel_->from->service->table, index);
     if (parcel_->chain.count == SENT_AT_ONCE) {
         send_off(parcel_);
     }
