@@ -10,17 +10,11 @@ int verge_histogram_metrics(const char *name, const char *help, verge_metrics_un
         (unit != VERGE_METRICS_PLAIN && unit != VERGE_METRICS_SECONDS_FROM_NS)) {
         return -EINVAL;
     }
-    for (size_t i = 0; i < histogram_count; i++) {
-        if (histograms == NULL || histograms[i] == NULL) {
-            return -EINVAL;
-        }
-    }
-    const int error = verge__metrics_check_labels(labels, histogram_count);
+    struct verge__metrics_writer writer;
+    const int error = verge__metrics_start(&writer, histograms, labels, histogram_count, buffer, size);
     if (error != 0) {
         return error;
     }
-    struct verge__metrics_writer writer;
-    verge__metrics_start(&writer, buffer, size);
     if (histogram_count > 0) {
         verge__metrics_family(&writer, name, help, VERGE__METRICS_HISTOGRAM);
     }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verge/service.h"
 
-#include <errno.h>
-
 #include "metrics/writer.h"
 
 /* All that is a number, as wide as the others. */
@@ -71,17 +69,11 @@ int verge_services_metrics(const verge_service *const *services, const verge_lab
                            char *buffer, size_t size) {
     struct services context = {.services = services};
     const struct verge__metrics_sources sources = {service_count, labels, read_stats, &context};
-    for (size_t i = 0; i < service_count; i++) {
-        if (services == NULL || services[i] == NULL) {
-            return -EINVAL;
-        }
-    }
-    const int error = verge__metrics_check_labels(labels, service_count);
+    struct verge__metrics_writer writer;
+    const int error = verge__metrics_start(&writer, services, labels, service_count, buffer, size);
     if (error != 0) {
         return error;
     }
-    struct verge__metrics_writer writer;
-    verge__metrics_start(&writer, buffer, size);
     verge__metrics_fields(&writer, fields, sizeof(fields) / sizeof(fields[0]), &sources);
     write_histograms(&writer, services, labels, service_count, true);
     write_histograms(&writer, services, labels, service_count, false);

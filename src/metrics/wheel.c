@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-
 #include "metrics/writer.h"
 
 #define COUNTER(field, field_help) \
@@ -42,17 +40,11 @@ int verge_wheels_metrics(const verge_wheel *const *wheels, const verge_label *co
                          char *buffer, size_t size) {
     struct wheels context = {.wheels = wheels};
     const struct verge__metrics_sources sources = {wheel_count, labels, read_stats, &context};
-    for (size_t i = 0; i < wheel_count; i++) {
-        if (wheels == NULL || wheels[i] == NULL) {
-            return -EINVAL;
-        }
-    }
-    const int error = verge__metrics_check_labels(labels, wheel_count);
+    struct verge__metrics_writer writer;
+    const int error = verge__metrics_start(&writer, wheels, labels, wheel_count, buffer, size);
     if (error != 0) {
         return error;
     }
-    struct verge__metrics_writer writer;
-    verge__metrics_start(&writer, buffer, size);
     verge__metrics_fields(&writer, fields, sizeof(fields) / sizeof(fields[0]), &sources);
     return verge__metrics_finish(&writer);
 }

@@ -98,10 +98,26 @@ static void put_bucket(struct verge__metrics_writer *writer, const char *name, c
     put_text(writer, "\n");
 }
 
-void verge__metrics_start(struct verge__metrics_writer *writer, char *buffer, size_t size) {
+static bool all_are_there(const void *objects, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const void *object;
+        if (objects == NULL) {
+            return false;
+        }
+        memcpy(&object, (const char *)objects + i * sizeof(object), sizeof(object));
+        if (object == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int verge__metrics_start(struct verge__metrics_writer *writer, const void *objects, const verge_label *const *labels,
+                         size_t source_count, char *buffer, size_t size) {
     writer->buffer = buffer;
     writer->size = buffer == NULL ? 0 : size;
     writer->length = 0;
+    return all_are_there(objects, source_count) ? verge__metrics_check_labels(labels, source_count) : -EINVAL;
 }
 
 int verge__metrics_finish(struct verge__metrics_writer *writer) {

@@ -2,8 +2,7 @@
 /*
  * metrics/writer.h - the text format of Prometheus, one family after the other.
  *
- *     verge__metrics_start(&writer, buffer, size);
- *     error = verge__metrics_check_labels(labels, source_count);
+ *     error = verge__metrics_start(&writer, objects, labels, source_count, buffer, size);
  *     verge__metrics_fields(&writer, fields, field_count, &sources);      -- families of one number a source
  *     verge__metrics_family(&writer, name, help, VERGE__METRICS_HISTOGRAM);
  *     verge__metrics_histogram(&writer, name, labels[i], histogram, unit);    -- for each source
@@ -57,7 +56,10 @@ bool verge__metrics_is_utf8(const char *text);
 
 /* ---- text ---- */
 
-void verge__metrics_start(struct verge__metrics_writer *writer, char *buffer, size_t size);
+/* Begins a text about sources. objects: an array of pointers to them, of any one type. -EINVAL: one is NULL, or the
+ * labels are not right. */
+int verge__metrics_start(struct verge__metrics_writer *writer, const void *objects, const verge_label *const *labels,
+                         size_t source_count, char *buffer, size_t size);
 
 /* The length of the whole text, or -EOVERFLOW. */
 int verge__metrics_finish(struct verge__metrics_writer *writer);
