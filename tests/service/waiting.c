@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/* Waiting, in run_once and outside of it: who has to come back is told, and no wake is lost. */
+#define _POSIX_C_SOURCE 200809L /* sem_init */
+#include <semaphore.h>
+
+#include "service/support.h"
+
+/* ---- outside of run_once, stepped ---- */
+
+struct bell {
+    verge_worker *worker;
+    uint32_t rung;
+};
+
+static void ring(void *context) {
+    struct bell *bell = context;
+    bell->rung++;
+}
+
+static void bell_join(struct stepped *stepped, struct bell *bell) {
+    verge_worker_options options;
+    assert_int_equal(verge_worker_options_init(&options), 0);
+    options.unbound = true;
+    options.wake = ring;
+    options.wake_context = bell;
+    assert_int_equal(verge_worker_join(stepped->service, &options, &bell->worker), 0);
+}
+
+static void begin_wait_tells_until_when(void **state) {
+    (void)state;
+    struct stepped stepped;
+    struct bell bell = {0};
+    stepped_begin(&stepped);
+    bell_join(&stepped, &bell);
+    assert_int_equal(verge_worker_begin_wait(bell.worker), VERGE_NEVER);
+    verge_worker_end_wait(bell.worker);
+    (void)start_at(stepped.service, now_of(&stepped) + 100 * TICK, do_nothing, NULL);
+    assert_int_equal(verge_worker_begin_wait(bell.worker), 0); /* it is in the inbox */
+    verge_worker_end_wait(bell.worker);
+    (void)step(bell.worker);
+    const uint64_t until_ns = verge_worker_begin_wait(bell.worker);
+    assert_true(until_ns > now_of(&stepped) && until_ns <= now_of(&stepped) + 100 * TICK);
+    verge_worker_end_wait(bell.worker);
+    assert_int_equal(bell.rung, 0);
+    leave(bell.worker);
+    stepped_end(&stepped);
+}
+
+/* Once is enough: from then on it does not sleep any more. */
+static void what_is_earlier_wakes_and_what_is_later_does_not(void **state) {
+    (void)state;
+    struct stepped stepped;
+    struct bell bell = {0};
+    stepped_begin(&stepped);
+    bell_join(&stepped, &bell);
+    const uint64_t soon_ns = now_of(&stepped) + TICK;
+    const verge_timer timer = start_at(stepped.service, soon_ns, do_nothing, NULL);
+    (void)step(bell.worker);
+    assert_int_equal(verge_worker_begin_wait(bell.worker), soon_ns);
+    (void)start_at(stepped.service, soon_ns + TICK, do_nothing, NULL);
+    assert_int_equal(verge_service_reset(stepped.service, timer, soon_ns + 5), 0);
+    assert_int_equal(verge_service_cancel(stepped.service, timer), 0);
+    assert_int_equal(bell.rung, 0);
+    (void)start_at(stepped.service, soon_ns - 1, do_nothing, NULL);
+    assert_int_equal(bell.rung, 1);
+    (void)start_at(stepped.service, 0, do_nothing, NULL);
+    assert_int_equal(bell.rung, 1);
+    verge_worker_end_wait(bell.worker);
+    (void)start_at(stepped.service, 0, do_nothing, NULL);
+    verge_worker_interrupt(bell.worker);
+    assert_int_equal(bell.rung, 1);
+    leave(bell.worker);
+    stepped_end(&stepped);
+}
+
+static void a_reset_to_earlier_wakes(void **state) {
+    (void)state;
+    struct stepped stepped;
+    struct bell bell = {0};
+    stepped_begin(&stepped);
+    bell_join(&stepped, &bell);
+    const verge_timer timer = start_at(stepped.service, now_of(&stepped) + HOUR, do_nothing, NULL);
+    (void)step(bell.worker);
+    (void)verge_worker_begin_wait(bell.worker);
+    assert_int_equal(verge_service_reset(stepped.service, timer, now_of(&stepped) + TICK), 0);
+    assert_int_equal(bell.rung, 1);
+    verge_worker_end_wait(bell.worker);
+    advance(&stepped, TICK);
+    assert_int_equal(step(bell.worker), 1);
+    leave(bell.worker);
+    stepped_end(&stepped);
+}
+
+static void orphans_and_interrupts_wake(void **state) {
+    (void)state;
+    struct stepped stepped;
+    struct bell bell = {0};
+    stepped_begin(&stepped);
+    bell_join(&stepped, &bell);
+    verge_worker *other = join_bound(stepped.service);
+    (void)start_at(stepped.service, now_of(&stepped) + HOUR, do_nothing, NULL);
+    assert_int_equal(verge_worker_begin_wait(bell.worker), VERGE_NEVER);
+    leave(other);
+    assert_int_equal(bell.rung, 1);
+    verge_worker_end_wait(bell.worker);
+    (void)step(bell.worker);
+    assert_int_not_equal(verge_worker_begin_wait(bell.worker), 0);
+    verge_worker_interrupt(bell.worker);
+    assert_int_equal(bell.rung, 2);
+    verge_worker_end_wait(bell.worker);
+    verge_worker_interrupt(bell.worker);
+    assert_int_equal(verge_worker_begin_wait(bell.worker), 0); /* it came before */
+    verge_worker_end_wait(bell.worker);
+    assert_int_not_equal(verge_worker_begin_wait(bell.worker), 0);
+    verge_worker_end_wait(bell.worker);
+    assert_int_equal(bell.rung, 2);
+    leave(bell.worker);
+    stepped_end(&stepped);
+}
+
+/* Records that were cancelled come back although their owner sleeps for long. */
+static void many_cancelled_timers_wake_their_owner(void **state) {
+    (void)state;
+    enum { COUNT = 1000 };
+    struct stepped stepped;
+    struct bell bell = {0};
+    stepped_begin(&stepped);
+    bell_join(&stepped, &bell);
+    static verge_timer timers[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        timers[i] = start_at(stepped.service, now_of(&stepped) + HOUR, do_nothing, NULL);
+    }
+    while (verge_worker_next(bell.worker) == 0) {
+        (void)step(bell.worker);
+    }
+    (void)verge_worker_begin_wait(bell.worker);
+    assert_int_equal(verge_service_cancel(stepped.service, timers[0]), 0);
+    assert_int_equal(bell.rung, 0); /* for one it is not worth while */
+    for (size_t i = 1; i < COUNT; i++) {
+        assert_int_equal(verge_service_cancel(stepped.service, timers[i]), 0);
+    }
+    assert_int_equal(bell.rung, 1);
+    verge_worker_end_wait(bell.worker);
+    leave(bell.worker);
+    stepped_end(&stepped);
+}
+
+/* ---- outside of run_once, hammered ---- */
+
+struct loop {
+    verge_service *service;
+    sem_t doorbell;
+    _Atomic bool is_over;
+    _Atomic bool has_ended; /* for the doorbell: nobody may ring any more */
+    _Atomic uint32_t rings_after_the_end;
+    _Atomic uint32_t starters;
+};
+
+static void ring_doorbell(void *context) {
+    struct loop *loop = context;
+    if (atomic_load(&loop->has_ended)) {
+        (void)atomic_fetch_add(&loop->rings_after_the_end, 1);
+    }
+    (void)sem_post(&loop->doorbell);
+}
+
+/* A loop that sleeps without end unless it is woken. */
+static void *run_loop(void *argument) {
+    struct loop *loop = argument;
+    verge_worker_options options;
+    verge_worker *worker = NULL;
+    assert_int_equal(verge_worker_options_init(&options), 0);
+    options.wake = ring_doorbell;
+    options.wake_context = loop;
+    assert_int_equal(verge_worker_join(loop->service, &options, &worker), 0);
+    while (!atomic_load(&loop->is_over)) {
+        if (verge_worker_begin_wait(worker) != 0) {
+            (void)sem_wait(&loop->doorbell); /* not until the time it was told: all timers here are due */
+        }
+        verge_worker_end_wait(worker);
+        (void)verge_worker_run_once(worker, 0);
+    }
+    leave(worker);
+    atomic_store(&loop->has_ended, true);
+    return NULL;
+}
+
+static void set_flag(const verge_firing *firing) {
+    atomic_store((_Atomic bool *)firing->argument, true);
+}
+
+/* Starts a timer for now, or resets one to now, and waits for it: if a wake is lost, for ever. */
+static void *start_and_wait(void *argument) {
+    struct loop *loop = argument;
+    const size_t rounds = test_scaled(20000);
+    for (size_t i = 0; i < rounds; i++) {
+        _Atomic bool has_fired = false;
+        if (i % 2 == 0) {
+            (void)start_at(loop->service, 0, set_flag, &has_fired);
+        } else {
+            const verge_timer timer = start_at(loop->service, VERGE_NEVER - 1, set_flag, &has_fired);
+            assert_int_equal(verge_service_reset(loop->service, timer, 0), 0);
+        }
+        await(&has_fired);
+    }
+    (void)atomic_fetch_add(&loop->starters, 1);
+    return NULL;
+}
+
+static void no_wake_is_lost(void **state) {
+    (void)state;
+    verge_service_options options;
+    assert_int_equal(verge_service_options_init(&options), 0);
+    options.thread_count = 0;
+    struct loop loop = {0};
+    assert_int_equal(sem_init(&loop.doorbell, 0, 0), 0);
+    assert_int_equal(verge_service_create(&options, &loop.service), 0);
+    const pthread_t runner = thread_of(run_loop, &loop);
+    const pthread_t starters[] = {thread_of(start_and_wait, &loop), thread_of(start_and_wait, &loop)};
+    for (size_t i = 0; i < COUNT_OF(starters); i++) {
+        join_thread(starters[i]);
+    }
+    atomic_store(&loop.is_over, true);
+    (void)sem_post(&loop.doorbell);
+    join_thread(runner);
+    assert_int_equal(loop.rings_after_the_end, 0);
+    assert_int_equal(verge_service_destroy(loop.service, NULL, NULL), 0);
+    assert_int_equal(sem_destroy(&loop.doorbell), 0);
+}
+
+/* ---- in run_once ---- */
+
+struct sleeper {
+    verge_service *service;
+    verge_worker *worker;
+    _Atomic bool has_joined;
+    _Atomic uint32_t returned;
+    _Atomic bool is_over;
+};
+
+static void *sleep_in_run_once(void *argument) {
+    struct sleeper *sleeper = argument;
+    sleeper->worker = join_bound(sleeper->service);
+    atomic_store(&sleeper->has_joined, true);
+    while (!atomic_load(&sleeper->is_over)) {
+        assert_true(verge_worker_run_once(sleeper->worker, VERGE_NEVER) >= 0);
+        (void)atomic_fetch_add(&sleeper->returned, 1);
+    }
+    leave(sleeper->worker);
+    return NULL;
+}
+
+static void run_once_is_woken_by_an_earlier_start_and_by_an_interrupt(void **state) {
+    (void)state;
+    verge_service_options options;
+    assert_int_equal(verge_service_options_init(&options), 0);
+    options.thread_count = 0;
+    struct sleeper sleeper = {0};
+    assert_int_equal(verge_service_create(&options, &sleeper.service), 0);
+    (void)start_at(sleeper.service, VERGE_NEVER - 1, do_nothing, NULL);
+    const pthread_t thread = thread_of(sleep_in_run_once, &sleeper);
+    await(&sleeper.has_joined);
+    const size_t rounds = test_scaled(5000);
+    for (size_t i = 0; i < rounds; i++) {
+        _Atomic bool has_fired = false;
+        (void)start_at(sleeper.service, 0, set_flag, &has_fired);
+        await(&has_fired);
+        const uint32_t returned = atomic_load(&sleeper.returned);
+        verge_worker_interrupt(sleeper.worker);
+        await_count(&sleeper.returned, returned + 1);
+    }
+    atomic_store(&sleeper.is_over, true);
+    verge_worker_interrupt(sleeper.worker);
+    join_thread(thread);
+    assert_int_equal(verge_service_destroy(sleeper.service, NULL, NULL), 0);
+}
+
+static void run_once_waits_until_it_was_told_to(void **state) {
+    (void)state;
+    verge_service_options options;
+    assert_int_equal(verge_service_options_init(&options), 0);
+    options.thread_count = 0;
+    verge_service *service = NULL;
+    assert_int_equal(verge_service_create(&options, &service), 0);
+    verge_worker *worker = join_bound(service);
+    const uint64_t until_ns = verge_service_exact_now(service) + 3 * MS;
+    while (verge_service_exact_now(service) < until_ns) { /* it may come back earlier, with nothing */
+        assert_int_equal(verge_worker_run_once(worker, until_ns), 0);
+    }
+    assert_int_equal(verge_worker_run_once(worker, until_ns), 0); /* the past: as 0 */
+    struct notes notes = {0};
+    (void)start_at(service, verge_service_exact_now(service) + 3 * MS, take_note, &notes);
+    while (notes.fired == 0) { /* or until something is due */
+        (void)verge_worker_run_once(worker, VERGE_NEVER);
+    }
+    verge_worker_interrupt(worker);
+    assert_int_equal(verge_worker_run_once(worker, VERGE_NEVER), 0); /* came before: it does not wait */
+    leave(worker);
+    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+}
+
+/* On a clock that the kernel cannot wait for, too. */
+static void *move_clock(void *argument) {
+    struct stepped *stepped = argument;
+    advance(stepped, HOUR + TICK);
+    return NULL;
+}
+
+static void run_once_waits_on_any_clock(void **state) {
+    (void)state;
+    struct stepped stepped;
+    struct notes notes = {0};
+    stepped_begin(&stepped);
+    verge_worker *worker = join_bound(stepped.service);
+    (void)start_at(stepped.service, now_of(&stepped) + HOUR, take_note, &notes);
+    const pthread_t thread = thread_of(move_clock, &stepped);
+    while (notes.fired == 0) {
+        (void)verge_worker_run_once(worker, VERGE_NEVER);
+    }
+    join_thread(thread);
+    leave(worker);
+    stepped_end(&stepped);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(begin_wait_tells_until_when),
+        cmocka_unit_test(what_is_earlier_wakes_and_what_is_later_does_not),
+        cmocka_unit_test(a_reset_to_earlier_wakes),
+        cmocka_unit_test(orphans_and_interrupts_wake),
+        cmocka_unit_test(many_cancelled_timers_wake_their_owner),
+        cmocka_unit_test(no_wake_is_lost),
+        cmocka_unit_test(run_once_is_woken_by_an_earlier_start_and_by_an_interrupt),
+        cmocka_unit_test(run_once_waits_until_it_was_told_to),
+        cmocka_unit_test(run_once_waits_on_any_clock),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
