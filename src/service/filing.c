@@ -12,6 +12,10 @@ enum {
     OWN_LISTS = 8,
 };
 
+#if defined(VERGE_STEPS) && VERGE_STEPS
+size_t verge__garbage_allowed = VERGE__GARBAGE_ALLOWED;
+#endif
+
 /* ---- what the calendar asks ---- */
 
 static verge__timer *named(const verge_worker *worker, verge__entry entry) {
@@ -111,8 +115,7 @@ int verge__worker_prepare(verge_worker *worker, uint64_t tick) {
     return error;
 }
 
-/* Puts an entry among those for the next round. */
-static void file_late(verge_worker *worker, verge__timer *timer, uint32_t index) {
+void verge__worker_file_late(verge_worker *worker, verge__timer *timer, uint32_t index) {
     timer->entry_tick = VERGE__TICK_LATE;
     verge__calendar_list_add(&worker->calendar, &worker->late.list,
                              (verge__entry){.index = index, .mark = (uint32_t)VERGE__TICK_LATE});
@@ -121,7 +124,7 @@ static void file_late(verge_worker *worker, verge__timer *timer, uint32_t index)
 void verge__worker_file(verge_worker *worker, verge__timer *timer, uint32_t index, uint64_t tick) {
     verge__calendar *calendar = &worker->calendar;
     if (verge__worker_is_late(worker, tick)) {
-        file_late(worker, timer, index);
+        verge__worker_file_late(worker, timer, index);
         return;
     }
     if (verge__worker_serves(worker, timer->entry_tick, tick)) {

@@ -15,7 +15,7 @@ static void give(verge_worker *worker, verge__chain *chain) {
     }
     for (uint32_t index = chain->first, i = 0; i < chain->count; i++) {
         verge__timer *timer = verge__table_at(table, index);
-        timer->entry_tick = VERGE__NO_TICK;
+        verge__timer_forget_entry(timer);
         uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);
         atomic_store_explicit(&timer->word, verge__word_with_owner(word, 0), memory_order_relaxed);
         index = timer->link;
@@ -60,6 +60,7 @@ void verge__worker_free(verge_worker *worker, verge__timer *timer, uint32_t inde
                      "S1: a record on a free list is FREE and not LINKED");
     if (VERGE__UNLIKELY(verge__word_generation(word) == 0)) {
         /* Its generations are used up: it stays DEAD, so that its handles stay gone. */
+        verge__timer_forget_entry(timer);
         verge__word_publish(timer, word | VERGE__DEAD);
         return;
     }

@@ -24,7 +24,8 @@ static uint32_t place_state(const verge_worker *worker) {
 uint32_t verge__service_pick(const verge_service *service) {
     uint32_t picked = 0;
     uint64_t least = UINT64_MAX;
-    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    /* Sequentially consistent, as the state is: who has pushed orphans must see who has joined and saw none. */
+    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_seq_cst);
     for (uint32_t id = 1; id <= count; id++) {
         const verge_worker *worker = verge__service_place(service, id);
         if (place_state(worker) != VERGE__PLACE_JOINED) {
@@ -53,16 +54,20 @@ static verge__chain take_back(verge_service *service, verge_worker *worker) {
     return chain;
 }
 
+void verge__wake_for_orphans(verge_service *service) {
+    uint32_t worker_id = verge__inbox_is_empty(&service->orphans) ? 0 : verge__service_pick(service);
+    if (worker_id != 0) {
+        verge__park_wake(verge__service_place(service, worker_id), 0);
+    }
+}
+
 void verge__send(verge_service *service, uint32_t worker_id, verge__chain chain, uint64_t deadline_ns) {
     const verge__table *table = &service->table;
     while (chain.count > 0) {
         verge_worker *worker = worker_id == 0 ? NULL : verge__service_place(service, worker_id);
         if (worker == NULL) {
             (void)verge__inbox_push(&service->orphans, table, chain);
-            worker_id = verge__service_pick(service);
-            if (worker_id != 0) {
-                verge__park_wake(verge__service_place(service, worker_id), 0);
-            }
+            verge__wake_for_orphans(service);
             return;
         }
         uint32_t count = verge__inbox_push(&worker->inbox, table, chain);
@@ -70,8 +75,10 @@ void verge__send(verge_service *service, uint32_t worker_id, verge__chain chain,
             verge__park_wake(worker, count >= VERGE__DEAD_BEFORE_WAKE ? 0 : deadline_ns);
             return;
         }
+        /* What comes back may be others' too, who leave it to this thread; and their owner is out of date. */
         chain = take_back(service, worker);
         worker_id = verge__service_pick(service);
+        deadline_ns = 0;
     }
 }
 
@@ -101,7 +108,7 @@ bool verge__worker_take(verge_worker *worker, verge__timer *timer, uint32_t inde
         VERGE__INVARIANT((word & VERGE__LINKED) != 0, "S1: what is in an inbox is LINKED");
         VERGE__INVARIANT(verge__word_state(word) != VERGE__FREE, "S1: what is in an inbox is not free");
         if (verge__word_owner(word) != worker->id && verge__word_state(word) != VERGE__RUNNING_STATE) {
-            timer->entry_tick = VERGE__NO_TICK; /* it was in another wheel, or in none */
+            verge__timer_forget_entry(timer); /* it was in another wheel, or in none */
         }
     } while (!verge__word_change(timer, &word, taken_by(worker, word)));
     if (verge__word_state(word) == VERGE__DEAD) {

@@ -34,7 +34,7 @@ static int make_place(verge_service *service, verge_worker **ret_worker) {
     worker->shift = service->shift;
     worker->part_mask = (UINT64_C(1) << service->shift) - 1;
     atomic_store_explicit(&service->places[worker->id], worker, memory_order_release);
-    atomic_store_explicit(&service->place_count, worker->id, memory_order_release);
+    atomic_store_explicit(&service->place_count, worker->id, memory_order_seq_cst);
     *ret_worker = worker;
     return 0;
 }

@@ -11,22 +11,18 @@ enum { SENT_AT_ONCE = 256 };
 typedef struct verge__parcel {
     verge_worker *from;
     verge__chain chain;
-    uint64_t earliest_ns; /* of the chain */
 } parcel;
 
 static void send_off(parcel *parcel_) {
     verge_service *service = parcel_->from->service;
     if (parcel_->chain.count > 0) {
-        verge__send(service, verge__service_pick(service), parcel_->chain, parcel_->earliest_ns);
+        verge__send(service, verge__service_pick(service), parcel_->chain, 0);
     }
     parcel_->chain = VERGE__CHAIN_EMPTY;
-    parcel_->earliest_ns = VERGE_NEVER;
 }
 
 /* Adds a LINKED record. */
-static void add(parcel *parcel_, const verge__timer *timer, uint32_t index) {
-    uint64_t deadline_ns = verge__timer_deadline(timer);
-    parcel_->earliest_ns = deadline_ns < parcel_->earliest_ns ? deadline_ns : parcel_->earliest_ns;
+static void add(parcel *parcel_, uint32_t index) {
     verge__chain_push(&parcel_->chain, &parcel_->from->service->table, index);
     if (parcel_->chain.count == SENT_AT_ONCE) {
         send_off(parcel_);
@@ -55,7 +51,7 @@ static void send_entry(parcel *parcel_, verge__entry entry) {
     bool is_own = verge__word_owner(word) == worker->id && timer->entry_tick != VERGE__NO_TICK &&
                   (uint32_t)timer->entry_tick == entry.mark;
     if (is_own && verge__worker_unlink(worker, timer)) {
-        add(parcel_, timer, entry.index);
+        add(parcel_, entry.index);
     }
 }
 
@@ -81,8 +77,7 @@ static void send_pile(parcel *parcel_, verge__pile *pile) {
 static void send_chain(parcel *parcel_, verge__chain *chain) {
     const verge__table *table = &parcel_->from->service->table;
     while (chain->count > 0) {
-        uint32_t index = verge__chain_pop(chain, table);
-        add(parcel_, verge__table_at(table, index), index);
+        add(parcel_, verge__chain_pop(chain, table));
     }
 }
 
@@ -115,7 +110,7 @@ static void end_running(verge_worker *worker) {
  * sends it on (inbox.c).
  */
 static void leave_now(verge_worker *worker) {
-    parcel parcel_ = {.from = worker, .chain = VERGE__CHAIN_EMPTY, .earliest_ns = VERGE_NEVER};
+    parcel parcel_ = {.from = worker, .chain = VERGE__CHAIN_EMPTY};
     VERGE__STEP("leave: begin");
     atomic_store_explicit(&worker->place_state, VERGE__PLACE_LEAVING, memory_order_seq_cst);
     end_running(worker);
@@ -149,9 +144,9 @@ static void vacate(verge_worker *worker) {
     atomic_store_explicit(&worker->place_state, VERGE__PLACE_VACANT, memory_order_seq_cst);
     verge__chain inbox = verge__inbox_take_locked(&worker->inbox, &service->table);
     (void)pthread_mutex_unlock(&service->lock);
-    if (inbox.count > 0) {
-        verge__send(service, verge__service_pick(service), inbox, 0);
-    }
+    /* To the orphans, which takes no lock: who joins here may hold it, and wait for this thread to end. */
+    verge__send(service, 0, inbox, 0);
+    verge__wake_for_orphans(service);
     if (is_guest) {
         /* The last thing: verge_service_destroy may go on. */
         (void)atomic_fetch_sub_explicit(&service->guest_count, 1, memory_order_release);

@@ -196,7 +196,7 @@ static bool come_up(verge_worker *worker, verge__entry entry, uint64_t entry_tic
     if (fate_ == VERGE__FATE_MOVED) {
         refile(worker, timer, entry.index, verge__worker_tick(worker, verge__timer_deadline(timer)));
     } else if (fate_ == VERGE__FATE_IN_HAND) {
-        refile(worker, timer, entry.index, 0);
+        verge__worker_file_late(worker, timer, entry.index);
     } else if (fate_ == VERGE__FATE_GONE) {
         verge__worker_drop(worker, timer, verge__word_load(timer), entry);
     }

@@ -99,7 +99,7 @@ typedef struct verge__timer {
     _Atomic(void *) argument;
     _Atomic uint64_t period_ns;
     uint32_t link;
-    uint32_t scrub_pass; /* the last pass of a scrub that has seen its entry */
+    uint32_t scrub_pass; /* of its wheel: the last pass of a scrub that has seen its entry. 0: none */
     uint8_t policy;
 } verge__timer;
 
@@ -156,6 +156,12 @@ static inline uint64_t verge__timer_deadline(const verge__timer *timer) {
 
 static inline void verge__timer_set_deadline(verge__timer *timer, uint64_t deadline_ns) {
     atomic_store_explicit(&timer->deadline_ns, deadline_ns, memory_order_relaxed);
+}
+
+/* It has no entry any more. The next may be in another wheel, whose scrubs must not take it for one they have seen. */
+static inline void verge__timer_forget_entry(verge__timer *timer) {
+    timer->entry_tick = UINT64_MAX; /* VERGE__NO_TICK */
+    timer->scrub_pass = 0;
 }
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "service/park.h"
 #include "service/turn.h"
 
 /* T10. VERGE__WRITING in *ret_word: the caller writes. Otherwise the verdict is final. */
@@ -52,6 +53,30 @@ static uint64_t end(verge__timer *timer, uint64_t word, const verge_worker *boun
     }
 }
 
+/*
+ * A timer that is LINKED was made to come earlier: its owner may sleep beyond that, woken for a later deadline or not at
+ * all. (If its owner is out of date, who has it was woken in any case.) Of two that reset it, one may link it and
+ * the other find it linked before it is pushed; so who pushes looks at the deadline once more. That, the deadline's
+ * store, the push, and what the owner does before it sleeps are sequentially consistent: if the other did not see the
+ * owner asleep, this one sees the other's deadline.
+ */
+static void wake_owner(verge_service *service, uint64_t word, uint64_t deadline_ns) {
+    verge_worker *owner = verge__service_place(service, verge__word_owner(word));
+    if (owner != NULL) {
+        verge__park_wake(owner, deadline_ns);
+    }
+}
+
+static void send_to_owner(verge_service *service, const verge__timer *timer, uint32_t index, uint64_t word,
+                          uint64_t deadline_ns) {
+    verge__send_one(service, verge__word_owner(word), index, deadline_ns);
+    VERGE__STEP("reset: look again");
+    uint64_t latest_ns = atomic_load_explicit(&timer->deadline_ns, memory_order_seq_cst);
+    if (latest_ns < deadline_ns) {
+        wake_owner(service, word, latest_ns);
+    }
+}
+
 static int reset(verge_service *service, verge_worker *bound, verge_timer handle, uint64_t deadline_ns) {
     verge__timer *timer = verge__table_find(&service->table, handle);
     if (timer == NULL) {
@@ -70,7 +95,11 @@ static int reset(verge_service *service, verge_worker *bound, verge_timer handle
         return verdict;
     }
     uint64_t old_ns = verge__timer_deadline(timer);
-    verge__timer_set_deadline(timer, deadline_ns);
+    if (bound != NULL && verge__word_owner(word) == bound->id) {
+        verge__timer_set_deadline(timer, deadline_ns);
+    } else {
+        atomic_store_explicit(&timer->deadline_ns, deadline_ns, memory_order_seq_cst);
+    }
     word = end(timer, word, bound, deadline_ns < old_ns);
     verge__count_for(bound == NULL ? NULL : &bound->tally.reset, &service->outside.reset);
     bool is_own = bound != NULL && verge__word_owner(word) == bound->id;
@@ -79,15 +108,17 @@ static int reset(verge_service *service, verge_worker *bound, verge_timer handle
     }
     if ((word & VERGE__QUIT) != 0) {
         verge__give_up(service, bound, timer, (uint32_t)handle, word);
-    } else if ((word & VERGE__LINKED) != 0) {
-        return verdict; /* who takes it looks at the deadline */
+    } else if ((word & VERGE__LINKED) != 0) { /* who takes it looks at the deadline */
+        if (deadline_ns < old_ns) {
+            wake_owner(service, word, deadline_ns);
+        }
     } else if (is_own) {
         verge__worker_file(bound, timer, (uint32_t)handle, verge__worker_tick(bound, deadline_ns));
         if (verge__worker_is_untidy(bound)) {
             verge__worker_tidy(bound);
         }
     } else if (deadline_ns < old_ns) {
-        verge__send_one(service, verge__word_owner(word), (uint32_t)handle, deadline_ns);
+        send_to_owner(service, timer, (uint32_t)handle, word, deadline_ns);
     }
     return verdict;
 }

@@ -231,19 +231,29 @@ int verge__worker_prepare(verge_worker *worker, uint64_t tick);
 /* Files an entry at the deadline's tick, for which there is room, unless the one there serves. */
 void verge__worker_file(verge_worker *worker, verge__timer *timer, uint32_t index, uint64_t tick);
 
-/* The same, whether there is room or not: without memory it waits on the shelf. The timer is SCHEDULED and not LINKED; if it
+/* Files an entry, for which there is room, among those for the next pass. */
+void verge__worker_file_late(verge_worker *worker, verge__timer *timer, uint32_t index);
+
+/* As verge__worker_file, whether there is room or not: without memory it waits on the shelf. The timer is SCHEDULED and not LINKED; if it
  * is cancelled meanwhile, no harm is done. */
 void verge__worker_file_or_shelve(verge_worker *worker, verge__timer *timer, uint32_t index);
 
 /* Files what is on the shelf, and runs what is due there. */
 void verge__worker_clear_shelf(verge_worker *worker);
 
+#if defined(VERGE_STEPS) && VERGE_STEPS
+/* VERGE__GARBAGE_ALLOWED, or what a test allows in its place. */
+extern size_t verge__garbage_allowed;
+#else
+static const size_t verge__garbage_allowed = VERGE__GARBAGE_ALLOWED;
+#endif
+
 /* Keeps garbage within bounds: to be called by who makes some, if it is too much. */
 void verge__worker_tidy(verge_worker *worker);
 
 static inline bool verge__worker_is_untidy(const verge_worker *worker) {
     size_t live = (size_t)verge__counted(&worker->live);
-    return worker->calendar.entry_count > live + live / 4 + live / 8 + VERGE__GARBAGE_ALLOWED;
+    return worker->calendar.entry_count > live + live / 4 + live / 8 + verge__garbage_allowed;
 }
 
 /* Whether it is too late for a tick: it has been taken, or is for a round that has begun without this. */
@@ -258,7 +268,7 @@ static inline bool verge__worker_serves(const verge_worker *worker, uint64_t ent
 
 /* The timer's entry has come up, or is dropped: it has none any more. */
 static inline void verge__worker_lose_entry(verge_worker *worker, verge__timer *timer, uint64_t word) {
-    timer->entry_tick = VERGE__NO_TICK;
+    verge__timer_forget_entry(timer);
     verge__count(&worker->live, verge__word_state(word) == VERGE__FREE ? 0 : UINT64_MAX);
 }
 
@@ -280,9 +290,14 @@ void verge__worker_give_all_free(verge_worker *worker);
 /* ---- inbox.c ---- */
 
 /* Pushes a chain to a worker, or to another if that one has left, or to the orphans; wakes who sleeps beyond deadline_ns, and
- * whoever has much to take back. */
+ * whoever has much to take back. Who sends a timer to another than its owner wakes in any case (0): a reset, too, looks
+ * after the owner only. */
 void verge__send(verge_service *service, uint32_t worker_id, verge__chain chain, uint64_t deadline_ns);
 void verge__send_one(verge_service *service, uint32_t worker_id, uint32_t index, uint64_t deadline_ns);
+
+/* Wakes a worker to take the orphans, if there are any. Who pushes some does so, and who leaves: it may be the one that
+ * was to take them. */
+void verge__wake_for_orphans(verge_service *service);
 
 /* The worker with the fewest timers; 0 if there is none. */
 uint32_t verge__service_pick(const verge_service *service);

@@ -17,6 +17,9 @@ struct actor {
     verge_worker *bound; /* what its thread is bound to */
     bool has_ended;
     unsigned number;
+    _Atomic uint32_t *waits_on; /* NULL: does not wait */
+    uint32_t expected;
+    uint64_t until_ns;
 };
 
 static struct scheduler *running;
@@ -63,19 +66,49 @@ static void step_hook(const char *step) {
     scheduler_step();
 }
 
+static uint64_t clock_now(void) {
+    const verge_clock clock = verge_clock_manual(running->clock);
+    return clock.now_ns(clock.context);
+}
+
+static bool sleeps(const struct actor *actor) {
+    return actor->waits_on != NULL && atomic_load(actor->waits_on) == actor->expected && clock_now() < actor->until_ns;
+}
+
+bool scheduler_others_sleep(uint64_t *ret_until_ns) {
+    *ret_until_ns = VERGE_NEVER;
+    bool any = false;
+    for (unsigned i = 0; i < ACTORS_MAX; i++) {
+        const struct actor *actor = &actors[i];
+        if (actor == current || actor->has_ended) {
+            continue;
+        }
+        if (!sleeps(actor)) {
+            return false;
+        }
+        any = true;
+        *ret_until_ns = actor->until_ns < *ret_until_ns ? actor->until_ns : *ret_until_ns;
+    }
+    return any;
+}
+
 /* Others go on until the word has changed or the time has come. */
 static bool wait_hook(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
     if (current == NULL) {
         return true;
     }
-    const verge_clock clock = verge_clock_manual(running->clock);
-    while (atomic_load(word) == expected && clock.now_ns(clock.context) < until_ns) {
+    struct actor *actor = current;
+    actor->waits_on = word;
+    actor->expected = expected;
+    actor->until_ns = until_ns;
+    while (sleeps(actor)) {
         running->steps++;
         if (running->steps > running->steps_max) {
             running->is_hung = true;
         }
         verge__context_switch(&current->context, &loop);
     }
+    actor->waits_on = NULL;
     return true;
 }
 
@@ -96,8 +129,12 @@ void scheduler_run(struct scheduler *scheduler, unsigned actor_count, void (*bod
     actor_body = body;
     actor_context = context;
     verge__context_adopt(&loop);
+    for (unsigned i = 0; i < ACTORS_MAX; i++) {
+        actors[i].has_ended = true;
+    }
     for (unsigned i = 0; i < actor_count; i++) {
         actors[i].has_ended = false;
+        actors[i].waits_on = NULL;
         actors[i].bound = NULL;
         actors[i].number = i;
         verge__context_init(&actors[i].context, stack_of(&actors[i]), STACK_SIZE, enter, &actors[i]);

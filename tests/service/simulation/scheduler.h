@@ -31,6 +31,9 @@ void scheduler_run(struct scheduler *scheduler, unsigned actor_count, void (*bod
 /* A step of the test's own, inside an actor. */
 void scheduler_step(void);
 
+/* Whether all other actors sleep or have ended; until when, the first of them that sleeps. */
+bool scheduler_others_sleep(uint64_t *ret_until_ns);
+
 /* The actor that runs; -1 outside of all. */
 int scheduler_actor(void);
 

@@ -10,6 +10,7 @@
 
 #include "service/service_internal.h"
 #include "service/simulation/audit.h"
+#include "service/simulation/inspect.h"
 #include "service/simulation/scheduler.h"
 #include "support/allocator.h"
 #include "support/cmocka.h"
@@ -31,6 +32,9 @@ struct world {
     unsigned acts; /* that each actor does */
     bool is_watched;
     bool memory_fails;
+    bool goes_far;         /* some deadlines are beyond the marks of entries */
+    const char *complaint; /* of who looks into the service */
+    uint64_t inspections;
     unsigned busy_count; /* workers and remote threads that have not ended */
 };
 
@@ -53,7 +57,11 @@ static uint64_t clock_now(void) {
 /* ---- what anybody may do ---- */
 
 static uint64_t some_deadline(void) {
-    switch (below(4)) {
+    switch (below(world->goes_far ? 6 : 4)) {
+    case 5:
+        return clock_now() + (PRECISION_NS << 20) + below(PRECISION_NS << 34);
+    case 4:
+        return clock_now() + (PRECISION_NS << 32) * below(3) + below(8 * PRECISION_NS);
     case 0:
         return clock_now();
     case 1:
@@ -133,6 +141,10 @@ static void look_at_one(struct life *life) {
 }
 
 static void pass_time(void) {
+    if (world->goes_far && chance(16)) {
+        verge_manual_clock_advance(&world->clock, (PRECISION_NS << 32) + below(PRECISION_NS << 32));
+        return;
+    }
     verge_manual_clock_advance(&world->clock, chance(8) ? below(200 * PRECISION_NS) : below(3 * PRECISION_NS));
 }
 
@@ -203,7 +215,10 @@ static void on_timer(const verge_firing *firing) {
 
 static verge_worker *join(void) {
     verge_worker *worker = NULL;
-    int error = verge_worker_join(world->service, NULL, &worker);
+    verge_worker_options options;
+    assert_int_equal(verge_worker_options_init(&options), 0);
+    options.unbound = chance(4);
+    int error = verge_worker_join(world->service, &options, &worker);
     assert_true(error == 0 || error == -ENOMEM);
     return worker;
 }
@@ -219,7 +234,7 @@ static void be_worker(void) {
         } else if (chance(3)) {
             do_something();
         } else {
-            uint64_t until_ns = chance(3) ? clock_now() + below(20 * PRECISION_NS) : 0;
+            uint64_t until_ns = chance(3) ? clock_now() + below(20 * PRECISION_NS) : chance(3) ? VERGE_NEVER : 0;
             int fired = verge_worker_run_once(worker, until_ns);
             assert_true(fired >= 0 || fired == -ESHUTDOWN);
             worker = fired < 0 ? NULL : worker;
@@ -236,9 +251,31 @@ static void be_remote(void) {
     }
 }
 
+static void inspect(void) {
+    const char *wrong = inspect_service(world->service);
+    world->inspections++;
+    world->complaint = world->complaint == NULL ? wrong : world->complaint;
+}
+
+static void interrupt_one(void) {
+    uint32_t count = atomic_load(&world->service->place_count);
+    if (count > 0) {
+        verge_worker_interrupt(verge__service_place(world->service, 1 + (uint32_t)below(count)));
+    }
+}
+
 /* Time passes until nobody needs it any more. */
 static void be_time(void) {
     while (world->busy_count > 0) {
+        uint64_t until_ns = 0;
+        if (scheduler_others_sleep(&until_ns)) {
+            inspect();
+            if (until_ns == VERGE_NEVER || chance(8)) {
+                interrupt_one();
+            } else if (chance(2)) {
+                verge_manual_clock_set(&world->clock, until_ns);
+            }
+        }
         if (world->is_watched && chance(3)) {
             assert_int_equal(verge_service_tick(world->service), 0);
         }
@@ -291,6 +328,12 @@ static void drain(void) {
         while (verge_worker_run_once(worker, 0) > 0) {
         }
     }
+    for (int i = 0; world->goes_far && i < 40; i++) {
+        verge_manual_clock_advance(&world->clock, PRECISION_NS << 31);
+        while (verge_worker_run_once(worker, 0) > 0 || verge_worker_next(worker) == 0) {
+        }
+    }
+    inspect();
     assert_int_equal(verge_service_count(world->service), 0);
     verge_service_stats stats = {.struct_size = sizeof(stats)};
     assert_int_equal(verge_service_get_stats(world->service, &stats), 0);
@@ -327,6 +370,8 @@ static const char *simulate(uint64_t seed) {
     world->acts = 10 + (unsigned)below(40);
     world->is_watched = chance(3);
     world->memory_fails = chance(4);
+    world->goes_far = chance(4);
+    verge__garbage_allowed = chance(2) ? below(8) : 3072;
     world->scheduler = (struct scheduler){
         .random = &world->random, .clock = &world->clock, .stay_in = 1 + (unsigned)below(6), .steps_max = 2000000};
     world->busy_count = world->worker_count + world->remote_count;
@@ -335,6 +380,7 @@ static const char *simulate(uint64_t seed) {
     if (world->scheduler.is_hung) {
         return "it hangs";
     }
+    inspect();
     bool drains = chance(2);
     if (drains) {
         drain();
@@ -346,7 +392,7 @@ static const char *simulate(uint64_t seed) {
     if (world->audit.complaint == NULL) {
         verge_test_allocator_assert_empty(&world->memory);
     }
-    return world->audit.complaint;
+    return world->audit.complaint == NULL ? world->complaint : world->audit.complaint;
 }
 
 /* An assertion that fails ends the test where it stands: what to replay is said then. */
@@ -378,16 +424,19 @@ static void every_timer_ends_once_whatever_happens(void **state) {
     clock_t begin = clock();
     uint64_t done = 0;
     uint64_t steps = 0;
+    uint64_t inspections = 0;
     for (; done < count && (double)(clock() - begin) / CLOCKS_PER_SEC < seconds; done++) {
         seed_under_way = first + done;
         const char *complaint = simulate(seed_under_way);
         steps += world->scheduler.steps;
+        inspections += world->inspections;
         if (complaint != NULL) {
             fail_msg("%s", complaint);
         }
     }
     seed_under_way = 0;
-    (void)printf("%llu seeds, %llu steps\n", (unsigned long long)done, (unsigned long long)steps);
+    (void)printf("%llu seeds, %llu steps, %llu inspections\n", (unsigned long long)done, (unsigned long long)steps,
+                 (unsigned long long)inspections);
 }
 
 int main(void) {

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/simulation/inspect.h"
+
+#include <string.h>
+
+#include "service/park.h"
+
+enum { RECORDS_MAX = 1024 }; /* the first segment: a simulation has no more */
+
+/* What was found of each record. */
+struct findings {
+    const verge_service *service;
+    const verge_worker *worker;
+    bool has_entry[RECORDS_MAX]; /* that counts, in this worker's wheel */
+    bool is_linked[RECORDS_MAX]; /* in some inbox, or chain */
+    size_t entries;              /* in the worker's own lists */
+    size_t chunks;
+};
+
+static verge__timer *record(const struct findings *findings, uint32_t index) {
+    return verge__table_at(&findings->service->table, index);
+}
+
+static uint64_t word_of(const struct findings *findings, uint32_t index) {
+    return atomic_load(&record(findings, index)->word);
+}
+
+static bool is_joined(const verge_worker *worker) {
+    return atomic_load(&worker->place_state) == VERGE__PLACE_JOINED;
+}
+
+/* ---- the wheel of one worker ---- */
+
+static void see_list(struct findings *findings, verge__list list) {
+    while (list != NULL) {
+        const verge__chunk *chunk = verge__list_chunk(list);
+        for (const verge__entry *entry = chunk->entries; entry < list; entry++) {
+            const verge__timer *timer = record(findings, entry->index);
+            bool is_own = verge__word_owner(word_of(findings, entry->index)) == findings->worker->id;
+            if (is_own && (uint32_t)timer->entry_tick == entry->mark) {
+                findings->has_entry[entry->index] = true;
+            }
+        }
+        list = verge__list_from_full_chunk(chunk->below);
+    }
+}
+
+static void see_pile(struct findings *findings, const verge__pile *pile) {
+    see_list(findings, pile->list);
+    see_list(findings, pile->sifted);
+    findings->entries += verge__list_count(pile->list) + verge__list_count(pile->sifted);
+    findings->chunks += verge__list_chunks(pile->list) + verge__list_chunks(pile->sifted);
+}
+
+static void see_wheel(struct findings *findings) {
+    const verge_worker *worker = findings->worker;
+    const verge__calendar *calendar = &worker->calendar;
+    memset(findings->has_entry, 0, sizeof(findings->has_entry));
+    findings->entries = findings->chunks = 0;
+    see_pile(findings, &worker->first);
+    see_pile(findings, &worker->late);
+    see_pile(findings, &worker->batch);
+    for (size_t k = 0; k < calendar->levels_ready; k++) {
+        for (uint32_t slot = 0; slot <= calendar->levels[k].mask; slot++) {
+            see_list(findings, calendar->levels[k].slots[slot]);
+        }
+    }
+    see_list(findings, calendar->scrub_list);
+}
+
+/* ---- inboxes and chains ---- */
+
+static const char *see_links(struct findings *findings, uint32_t index) {
+    for (; index != VERGE__NO_INDEX; index = record(findings, index)->link) {
+        uint64_t word = word_of(findings, index);
+        if (findings->is_linked[index]) {
+            return "S1: a record is linked twice";
+        }
+        if ((word & VERGE__LINKED) == 0) {
+            return "S1: what is in an inbox is LINKED";
+        }
+        findings->is_linked[index] = true;
+    }
+    return NULL;
+}
+
+/* What came while a worker sleeps can wait for as long as it does. */
+static bool can_wait(const struct findings *findings, uint32_t index, uint64_t until_ns) {
+    for (; index != VERGE__NO_INDEX; index = record(findings, index)->link) {
+        bool is_timer = verge__word_state(word_of(findings, index)) == VERGE__SCHEDULED;
+        if (is_timer && verge__timer_deadline(record(findings, index)) < until_ns) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- one worker ---- */
+
+static const char *check_entries(const struct findings *findings, uint64_t until_ns) {
+    const verge_worker *worker = findings->worker;
+    uint64_t live = 0;
+    for (uint32_t index = 0; index < RECORDS_MAX && index < atomic_load(&findings->service->table.fresh); index++) {
+        const verge__timer *timer = record(findings, index);
+        uint64_t word = word_of(findings, index);
+        if (verge__word_owner(word) != worker->id) {
+            continue;
+        }
+        bool has_tick = timer->entry_tick != VERGE__NO_TICK;
+        live += has_tick && verge__word_state(word) != VERGE__FREE;
+        if (has_tick && !findings->has_entry[index]) {
+            return "S2: a record has a tick, but no entry";
+        }
+        if (verge__word_state(word) != VERGE__SCHEDULED || (word & VERGE__LINKED) != 0) {
+            continue;
+        }
+        uint64_t tick = verge__worker_tick(worker, verge__timer_deadline(timer));
+        if (!has_tick || (timer->entry_tick > tick && timer->entry_tick != VERGE__TICK_LATE &&
+                          timer->entry_tick > worker->calendar.cursor)) {
+            return "S2: a timer has no entry that comes up in time";
+        }
+        if (until_ns > VERGE__WAKING && tick < until_ns >> worker->shift && timer->entry_tick >= tick) {
+            return "G12: a worker sleeps beyond a timer of its own";
+        }
+    }
+    return live == verge__counted(&worker->live) ? NULL : "the timers of a worker are miscounted";
+}
+
+static const char *check_worker(struct findings *findings) {
+    const verge_worker *worker = findings->worker;
+    uint64_t until_ns = atomic_load(&worker->wait_until_ns);
+    uint32_t in_inbox = (uint32_t)atomic_load(&worker->inbox.head);
+    const char *wrong = see_links(findings, in_inbox);
+    wrong = wrong != NULL || worker->shelf.count == 0 ? wrong : see_links(findings, worker->shelf.first);
+    wrong = wrong != NULL || worker->incoming.count == 0 ? wrong : see_links(findings, worker->incoming.first);
+    if (wrong != NULL || !is_joined(worker)) {
+        return wrong != NULL || in_inbox == VERGE__NO_INDEX ? wrong : "something was left in a vacant place";
+    }
+    if (until_ns > VERGE__WAKING && !can_wait(findings, in_inbox, until_ns)) {
+        return "G12: a worker sleeps beyond a timer in its inbox";
+    }
+    see_wheel(findings);
+    wrong = verge__calendar_check(&worker->calendar, findings->entries, findings->chunks);
+    return wrong != NULL ? wrong : check_entries(findings, until_ns);
+}
+
+const char *inspect_service(const verge_service *service) {
+    static struct findings findings;
+    memset(&findings, 0, sizeof(findings));
+    findings.service = service;
+    uint32_t place_count = atomic_load(&service->place_count);
+    bool all_sleep = true;
+    for (uint32_t id = 1; id <= place_count; id++) {
+        findings.worker = verge__service_place(service, id);
+        const char *wrong = check_worker(&findings);
+        if (wrong != NULL) {
+            return wrong;
+        }
+        all_sleep =
+            all_sleep && is_joined(findings.worker) && atomic_load(&findings.worker->wait_until_ns) > VERGE__WAKING;
+    }
+    uint32_t orphans = (uint32_t)atomic_load(&service->orphans.head);
+    if (place_count > 0 && all_sleep && orphans != VERGE__NO_INDEX) {
+        return "G12: all workers sleep, and there are orphans";
+    }
+    return see_links(&findings, orphans);
+}

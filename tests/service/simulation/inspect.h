@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * simulation/inspect.h - looks into a service at a moment at which nothing is under way: every actor sleeps, or has
+ * ended. Then the invariants of service_internal.h hold, and everybody who sleeps wakes up in time.
+ */
+#ifndef VERGE_TESTS_SERVICE_SIMULATION_INSPECT_H
+#define VERGE_TESTS_SERVICE_SIMULATION_INSPECT_H
+
+#include "verge/service.h"
+
+/* NULL, or what is wrong. */
+const char *inspect_service(const verge_service *service);
+
+#endif
