@@ -151,6 +151,9 @@ static bool epoll_submit(struct verge__reactor *reactor, struct verge__operation
     if (verge__attempt(operation, VERGE__NOT_KNOWN, &result)) {
         return done_at_once(operation, result);
     }
+    if (operation->fd < 0) {
+        return done_at_once(operation, -EBADF);
+    }
     int error = reserve_file(epoll, operation->fd);
     if (error != 0) {
         return done_at_once(operation, error);
@@ -170,11 +173,17 @@ static bool epoll_submit(struct verge__reactor *reactor, struct verge__operation
     return false;
 }
 
+/* What has become possible since the last attempt is done, and wins. */
 static void epoll_cancel(struct verge__reactor *reactor, struct verge__operation *operation) {
-    if (operation->state == VERGE__STARTED) {
-        operation->cancel_requested = true;
-        finish(epoll_of(reactor), operation, operation->progress != 0 ? (int32_t)operation->progress : -ECANCELED);
+    if (operation->state != VERGE__STARTED) {
+        return;
     }
+    int32_t result = 0;
+    operation->cancel_requested = true;
+    if (!verge__attempt(operation, VERGE__NOT_KNOWN, &result)) {
+        result = operation->progress != 0 ? (int32_t)operation->progress : -ECANCELED;
+    }
+    finish(epoll_of(reactor), operation, result);
 }
 
 static void attempt_again(struct epoll *epoll, int fd, uint32_t events) {

@@ -81,6 +81,7 @@ struct verge__operation {
     uint64_t offset; /* READ, WRITE, READV, WRITEV; all ones: the file's position */
     void *owner;     /* the caller's */
     uint8_t kind;
+    bool expects_wait; /* RECV: a hint that nothing is there yet, so that looking first is in vain */
 
     /* The reactor's: */
     uint8_t state;
@@ -93,6 +94,7 @@ struct verge__operation {
     /* The answer. */
     int32_t result;       /* what the system call returns, or a negative errno value */
     uint32_t result_bits; /* the flags of io_uring's completion */
+    bool has_drained;     /* RECV: nothing was left, as far as is known */
 
     /* The reactor's. */
     uint32_t progress; /* RECV: bytes that are in the buffer already */

@@ -34,6 +34,7 @@ struct uring {
     struct verge__operation_list queued;
     struct verge__operation_list cancels;
     bool wake_armed;
+    bool can_expect_wait; /* the kernel can be told to wait before it looks (Linux 5.19) */
 };
 
 static struct uring *uring_of(struct verge__reactor *reactor) {
@@ -59,6 +60,7 @@ static int set_up(struct uring *uring, unsigned entry_count) {
         if (error == 0) {
             const unsigned needed = IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG;
             if ((params.features & needed) == needed) {
+                uring->can_expect_wait = i == 0; /* those flags are younger */
                 return 0;
             }
             io_uring_queue_exit(&uring->ring);
@@ -174,6 +176,9 @@ static bool start(struct uring *uring, struct verge__operation *operation) {
         return false;
     }
     prepare(sqe, operation);
+    if (operation->expects_wait && uring->can_expect_wait && !operation->polls) {
+        sqe->ioprio |= IORING_RECVSEND_POLL_FIRST;
+    }
     io_uring_sqe_set_data(sqe, operation);
     operation->state = VERGE__STARTED;
     return true;
@@ -304,6 +309,7 @@ static void complete(struct uring *uring, struct verge__operation *operation, in
         }
         result = -ECANCELED; /* it has read and written nothing */
     }
+    operation->has_drained = (bits & IORING_CQE_F_SOCK_NONEMPTY) == 0;
     const bool is_connected = result == -EISCONN && operation->kind == VERGE__CONNECT && operation->was_started;
     verge__reactor_finish(&uring->reactor, operation, is_connected ? 0 : result);
 }

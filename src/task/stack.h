@@ -69,7 +69,7 @@ struct verge__stack_cache {
 int verge__stack_store_init(struct verge__stack_store *store, size_t stack_size, size_t block_size,
                             const verge_allocator *allocator);
 
-/* All stacks must be unused, and all caches flushed. */
+/* Unmaps all stacks, used or not. */
 void verge__stack_store_deinit(struct verge__stack_store *store);
 
 void verge__stack_cache_init(struct verge__stack_cache *cache, struct verge__stack_store *store);

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * verge/task.h - tasks: flows of control with a stack each, that sleep, wait for each other and do I/O (verge/io.h)
+ * without keeping a thread. A runtime has workers; each runs its tasks one at a time, until they wait.
+ *
+ * Words
+ *   worker    a thread with a reactor, a wheel of timers and tasks. A task stays with its worker, unless that retires.
+ *   to wait   to be suspended until something happens. Only the calls that say so wait; between them a task runs
+ *             undisturbed by the other tasks of its worker.
+ *   deadline  a time on the runtime's clock, in ns; VERGE_NEVER: none. A waiting call has one as its last argument,
+ *             or a form ending in _until that has. It counts together with the deadline scopes: the earliest wins.
+ *   scope     what happens between verge_deadline_push and verge_deadline_pop.
+ *
+ * Promises
+ *   T1 never early    a sleep returns 0 only when its time has come; a call returns -ETIMEDOUT only when its deadline or
+ *                     that of a scope has. Late by less than the precision plus the time that other tasks take.
+ *   T2 one answer     a waiting call that gave the caller something (a lock, an item, bytes) returns 0 or more, also if its
+ *                     deadline came or its task was cancelled at the same moment. -ETIMEDOUT and -ECANCELED mean
+ *                     that nothing was taken.
+ *   T3 no wait        what need not wait does not: sleeps of zero, of less and into the past; a free mutex; an item that
+ *                     is there. That holds for cancelled tasks and past deadlines, too.
+ *   T4 cancellation   from verge_task_cancel on, every call of that task that would wait returns -ECANCELED, the one it
+ *                     waits in now included. It is a wish: the task ends when its function returns.
+ *   T5 shutdown       verge_runtime_stop cancels all tasks; verge_runtime_run returns when they have ended. None is
+ *                     dropped half way, nothing leaks.
+ *   T6 overflow       a task that uses more stack than there is ends the process with SIGSEGV: it corrupts nothing.
+ *   T7 virtual time   on a manual clock the runtime steps its workers in a fixed order, and moves the clock to the next
+ *                     deadline when no task can run: the same program does the same every time, however many workers.
+ *
+ * Waiting calls return -EPERM outside of tasks. -EINVAL: an argument makes no sense. A task must not end, or be waited for, while
+ * it holds a mutex or has pushed scopes that it did not pop (scopes just go with it).
+ */
+#ifndef VERGE_TASK_H
+#define VERGE_TASK_H
+
+#include <stdbool.h>
+
+#include "verge/interval.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct verge_runtime verge_runtime;
+typedef struct verge_task verge_task;
+
+/* What a task does. What it returns is for whoever joins it. */
+typedef intptr_t (*verge_task_function)(void *argument);
+
+/* ---- the runtime ---- */
+
+typedef enum verge_backend {
+    VERGE_BACKEND_AUTO = 0, /* the environment variable VERGE_BACKEND (io_uring, epoll), else io_uring if it can be had,
+                               else epoll */
+    VERGE_BACKEND_IO_URING,
+    VERGE_BACKEND_EPOLL,
+} verge_backend;
+
+enum {
+    VERGE_RUNTIME_WORKERS_MAX = 250, /* all that a runtime ever had, counting those that retired */
+};
+
+#define VERGE_STACK_SIZE_DEFAULT ((size_t)(64 << 10))
+#define VERGE_STACK_SIZE_MIN ((size_t)(8 << 10))
+
+typedef struct verge_runtime_options {
+    size_t struct_size;    /* set by verge_runtime_options_init */
+    uint32_t worker_count; /* 0: one for each processor */
+    verge_backend backend;
+    verge_clock clock;                 /* now_ns NULL: monotonic */
+    verge_manual_clock *virtual_clock; /* not NULL: virtual time on this clock (T7); clock is not used */
+    uint64_t io_grace_ns;              /* virtual time, while operations are pending: how long none of them has to
+                                          complete, in real time, before the clock may move on. VERGE_NEVER: never */
+    uint64_t precision_ns;             /* of sleeps and deadlines; a power of two */
+    size_t stack_size;                 /* that a task can use at least */
+    size_t task_count_max;             /* more at one time: -ENOSPC. 0: any number */
+    const verge_allocator *allocator;  /* NULL: verge_allocator_default(); any thread may call it. Stacks are mapped */
+} verge_runtime_options;
+
+VERGE_API int verge_runtime_options_init_sized(verge_runtime_options *options, size_t struct_size);
+
+static inline int verge_runtime_options_init(verge_runtime_options *options) {
+    return verge_runtime_options_init_sized(options, sizeof(*options));
+}
+
+/* NULL options: a worker a processor, the monotonic clock, 2^20 ns, 64 KiB. It starts nothing yet. */
+VERGE_API int verge_runtime_create(const verge_runtime_options *options, verge_runtime **ret_runtime);
+
+/*
+ * Runs tasks until none is left: function first (which may be NULL, if tasks were spawned before), on worker 0, which
+ * is the calling thread; the other workers are threads. *ret_result gets what function returned; ret_result may be NULL. Afterwards it
+ * may be called again. -EBUSY: it is running; -EAGAIN: no threads; -EMFILE and others: no reactor; then nothing ran.
+ */
+VERGE_API int verge_runtime_run(verge_runtime *runtime, verge_task_function function, void *argument,
+                                intptr_t *ret_result);
+
+/* Cancels all tasks, and those to come, so that run returns. From anywhere. */
+VERGE_API void verge_runtime_stop(verge_runtime *runtime);
+
+/* Tasks that have not begun or ended are cancelled, and run to their end first. -EBUSY while run has not returned. NULL is
+ * allowed. */
+VERGE_API int verge_runtime_destroy(verge_runtime *runtime);
+
+/* One more worker, of a runtime that runs or is about to; *ret_index, which may be NULL, gets its index. A worker that
+ * retires runs no more tasks: what waits on it for anything but I/O, or could run, goes on elsewhere; it ends when no
+ * task is left on it. -EINVAL: worker 0 or none at all; -EALREADY: it is retiring, or has. From anywhere. */
+VERGE_API int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_index);
+VERGE_API int verge_runtime_retire_worker(verge_runtime *runtime, uint32_t index);
+
+VERGE_API uint64_t verge_runtime_now(const verge_runtime *runtime);
+
+typedef struct verge_runtime_stats {
+    size_t struct_size; /* set by the caller */
+    uint64_t tasks;     /* that exist */
+    uint64_t spawned;
+    uint64_t switches;   /* times that a task was resumed */
+    uint64_t operations; /* of I/O */
+    uint64_t timeouts;   /* of waiting calls of all kinds, sleeps not included */
+    uint64_t migrated;   /* tasks that changed their worker */
+    uint32_t workers;
+    uint64_t stacks;               /* that were ever in use at one time, about */
+    uint64_t stack_resident_bytes; /* of all stacks */
+    uint64_t
+        stack_high_water_bytes; /* the deepest that any task has been, to the page, 1 KiB of the runtime's included */
+    uint64_t stack_size;        /* what a stack has, counted in the same way */
+    const char *backend;        /* "io_uring", "epoll"; NULL: nothing has run yet */
+} verge_runtime_stats;
+
+/* From any thread. Looks at every page of every stack. */
+VERGE_API int verge_runtime_get_stats(verge_runtime *runtime, verge_runtime_stats *ret_stats);
+
+/* ---- tasks ---- */
+
+enum { VERGE_WORKER_ANY = UINT32_MAX };
+
+/*
+ * A new task: on the worker of the task that calls; on a named one; from outside of tasks, on any or a named one.
+ * Each task is joined once or detached once; ret_task NULL: it is detached from the start. It begins when its worker
+ * comes to it. -ENOMEM; -ENOSPC; -ESHUTDOWN: the runtime is stopping; -EINVAL: no such worker.
+ */
+VERGE_API int verge_spawn(verge_task_function function, void *argument, verge_task **ret_task);
+VERGE_API int verge_spawn_on(uint32_t worker_index, verge_task_function function, void *argument,
+                             verge_task **ret_task);
+VERGE_API int verge_runtime_spawn(verge_runtime *runtime, uint32_t worker_index, verge_task_function function,
+                                  void *argument, verge_task **ret_task);
+
+/* Waits for a task to end; its handle is then gone. After -ETIMEDOUT and -ECANCELED it is not, and may be joined again.
+ * -EDEADLK: itself; -EBUSY: another task is at it. ret_result may be NULL. */
+VERGE_API int verge_join(verge_task *task, intptr_t *ret_result);
+VERGE_API int verge_join_until(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns);
+
+/* Nobody will join it: it is freed when it ends. The handle is gone. From any thread. */
+VERGE_API int verge_detach(verge_task *task);
+
+/* See T4. From any thread, while the handle is good. */
+VERGE_API int verge_task_cancel(verge_task *task);
+
+/* Lets others of the worker run, and I/O and timers have their turn. Does not wait. */
+VERGE_API int verge_yield(void);
+
+/* Of the calling task; NULL, UINT32_MAX, false outside of tasks. */
+VERGE_API verge_task *verge_task_current(void);
+VERGE_API verge_runtime *verge_task_runtime(void);
+VERGE_API void *verge_task_argument(void);
+VERGE_API uint32_t verge_task_worker(void);
+VERGE_API bool verge_task_is_cancelled(void);
+
+/* A pointer of the task's own, at first NULL. set: -EPERM outside of tasks. */
+VERGE_API void *verge_task_local(void);
+VERGE_API int verge_task_set_local(void *local);
+
+/* ---- time ---- */
+
+/* The clock of the calling task's runtime; 0 outside of tasks. */
+VERGE_API uint64_t verge_now(void);
+
+/* now + duration_ns, or VERGE_NEVER if that does not fit: for calls that want a deadline. */
+VERGE_API uint64_t verge_deadline_after(uint64_t duration_ns);
+
+/* 0: the time has come. -ETIMEDOUT: a scope's came before; -ECANCELED. */
+VERGE_API int verge_sleep(int64_t duration_ns);
+VERGE_API int verge_sleep_until(uint64_t time_ns);
+
+/* Waits for the interval's next tick and takes it. -ERANGE: none follows. ret_tick may be NULL. */
+VERGE_API int verge_interval_wait(verge_interval *interval, verge_tick *ret_tick);
+
+/* In the caller's frame, from push to pop; use the functions below. */
+typedef struct verge_deadline {
+    struct verge_deadline *outer;
+    uint64_t deadline_ns; /* the earliest of this scope and those around it */
+    void *task;
+} verge_deadline;
+
+/* Bounds every waiting call of the calling task until it is popped. pop: -EINVAL if it is not the innermost. */
+VERGE_API int verge_deadline_push(verge_deadline *scope, uint64_t deadline_ns);
+VERGE_API int verge_deadline_pop(verge_deadline *scope);
+
+/* ---- mutex: for the tasks of any worker. Zeroed memory is a free one ---- */
+
+typedef struct verge_mutex {
+    void *waiting[2];
+    void *owner;
+    uint32_t guard;
+    uint32_t reserved;
+} verge_mutex;
+
+#define VERGE_MUTEX_INIT \
+    { {0, 0}, 0, 0, 0 }
+
+/* In the order in which they asked. -EDEADLK: the task has it already. */
+VERGE_API int verge_mutex_lock(verge_mutex *mutex);
+VERGE_API int verge_mutex_lock_until(verge_mutex *mutex, uint64_t deadline_ns);
+VERGE_API int verge_mutex_try_lock(verge_mutex *mutex); /* -EBUSY */
+VERGE_API int verge_mutex_unlock(verge_mutex *mutex);   /* -EPERM: it is not the calling task's */
+
+/* ---- condition. Zeroed memory is one that nobody waits for ---- */
+
+typedef struct verge_condition {
+    void *waiting[2];
+    uint32_t guard;
+    uint32_t reserved;
+} verge_condition;
+
+#define VERGE_CONDITION_INIT \
+    { {0, 0}, 0, 0 }
+
+/* Gives the mutex up while it waits, and has it again when it returns, whatever it returns. */
+VERGE_API int verge_condition_wait(verge_condition *condition, verge_mutex *mutex);
+VERGE_API int verge_condition_wait_until(verge_condition *condition, verge_mutex *mutex, uint64_t deadline_ns);
+
+/* From any thread. The one that has waited longest; all. */
+VERGE_API int verge_condition_signal(verge_condition *condition);
+VERGE_API int verge_condition_broadcast(verge_condition *condition);
+
+/* ---- channel: a queue of items of one size, with a limit ---- */
+
+typedef struct verge_channel verge_channel;
+
+/* capacity: items that wait in it, at least 1. allocator may be NULL. */
+VERGE_API int verge_channel_create(size_t item_size, size_t capacity, const verge_allocator *allocator,
+                                   verge_channel **ret_channel);
+
+/* Nobody may wait in it. NULL is allowed. */
+VERGE_API void verge_channel_destroy(verge_channel *channel);
+
+/* Items are copied, and come out in the order in which they went in. -EPIPE: it is closed, and for receive also empty. */
+VERGE_API int verge_channel_send(verge_channel *channel, const void *item);
+VERGE_API int verge_channel_send_until(verge_channel *channel, const void *item, uint64_t deadline_ns);
+VERGE_API int verge_channel_receive(verge_channel *channel, void *ret_item);
+VERGE_API int verge_channel_receive_until(verge_channel *channel, void *ret_item, uint64_t deadline_ns);
+
+/* These do not wait, and are for any thread. -EAGAIN: it is full, or empty. */
+VERGE_API int verge_channel_try_send(verge_channel *channel, const void *item);
+VERGE_API int verge_channel_try_receive(verge_channel *channel, void *ret_item);
+
+/* Takes no more items. Those who wait to send get -EPIPE; so do those who receive, when it is empty. From any thread. */
+VERGE_API int verge_channel_close(verge_channel *channel);
+
+VERGE_API size_t verge_channel_count(verge_channel *channel);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

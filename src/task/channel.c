@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Channels: a ring of items, and the tasks that wait at either end.
+ *   H1  somebody waits to receive only while the ring is empty; somebody waits to send only while it is full.
+ * So an item goes straight to a waiting receiver, and the item of a waiting sender moves up as room appears.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "task/waiters.h"
+
+struct verge_channel {
+    verge_allocator allocator;
+    size_t item_size;
+    size_t capacity;
+    uint32_t guard; /* of all below */
+    bool is_closed;
+    size_t first; /* the index of the oldest item */
+    size_t count;
+    void *senders[2];
+    void *receivers[2];
+    char items[];
+};
+
+static size_t channel_size(size_t item_size, size_t capacity) {
+    return sizeof(struct verge_channel) + item_size * capacity;
+}
+
+int verge_channel_create(size_t item_size, size_t capacity, const verge_allocator *allocator,
+                         verge_channel **ret_channel) {
+    if (capacity == 0 || ret_channel == NULL ||
+        (item_size != 0 && capacity > (SIZE_MAX - sizeof(struct verge_channel)) / item_size)) {
+        return -EINVAL;
+    }
+    if (allocator == NULL) {
+        allocator = verge_allocator_default();
+    }
+    struct verge_channel *channel =
+        allocator->allocate(allocator->context, channel_size(item_size, capacity), _Alignof(max_align_t));
+    if (channel == NULL) {
+        return -ENOMEM;
+    }
+    *channel = (struct verge_channel){.allocator = *allocator, .item_size = item_size, .capacity = capacity};
+    *ret_channel = channel;
+    return 0;
+}
+
+void verge_channel_destroy(verge_channel *channel) {
+    if (channel != NULL) {
+        VERGE__INVARIANT(channel->senders[0] == NULL && channel->receivers[0] == NULL, "nobody waits in it");
+        const verge_allocator allocator = channel->allocator;
+        allocator.release(allocator.context, channel, channel_size(channel->item_size, channel->capacity));
+    }
+}
+
+/* ---- the ring; the guard is held ---- */
+
+static void copy(const verge_channel *channel, void *to, const void *from) {
+    if (channel->item_size != 0) {
+        memcpy(to, from, channel->item_size);
+    }
+}
+
+static void append(verge_channel *channel, const void *item) {
+    const size_t index = (channel->first + channel->count) % channel->capacity;
+    copy(channel, channel->items + index * channel->item_size, item);
+    channel->count++;
+}
+
+static void take_first(verge_channel *channel, void *ret_item) {
+    copy(channel, ret_item, channel->items + channel->first * channel->item_size);
+    channel->first = (channel->first + 1) % channel->capacity;
+    channel->count--;
+}
+
+/* 0: it went in, or to the receiver *ret_woken, which is to be delivered. */
+static int put(verge_channel *channel, const void *item, struct verge_task **ret_woken) {
+    if (channel->is_closed) {
+        return -EPIPE;
+    }
+    struct verge__waiter *receiver = verge__waiters_take_first(channel->receivers);
+    if (receiver != NULL) {
+        copy(channel, receiver->item, item);
+        *ret_woken = verge__grant(receiver);
+        return 0;
+    }
+    if (channel->count == channel->capacity) {
+        return -EAGAIN;
+    }
+    append(channel, item);
+    return 0;
+}
+
+static int get(verge_channel *channel, void *ret_item, struct verge_task **ret_woken) {
+    if (channel->count == 0) {
+        return channel->is_closed ? -EPIPE : -EAGAIN;
+    }
+    take_first(channel, ret_item);
+    struct verge__waiter *sender = verge__waiters_take_first(channel->senders);
+    if (sender != NULL) {
+        append(channel, sender->item);
+        *ret_woken = verge__grant(sender);
+    }
+    return 0;
+}
+
+/* ---- sending and receiving ---- */
+
+static bool is_wrong(const verge_channel *channel, const void *item) {
+    return channel == NULL || (item == NULL && channel->item_size != 0);
+}
+
+int verge_channel_try_send(verge_channel *channel, const void *item) {
+    if (is_wrong(channel, item)) {
+        return -EINVAL;
+    }
+    struct verge_task *woken = NULL;
+    verge__lock(&channel->guard);
+    const int result = put(channel, item, &woken);
+    verge__unlock(&channel->guard);
+    verge__deliver_granted(woken);
+    return result;
+}
+
+int verge_channel_try_receive(verge_channel *channel, void *ret_item) {
+    if (is_wrong(channel, ret_item)) {
+        return -EINVAL;
+    }
+    struct verge_task *woken = NULL;
+    verge__lock(&channel->guard);
+    const int result = get(channel, ret_item, &woken);
+    verge__unlock(&channel->guard);
+    verge__deliver_granted(woken);
+    return result;
+}
+
+int verge_channel_send_until(verge_channel *channel, const void *item, uint64_t deadline_ns) {
+    struct verge_task *self = verge__current_task();
+    if (self == NULL || is_wrong(channel, item)) {
+        return self == NULL ? -EPERM : -EINVAL;
+    }
+    struct verge_task *woken = NULL;
+    verge__lock(&channel->guard);
+    int result = put(channel, item, &woken);
+    if (result == -EAGAIN) {
+        struct verge__waiter waiter = {.task = self, .item = (void *)(uintptr_t)item};
+        result = verge__wait_in(channel->senders, &channel->guard, &waiter, deadline_ns, VERGE__WAIT);
+    }
+    verge__unlock(&channel->guard);
+    verge__deliver_granted(woken);
+    return result;
+}
+
+int verge_channel_receive_until(verge_channel *channel, void *ret_item, uint64_t deadline_ns) {
+    struct verge_task *self = verge__current_task();
+    if (self == NULL || is_wrong(channel, ret_item)) {
+        return self == NULL ? -EPERM : -EINVAL;
+    }
+    struct verge_task *woken = NULL;
+    verge__lock(&channel->guard);
+    int result = get(channel, ret_item, &woken);
+    if (result == -EAGAIN) {
+        struct verge__waiter waiter = {.task = self, .item = ret_item};
+        result = verge__wait_in(channel->receivers, &channel->guard, &waiter, deadline_ns, VERGE__WAIT);
+    }
+    verge__unlock(&channel->guard);
+    verge__deliver_granted(woken);
+    return result;
+}
+
+int verge_channel_send(verge_channel *channel, const void *item) {
+    return verge_channel_send_until(channel, item, VERGE_NEVER);
+}
+
+int verge_channel_receive(verge_channel *channel, void *ret_item) {
+    return verge_channel_receive_until(channel, ret_item, VERGE_NEVER);
+}
+
+/* ---- closing ---- */
+
+static void turn_away(void **ends, struct verge__task_queue *claimed) {
+    for (;;) {
+        struct verge__waiter *waiter = verge__waiters_take_first(ends);
+        if (waiter == NULL) {
+            return;
+        }
+        waiter->is_closed = true;
+        if (verge__claim(waiter->task, 0)) {
+            verge__queue_push(claimed, waiter->task);
+        }
+    }
+}
+
+int verge_channel_close(verge_channel *channel) {
+    if (channel == NULL) {
+        return -EINVAL;
+    }
+    struct verge__task_queue claimed = {0};
+    verge__lock(&channel->guard);
+    channel->is_closed = true;
+    turn_away(channel->senders, &claimed);
+    turn_away(channel->receivers, &claimed);
+    verge__unlock(&channel->guard);
+    verge__deliver_all(&claimed);
+    return 0;
+}
+
+size_t verge_channel_count(verge_channel *channel) {
+    if (channel == NULL) {
+        return 0;
+    }
+    verge__lock(&channel->guard);
+    const size_t count = channel->count;
+    verge__unlock(&channel->guard);
+    return count;
+}

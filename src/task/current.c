@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which runner the calling thread is. A compiler may keep the address of a thread-local variable for as long as a
+ * function runs, and a function of a task may begin on one thread and end on another: so every access is a call
+ * that no compiler sees through.
+ */
+#include "task/task_internal.h"
+
+static _Thread_local struct verge__runner *current;
+
+VERGE__NOINLINE struct verge__runner *verge__current_runner(void) {
+    __asm__ volatile("");
+    return current;
+}
+
+VERGE__NOINLINE void verge__set_current_runner(struct verge__runner *runner) {
+    __asm__ volatile("");
+    current = runner;
+}
+
+struct verge_task *verge__current_task(void) {
+    const struct verge__runner *runner = verge__current_runner();
+    return runner != NULL ? runner->running : NULL;
+}
+
+verge_task *verge_task_current(void) {
+    return verge__current_task();
+}
+
+verge_runtime *verge_task_runtime(void) {
+    const struct verge_task *self = verge__current_task();
+    return self != NULL ? self->runtime : NULL;
+}
+
+void *verge_task_argument(void) {
+    const struct verge_task *self = verge__current_task();
+    return self != NULL ? self->argument : NULL;
+}
+
+uint32_t verge_task_worker(void) {
+    const struct verge__runner *runner = verge__current_runner();
+    return runner != NULL && runner->running != NULL ? runner->index : VERGE_WORKER_ANY;
+}
+
+bool verge_task_is_cancelled(void) {
+    const struct verge_task *self = verge__current_task();
+    return self != NULL && atomic_load(&self->is_cancelled);
+}
+
+void *verge_task_local(void) {
+    const struct verge_task *self = verge__current_task();
+    return self != NULL ? self->local : NULL;
+}
+
+int verge_task_set_local(void *local) {
+    struct verge_task *self = verge__current_task();
+    if (self == NULL) {
+        return -EPERM;
+    }
+    self->local = local;
+    return 0;
+}
+
+uint64_t verge_now(void) {
+    const struct verge_task *self = verge__current_task();
+    return self != NULL ? verge__clock_now(&self->runtime->clock) : 0;
+}
+
+uint64_t verge_deadline_after(uint64_t duration_ns) {
+    const uint64_t now_ns = verge_now();
+    return duration_ns < VERGE_NEVER - now_ns ? now_ns + duration_ns : VERGE_NEVER;
+}

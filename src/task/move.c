@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A runner that retires: what can run, and what waits for anything but I/O, goes to another one. What is in I/O stays, and
+ * moves when that is done. Timers of those that went may still run here, or on any worker that the service gives them to
+ * when this one leaves: they wake their tasks wherever these are.
+ */
+#include "task/task_internal.h"
+
+struct verge__runner *verge__pick_runner(struct verge_runtime *runtime) {
+    const uint32_t count = atomic_load(&runtime->runner_count);
+    for (uint32_t tries = 0; tries < count; tries++) {
+        const uint32_t index = atomic_fetch_add(&runtime->next_runner, 1) % count;
+        if (!atomic_load(&runtime->runners[index]->is_retiring)) {
+            return runtime->runners[index];
+        }
+    }
+    return runtime->runners[0];
+}
+
+/* The caller sees to it that nobody else changes the task: it is popped from the ready queue, or MOVING. */
+static void move(struct verge__runner *runner, struct verge_task *task) {
+    verge__drop_io_timer(task);
+    verge__unlist_task(runner, task);
+    while (!verge__list_task(verge__pick_runner(runner->runtime), task)) {
+    }
+    verge__count(&runner->migrated);
+}
+
+static struct verge_task *first_waiting(struct verge__runner *runner) {
+    verge__lock(&runner->list_guard);
+    struct verge_task *task = runner->listed;
+    for (; task != NULL; task = task->listed_next) {
+        uint8_t state = VERGE__TASK_WAITING;
+        if (atomic_compare_exchange_strong(&task->state, &state, VERGE__TASK_MOVING)) {
+            break;
+        }
+    }
+    verge__unlock(&runner->list_guard);
+    return task;
+}
+
+bool verge__runner_move_tasks(struct verge__runner *runner) {
+    bool has_moved = false;
+    for (;;) {
+        struct verge_task *task = verge__queue_pop(&runner->ready);
+        const bool is_ready = task != NULL;
+        if (!is_ready) {
+            task = first_waiting(runner);
+        }
+        if (task == NULL) {
+            return has_moved;
+        }
+        move(runner, task);
+        if (is_ready) {
+            verge__post(task);
+        } else {
+            atomic_store(&task->state, VERGE__TASK_WAITING);
+        }
+        has_moved = true;
+    }
+}
+
+bool verge__runner_has_left(struct verge__runner *runner) {
+    verge__lock(&runner->list_guard);
+    struct verge_task *none = NULL;
+    const bool has_left =
+        runner->listed == NULL && atomic_compare_exchange_strong(&runner->inbox, &none, &verge__inbox_closed);
+    verge__unlock(&runner->list_guard);
+    return has_left;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How tasks get to their runner: the queue of those that can run, the inbox by which other threads add to it, and the
+ * list of all.
+ *
+ * Whoever puts something into an inbox, or sets a flag and then `attention`, looks whether the runner waits, after
+ * that; the runner says that it waits, and then looks into both. So one of the two sees the other.
+ */
+#include "base/assert.h"
+#include "task/task_internal.h"
+
+struct verge_task verge__inbox_closed;
+
+void verge__deliver_all(struct verge__task_queue *queue) {
+    for (struct verge_task *task = verge__queue_pop(queue); task != NULL; task = verge__queue_pop(queue)) {
+        verge__deliver(task);
+    }
+}
+
+/* `notifying` keeps the reactor open until the wake is done: verge__runner_close. */
+void verge__runner_notify(struct verge__runner *runner) {
+    atomic_fetch_add(&runner->notifying, 1);
+    if (atomic_exchange(&runner->is_waiting, false)) {
+        verge__reactor_wake(runner->reactor);
+    }
+    atomic_fetch_sub(&runner->notifying, 1);
+}
+
+void verge__runner_alert(struct verge__runner *runner) {
+    atomic_store(&runner->attention, true);
+    verge__runner_notify(runner);
+}
+
+void verge__alert_all(struct verge_runtime *runtime) {
+    const uint32_t count = atomic_load(&runtime->runner_count);
+    for (uint32_t i = 0; i < count; i++) {
+        verge__runner_alert(runtime->runners[i]);
+    }
+}
+
+void verge__post(struct verge_task *task) {
+    struct verge__runner *runner = atomic_load(&task->runner);
+    struct verge_task *last = atomic_load_explicit(&runner->inbox, memory_order_relaxed);
+    do {
+        VERGE__INVARIANT(last != &verge__inbox_closed, "J5: a runner that has tasks has not left");
+        task->next = last;
+    } while (!atomic_compare_exchange_weak(&runner->inbox, &last, task));
+    verge__runner_notify(runner);
+}
+
+struct verge_task *verge__inbox_take(struct verge__runner *runner) {
+    if (atomic_load_explicit(&runner->inbox, memory_order_relaxed) == NULL) {
+        return NULL;
+    }
+    struct verge_task *task = atomic_exchange(&runner->inbox, NULL);
+    struct verge_task *first = NULL;
+    while (task != NULL) { /* the last one came first */
+        struct verge_task *next = task->next;
+        task->next = first;
+        first = task;
+        task = next;
+    }
+    return first;
+}
+
+bool verge__list_task(struct verge__runner *runner, struct verge_task *task) {
+    verge__lock(&runner->list_guard);
+    const bool is_open = atomic_load_explicit(&runner->inbox, memory_order_relaxed) != &verge__inbox_closed;
+    if (is_open) {
+        atomic_store(&task->runner, runner);
+        task->listed_previous = NULL;
+        task->listed_next = runner->listed;
+        if (runner->listed != NULL) {
+            runner->listed->listed_previous = task;
+        }
+        runner->listed = task;
+    }
+    verge__unlock(&runner->list_guard);
+    return is_open;
+}
+
+void verge__unlist_task(struct verge__runner *runner, struct verge_task *task) {
+    verge__lock(&runner->list_guard);
+    if (task->listed_previous != NULL) {
+        task->listed_previous->listed_next = task->listed_next;
+    } else {
+        runner->listed = task->listed_next;
+    }
+    if (task->listed_next != NULL) {
+        task->listed_next->listed_previous = task->listed_previous;
+    }
+    verge__unlock(&runner->list_guard);
+}

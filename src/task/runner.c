@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The loop of a worker. A turn: ask the reactor (and wait there, if nothing can run), take what others sent, let the timers
+ * that are due run, run tasks. The reactor comes before the timers: what has arrived by now beats a deadline that
+ * has come by now.
+ */
+#include <errno.h>
+#include <sched.h>
+
+#include "base/assert.h"
+#include "task/task_internal.h"
+
+/* Tasks that are resumed in a turn, so that timers and I/O have theirs, however many tasks yield. */
+enum { resumes_per_turn = 64 };
+
+/* ---- open and close ---- */
+
+static void on_service_wake(void *context) {
+    verge__runner_notify(context);
+}
+
+enum verge__reactor_kind verge__reactor_kind(verge_backend backend) {
+    switch (backend) {
+    case VERGE_BACKEND_IO_URING:
+        return VERGE__REACTOR_URING;
+    case VERGE_BACKEND_EPOLL:
+        return VERGE__REACTOR_EPOLL;
+    default:
+        return VERGE__REACTOR_AUTO;
+    }
+}
+
+static int join_service(struct verge__runner *runner) {
+    verge_worker_options options;
+    (void)verge_worker_options_init(&options);
+    options.unbound = !runner->owns_reactor;
+    options.wake = on_service_wake;
+    options.wake_context = runner;
+    return verge_worker_join(runner->runtime->service, &options, &runner->worker);
+}
+
+int verge__runner_open(struct verge__runner *runner, struct verge__reactor *shared_reactor) {
+    struct verge_runtime *runtime = runner->runtime;
+    int error = 0;
+    runner->reactor = shared_reactor;
+    runner->owns_reactor = shared_reactor == NULL;
+    if (runner->owns_reactor) {
+        error = verge__reactor_open(verge__reactor_kind(runtime->options.backend), 0, &runtime->allocator,
+                                    &runner->reactor);
+    }
+    if (error == 0) {
+        error = join_service(runner);
+        if (error != 0 && runner->owns_reactor) {
+            verge__reactor_close(runner->reactor);
+        }
+    }
+    if (error == 0) {
+        runner->has_stopped = false;
+        verge__context_adopt(&runner->context);
+        verge__set_current_runner(runner);
+    }
+    return error;
+}
+
+void verge__runner_close(struct verge__runner *runner) {
+    verge__set_current_runner(NULL);
+    verge__stack_cache_flush(&runner->stacks);
+    (void)verge_worker_leave(runner->worker);
+    runner->worker = NULL;
+    while (atomic_load(&runner->notifying) !=
+           0) { /* it does not wait, so none of them touches the reactor from now on */
+        (void)sched_yield();
+    }
+    if (runner->owns_reactor) {
+        verge__reactor_close(runner->reactor);
+    }
+}
+
+/* ---- running tasks ---- */
+
+/*
+ * A task that stops switches to the next one itself: the loop is only needed every so many times, and when no task can run. So
+ * `running` may have changed when the loop is back.
+ */
+
+static struct verge_task *begin_next(struct verge__runner *runner) {
+    struct verge_task *next = runner->resumes_left > 0 ? verge__queue_pop(&runner->ready) : NULL;
+    if (next != NULL) {
+        atomic_store_explicit(&next->state, VERGE__TASK_RUNNING, memory_order_relaxed);
+        runner->resumes_left--;
+        runner->running = next;
+    }
+    return next;
+}
+
+static void switch_from(struct verge__runner *runner, struct verge_task *self) {
+    struct verge_task *next = begin_next(runner);
+    if (next != self) {
+        verge__context_switch(&self->context, next != NULL ? &next->context : &runner->context);
+    }
+}
+
+void verge__suspend(struct verge_task *self) {
+    switch_from(verge__current_runner(), self);
+}
+
+int verge_yield(void) {
+    struct verge__runner *runner = verge__current_runner();
+    if (runner == NULL || runner->running == NULL) {
+        return -EPERM;
+    }
+    struct verge_task *self = runner->running;
+    atomic_store_explicit(&self->state, VERGE__TASK_READY, memory_order_relaxed);
+    verge__queue_push(&runner->ready, self);
+    switch_from(runner, self);
+    return 0;
+}
+
+static bool run_tasks(struct verge__runner *runner) {
+    runner->resumes_left = resumes_per_turn;
+    for (struct verge_task *task = begin_next(runner); task != NULL; task = begin_next(runner)) {
+        verge__context_switch(&runner->context, &task->context);
+        task = runner->running;
+        runner->running = NULL;
+        if (atomic_load_explicit(&task->state, memory_order_relaxed) == VERGE__TASK_ENDED) {
+            verge__task_ended(runner, task);
+        }
+    }
+    const int resumed = resumes_per_turn - runner->resumes_left;
+    verge__count_more(&runner->switches, (uint64_t)resumed);
+    return resumed != 0;
+}
+
+/* ---- a turn ---- */
+
+static void empty_inbox(struct verge__runner *runner) {
+    struct verge_task *next;
+    for (struct verge_task *task = verge__inbox_take(runner); task != NULL; task = next) {
+        next = task->next;
+        if (atomic_load(&task->state) == VERGE__TASK_IO_CANCEL) {
+            verge__io_cancel(runner, task);
+        } else {
+            verge__queue_push(&runner->ready, task);
+        }
+        if (runner->has_stopped) { /* it was on its way when the others were cancelled */
+            atomic_store(&task->is_cancelled, true);
+        }
+    }
+}
+
+static void cancel_all(struct verge__runner *runner) {
+    verge__lock(&runner->list_guard);
+    for (struct verge_task *task = runner->listed; task != NULL; task = task->listed_next) {
+        verge__cancel(task);
+    }
+    verge__unlock(&runner->list_guard);
+}
+
+bool verge__runner_has_work(struct verge__runner *runner) {
+    return runner->ready.first != NULL || atomic_load(&runner->inbox) != NULL || atomic_load(&runner->attention);
+}
+
+bool verge__runner_turn(struct verge__runner *runner) {
+    (void)atomic_exchange(&runner->attention, false);
+    empty_inbox(runner);
+    if (!runner->has_stopped && atomic_load(&runner->runtime->is_stopping)) {
+        runner->has_stopped = true;
+        cancel_all(runner);
+    }
+    const int fired = verge_worker_run_once(runner->worker, 0);
+    VERGE__INVARIANT(fired >= 0, "a runner leaves its service last");
+    if (atomic_load_explicit(&runner->is_retiring, memory_order_relaxed)) {
+        return verge__runner_move_tasks(runner) || fired > 0;
+    }
+    return run_tasks(runner) || fired > 0;
+}
+
+static void ask_reactor(struct verge__runner *runner, uint64_t timeout_ns) {
+    struct verge__operation_list done;
+    verge__reactor_wait(runner->reactor, timeout_ns, &done);
+    while (done.first != NULL) {
+        verge__operation_done(runner, verge__operations_take_first(&done));
+    }
+}
+
+static void wait_in_reactor(struct verge__runner *runner) {
+    atomic_store(&runner->is_waiting, true);
+    const uint64_t until_ns = verge_worker_begin_wait(runner->worker);
+    uint64_t timeout_ns = VERGE_NEVER;
+    if (verge__runner_has_work(runner)) {
+        timeout_ns = 0;
+    } else if (until_ns != VERGE_NEVER) {
+        const uint64_t now_ns = verge__clock_now(&runner->runtime->clock);
+        timeout_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+    }
+    ask_reactor(runner, timeout_ns);
+    verge_worker_end_wait(runner->worker);
+    atomic_store(&runner->is_waiting, false);
+}
+
+void verge__runner_loop(struct verge__runner *runner) {
+    while (!atomic_load(&runner->runtime->is_finished)) {
+        if (verge__runner_has_work(runner)) {
+            ask_reactor(runner, 0);
+        } else {
+            wait_in_reactor(runner);
+        }
+        (void)verge__runner_turn(runner);
+        if (atomic_load(&runner->is_retiring) && verge__runner_has_left(runner)) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* Tasks come, are waited for, and go. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "task/task_internal.h"
+
+/* ---- memory: the task is in the head of its stack ---- */
+
+static int take_stack(struct verge_runtime *runtime, struct verge__stack **ret_stack) {
+    struct verge__runner *runner = verge__current_runner();
+    if (runner != NULL && runner->runtime == runtime) {
+        return verge__stack_take(&runner->stacks, ret_stack);
+    }
+    (void)pthread_mutex_lock(&runtime->lock);
+    const int error = verge__stack_take(&runtime->outside_stacks, ret_stack);
+    (void)pthread_mutex_unlock(&runtime->lock);
+    return error;
+}
+
+static void give_stack(struct verge_runtime *runtime, struct verge__stack *stack) {
+    struct verge__runner *runner = verge__current_runner();
+    if (runner != NULL && runner->runtime == runtime) {
+        verge__stack_give(&runner->stacks, stack);
+        return;
+    }
+    (void)pthread_mutex_lock(&runtime->lock);
+    verge__stack_give(&runtime->outside_stacks, stack);
+    (void)pthread_mutex_unlock(&runtime->lock);
+}
+
+/* ---- the life of a task ---- */
+
+static void task_main(void *argument) {
+    struct verge_task *self = argument;
+    self->result = self->function(self->argument);
+    verge__drop_io_timer(self);
+    atomic_store(&self->state, VERGE__TASK_ENDED);
+    verge__context_leave(&self->context, &verge__current_runner()->context);
+}
+
+static int create_task(struct verge_runtime *runtime, verge_task_function function, void *argument, bool is_detached,
+                       struct verge_task **ret_task) {
+    struct verge__stack *stack;
+    const int error = take_stack(runtime, &stack);
+    if (error != 0) {
+        return error;
+    }
+    struct verge_task *task = verge__stack_block(&runtime->stacks, stack);
+    memset(task, 0, sizeof(*task));
+    task->function = function;
+    task->argument = argument;
+    task->is_detached = is_detached;
+    task->stack = stack;
+    task->runtime = runtime;
+    task->io_deadline_ns = VERGE_NEVER;
+    task->drained_fd = -1;
+    verge__context_init(&task->context, stack->low, verge__stack_room(&runtime->stacks, stack), task_main, task);
+    *ret_task = task;
+    return 0;
+}
+
+void verge__task_ended(struct verge__runner *runner, struct verge_task *task) {
+    struct verge_runtime *runtime = task->runtime;
+    verge__context_deinit(&task->context);
+    verge__unlist_task(runner, task);
+    verge__lock(&task->guard);
+    task->has_ended = true;
+    const bool is_detached = task->is_detached;
+    struct verge_task *joiner = task->joiner;
+    const bool is_claimed = joiner != NULL && verge__claim(joiner, 0);
+    verge__unlock(&task->guard); /* from here on it is its joiner's */
+    if (is_claimed) {
+        verge__deliver(joiner);
+    }
+    if (is_detached) {
+        give_stack(runtime, task->stack);
+    }
+    if (atomic_fetch_sub(&runtime->task_count, 1) == 1) {
+        atomic_store(&runtime->is_finished, true);
+        verge__alert_all(runtime);
+    }
+}
+
+/* ---- spawn ---- */
+
+static void hand_over(struct verge__runner *runner, struct verge_task *task) {
+    while (!verge__list_task(runner, task)) { /* it has left in this very moment */
+        runner = verge__pick_runner(runner->runtime);
+    }
+    verge__deliver(task);
+}
+
+static int count_task(struct verge_runtime *runtime) {
+    const uint64_t count = atomic_fetch_add(&runtime->task_count, 1);
+    if (runtime->options.task_count_max != 0 && count >= runtime->options.task_count_max) {
+        atomic_fetch_sub(&runtime->task_count, 1);
+        return -ENOSPC;
+    }
+    return 0;
+}
+
+static int spawn(struct verge_runtime *runtime, struct verge__runner *target, verge_task_function function,
+                 void *argument, verge_task **ret_task) {
+    if (function == NULL) {
+        return -EINVAL;
+    }
+    if (atomic_load(&runtime->is_stopping)) {
+        return -ESHUTDOWN;
+    }
+    int error = count_task(runtime);
+    if (error != 0) {
+        return error;
+    }
+    struct verge_task *task;
+    error = create_task(runtime, function, argument, ret_task == NULL, &task);
+    if (error != 0) {
+        (void)atomic_fetch_sub(&runtime->task_count, 1);
+        return error;
+    }
+    if (ret_task != NULL) {
+        *ret_task = task; /* before it can run, and end */
+    }
+    hand_over(target, task);
+    return 0;
+}
+
+static struct verge__runner *runner_at(struct verge_runtime *runtime, uint32_t index) {
+    if (index == VERGE_WORKER_ANY) {
+        return verge__pick_runner(runtime);
+    }
+    return index < atomic_load(&runtime->runner_count) ? runtime->runners[index] : NULL;
+}
+
+int verge_spawn(verge_task_function function, void *argument, verge_task **ret_task) {
+    struct verge__runner *runner = verge__current_runner();
+    if (runner == NULL || runner->running == NULL) {
+        return -EPERM;
+    }
+    verge__count(&runner->spawned);
+    return spawn(runner->runtime, runner, function, argument, ret_task);
+}
+
+int verge_spawn_on(uint32_t worker_index, verge_task_function function, void *argument, verge_task **ret_task) {
+    const struct verge_task *self = verge__current_task();
+    return self != NULL ? verge_runtime_spawn(self->runtime, worker_index, function, argument, ret_task) : -EPERM;
+}
+
+int verge_runtime_spawn(verge_runtime *runtime, uint32_t worker_index, verge_task_function function, void *argument,
+                        verge_task **ret_task) {
+    if (runtime == NULL) {
+        return -EINVAL;
+    }
+    struct verge__runner *runner = runner_at(runtime, worker_index);
+    if (runner == NULL) {
+        return -EINVAL;
+    }
+    (void)atomic_fetch_add(&runtime->spawned_outside, 1);
+    return spawn(runtime, runner, function, argument, ret_task);
+}
+
+/* ---- join and detach ---- */
+
+static void take_result(struct verge_task *task, intptr_t *ret_result) {
+    if (ret_result != NULL) {
+        *ret_result = task->result;
+    }
+    give_stack(task->runtime, task->stack);
+}
+
+/* 1: it has ended. 0: the calling task is registered, and has begun to wait. */
+static int begin_join(struct verge_task *self, struct verge_task *task) {
+    int result = 0;
+    verge__lock(&task->guard);
+    if (task->has_ended) {
+        result = 1;
+    } else if (task->is_detached) {
+        result = -EINVAL;
+    } else if (task->joiner != NULL) {
+        result = -EBUSY;
+    } else {
+        verge__wait_begin(self);
+        task->joiner = self;
+    }
+    verge__unlock(&task->guard);
+    return result;
+}
+
+static bool end_join(struct verge_task *task) {
+    verge__lock(&task->guard);
+    const bool has_ended = task->has_ended;
+    if (!has_ended) {
+        task->joiner = NULL;
+    }
+    verge__unlock(&task->guard);
+    return has_ended;
+}
+
+int verge_join_until(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns) {
+    struct verge_task *self = verge__current_task();
+    if (self == NULL || task == NULL) {
+        return self == NULL ? -EPERM : -EINVAL;
+    }
+    if (task == self) {
+        return -EDEADLK;
+    }
+    const int begun = begin_join(self, task);
+    if (begun < 0) {
+        return begun;
+    }
+    if (begun == 0) {
+        const int reason = verge__wait(self, deadline_ns, VERGE__WAIT);
+        if (!end_join(task)) {
+            VERGE__INVARIANT(reason != 0, "J2: whoever wakes a joiner has ended");
+            return reason;
+        }
+    }
+    take_result(task, ret_result);
+    return 0;
+}
+
+int verge_join(verge_task *task, intptr_t *ret_result) {
+    return verge_join_until(task, ret_result, VERGE_NEVER);
+}
+
+int verge_detach(verge_task *task) {
+    if (task == NULL) {
+        return -EINVAL;
+    }
+    verge__lock(&task->guard);
+    const int error = task->is_detached ? -EINVAL : task->joiner != NULL ? -EBUSY : 0;
+    const bool has_ended = task->has_ended;
+    task->is_detached = error == 0 || task->is_detached;
+    verge__unlock(&task->guard);
+    if (error == 0 && has_ended) {
+        give_stack(task->runtime, task->stack);
+    }
+    return error;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Statistics of a runtime. */
+#include <errno.h>
+#include <string.h>
+
+#include "task/task_internal.h"
+
+static void add_runner(const struct verge__runner *runner, verge_runtime_stats *stats) {
+    stats->spawned += atomic_load_explicit(&runner->spawned, memory_order_relaxed);
+    stats->switches += atomic_load_explicit(&runner->switches, memory_order_relaxed);
+    stats->operations += atomic_load_explicit(&runner->operations, memory_order_relaxed);
+    stats->timeouts += atomic_load_explicit(&runner->timeouts, memory_order_relaxed);
+    stats->migrated += atomic_load_explicit(&runner->migrated, memory_order_relaxed);
+    stats->workers += atomic_load(&runner->inbox) != &verge__inbox_closed;
+}
+
+int verge_runtime_get_stats(verge_runtime *runtime, verge_runtime_stats *ret_stats) {
+    if (runtime == NULL || ret_stats == NULL || ret_stats->struct_size < sizeof(size_t)) {
+        return -EINVAL;
+    }
+    struct verge__stack_stats stacks;
+    verge__stack_store_stats(&runtime->stacks, &stacks);
+    (void)pthread_mutex_lock(&runtime->lock);
+    verge_runtime_stats stats = {
+        .struct_size = ret_stats->struct_size,
+        .tasks = atomic_load(&runtime->task_count),
+        .spawned = atomic_load(&runtime->spawned_outside),
+        .stacks = stacks.stack_count,
+        .stack_resident_bytes = stacks.resident_bytes,
+        .stack_high_water_bytes = stacks.high_water_bytes,
+        .stack_size = stacks.usable_size,
+        .backend = runtime->backend,
+    };
+    (void)pthread_mutex_unlock(&runtime->lock);
+    const uint32_t count = atomic_load(&runtime->runner_count);
+    for (uint32_t i = 0; i < count; i++) {
+        add_runner(runtime->runners[i], &stats);
+    }
+    memcpy(ret_stats, &stats, stats.struct_size < sizeof(stats) ? stats.struct_size : sizeof(stats));
+    return 0;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * task/task_internal.h - what a runtime, a runner and a task are made of.
+ *
+ *   runner   one worker of a runtime: a thread's loop over a worker of the service (timers), a reactor (I/O) and the tasks
+ *            that belong to it. In virtual time one thread steps all runners, and they share a reactor.
+ *
+ * The states of a task, and who changes them:
+ *
+ *     READY ----loop----> RUNNING ----wait----> WAITING ----wake----> READY
+ *                            |                     '--loop that retires--> MOVING --> WAITING, elsewhere
+ *                            |----I/O----> IN_IO --------done-----> READY
+ *                            |               '--cancel-> IO_CANCEL --loop--> IN_IO, or READY if it is done
+ *                            '----return--> ENDED
+ *
+ *   J1  Only the runner's thread resumes a task, and only the one that moved a task from WAITING to READY puts it into a
+ *       queue: so it is in at most one queue, once, and a wake that comes second changes nothing.
+ *   J2  Who wakes a task for a reason that a lock guards (a mutex handed over, an item, an end that is joined) does so
+ *       before it releases that lock. Whoever was woken for another reason (time, cancellation) takes the lock
+ *       before it decides: it then sees what it was given, and nobody wakes it for that any more.
+ *   J3  The timer of a waiting task has run or is cancelled, and its callback has returned, before the call returns.
+ *   J4  A task in IN_IO or IO_CANCEL stays with its runner: the reactor has its operation.
+ *   J5  A runner closes its inbox when it retires and no task is listed as its own; none is listed there afterwards.
+ */
+#ifndef VERGE_SRC_TASK_TASK_INTERNAL_H
+#define VERGE_SRC_TASK_TASK_INTERNAL_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "reactor/reactor.h"
+#include "task/context.h"
+#include "task/lock.h"
+#include "task/stack.h"
+#include "verge/service.h"
+#include "verge/task.h"
+
+enum verge__task_state {
+    VERGE__TASK_READY,
+    VERGE__TASK_RUNNING,
+    VERGE__TASK_WAITING,
+    VERGE__TASK_MOVING,
+    VERGE__TASK_IN_IO,
+    VERGE__TASK_IO_CANCEL,
+    VERGE__TASK_ENDED,
+};
+
+struct verge__runner;
+
+struct verge_task {
+    struct verge__context context;
+    _Atomic uint8_t state;
+    uint8_t wake_reason; /* 0, -ETIMEDOUT or -ECANCELED, negated; by whoever made it READY */
+    bool io_timed_out;
+    bool is_detached;          /* under guard */
+    bool has_ended;            /* under guard */
+    _Atomic bool is_cancelled; /* never taken back */
+    uint32_t guard;
+    struct verge_task *next; /* in a queue or an inbox */
+    struct verge__runner *_Atomic runner;
+    struct verge__operation *operation; /* IN_IO */
+    verge_timer io_timer;               /* 0: none */
+    uint64_t io_timer_ns;
+    uint64_t io_deadline_ns; /* of the operation; VERGE_NEVER: none, or not in I/O */
+    int drained_fd;          /* a socket from which it has received all there was; -1 */
+    verge_deadline *scope;
+    struct verge_task *joiner; /* under guard */
+
+    verge_task_function function;
+    void *argument;
+    intptr_t result;
+    void *local;
+    struct verge__stack *stack;
+    struct verge_runtime *runtime;
+    struct verge_task *listed_next, *listed_previous; /* in the runner's list, under its list_guard */
+};
+
+struct verge__task_queue {
+    struct verge_task *first, *last;
+};
+
+static inline void verge__queue_push(struct verge__task_queue *queue, struct verge_task *task) {
+    task->next = NULL;
+    if (queue->last != NULL) {
+        queue->last->next = task;
+    } else {
+        queue->first = task;
+    }
+    queue->last = task;
+}
+
+static inline struct verge_task *verge__queue_pop(struct verge__task_queue *queue) {
+    struct verge_task *task = queue->first;
+    if (task != NULL) {
+        queue->first = task->next;
+        if (task->next == NULL) {
+            queue->last = NULL;
+        }
+    }
+    return task;
+}
+
+struct verge__runner {
+    struct verge_runtime *runtime;
+    uint32_t index;
+
+    /* The runner's thread only. */
+    struct verge__context context;
+    struct verge_task *running;
+    struct verge__task_queue ready;
+    int resumes_left; /* in this turn */
+    struct verge__reactor *reactor;
+    verge_worker *worker;
+    struct verge__stack_cache stacks;
+    uint32_t io_at_once_count; /* operations in a row that needed no wait */
+    bool has_stopped;          /* has cancelled its tasks since the last stop */
+    bool owns_reactor;
+
+    /* From any thread. */
+    struct verge_task *_Atomic inbox; /* the last one first; verge__inbox_closed: the runner has left */
+    _Atomic bool is_waiting;          /* in the reactor: who has something for it wakes it */
+    _Atomic bool attention;           /* a flag of the runner or of the runtime has changed */
+    _Atomic bool is_retiring;
+    _Atomic uint32_t notifying; /* threads that are about to wake the reactor */
+    uint32_t list_guard;
+    struct verge_task *listed;                                          /* all tasks of the runner */
+    _Atomic uint64_t switches, operations, timeouts, migrated, spawned; /* written by the runner's thread */
+
+    pthread_t thread;
+    bool has_thread; /* under the runtime's lock */
+    bool has_reported;
+    int start_error;
+};
+
+enum verge__runtime_phase {
+    VERGE__RUNTIME_IDLE,
+    VERGE__RUNTIME_STARTING,
+    VERGE__RUNTIME_RUNNING,
+    VERGE__RUNTIME_ENDING
+};
+
+struct verge_runtime {
+    verge_runtime_options options;
+    verge_allocator allocator;
+    verge_clock clock;
+    verge_service *service;
+    struct verge__stack_store stacks;
+
+    pthread_mutex_t lock; /* of phase, outside_stacks, workers that come and go */
+    pthread_cond_t changed;
+    enum verge__runtime_phase phase;
+    struct verge__stack_cache outside_stacks;
+    const char *backend;
+
+    struct verge__runner *_Atomic runners[VERGE_RUNTIME_WORKERS_MAX];
+    _Atomic uint32_t runner_count;
+    _Atomic uint32_t next_runner; /* for tasks from outside */
+    _Atomic uint64_t task_count;
+    _Atomic uint64_t spawned_outside;
+    _Atomic bool is_stopping;
+    _Atomic bool is_finished; /* no task is left: the loops end */
+};
+
+extern struct verge_task verge__inbox_closed;
+
+/* ---- current.c ---- */
+
+/* The calling thread's runner and its running task; NULL. Never inlined: a task may wake up on another thread. */
+struct verge__runner *verge__current_runner(void);
+void verge__set_current_runner(struct verge__runner *runner);
+struct verge_task *verge__current_task(void);
+
+/* ---- queue.c ---- */
+
+/* Hands a task that is READY, or in IO_CANCEL, to its runner by way of its inbox. */
+void verge__post(struct verge_task *task);
+
+/* What is in the inbox, the oldest first, linked by `next`. */
+struct verge_task *verge__inbox_take(struct verge__runner *runner);
+
+/* Makes the loop of a runner look around; alert: after a flag was set. From any thread. */
+void verge__runner_notify(struct verge__runner *runner);
+void verge__runner_alert(struct verge__runner *runner);
+void verge__alert_all(struct verge_runtime *runtime);
+
+/* The runner becomes the task's. False: it has left. */
+bool verge__list_task(struct verge__runner *runner, struct verge_task *task);
+void verge__unlist_task(struct verge__runner *runner, struct verge_task *task);
+
+/* ---- wait.c ---- */
+
+/* True: the task waited, and it is now the caller's part to deliver it. The reason is what its wait returns. */
+bool verge__claim(struct verge_task *task, int reason);
+void verge__deliver(struct verge_task *task);
+void verge__wake(struct verge_task *task, int reason);
+void verge__cancel(struct verge_task *task);
+
+/* Tasks that were claimed, to be delivered later. */
+void verge__deliver_all(struct verge__task_queue *queue);
+
+/* From here on the calling task can be woken; verge__wait follows. */
+void verge__wait_begin(struct verge_task *self);
+
+enum verge__wait_mode { VERGE__WAIT, VERGE__WAIT_REGARDLESS };
+
+/*
+ * Waits until woken: 0, -ETIMEDOUT, -ECANCELED, or what kept it from waiting (-ENOMEM). The caller looks first whether
+ * it was given what it waited for. REGARDLESS: neither time nor cancellation ends it.
+ */
+int verge__wait(struct verge_task *self, uint64_t deadline_ns, enum verge__wait_mode mode);
+
+/* The earliest of deadline_ns and the scopes of the task. */
+uint64_t verge__effective_deadline(const struct verge_task *self, uint64_t deadline_ns);
+
+/* Submits an operation and waits for it. The result is the operation's, -ETIMEDOUT or -ECANCELED. */
+int verge__wait_for_operation(struct verge_task *self, struct verge__operation *operation, uint64_t deadline_ns);
+
+void verge__drop_io_timer(struct verge_task *task);
+
+/* The callbacks of the loop: an operation is done; an IO_CANCEL has arrived. */
+void verge__operation_done(struct verge__runner *runner, struct verge__operation *operation);
+void verge__io_cancel(struct verge__runner *runner, struct verge_task *task);
+
+/* ---- spawn.c ---- */
+
+void verge__task_ended(struct verge__runner *runner, struct verge_task *task);
+
+/* ---- runner.c ---- */
+
+/* Opened and closed by the thread that runs it. shared_reactor NULL: it has one of its own, and the thread is bound. */
+int verge__runner_open(struct verge__runner *runner, struct verge__reactor *shared_reactor);
+void verge__runner_close(struct verge__runner *runner);
+
+/* To the next task that can run, or back to the loop. self is in a state that somebody ends, or in the ready queue. */
+void verge__suspend(struct verge_task *self);
+
+/* What arrived, what is due, what can run. True: something did. */
+bool verge__runner_turn(struct verge__runner *runner);
+
+/* Tasks can run, or something has arrived. */
+bool verge__runner_has_work(struct verge__runner *runner);
+
+/* Until no task is left in the runtime, or on this runner if it retires. */
+void verge__runner_loop(struct verge__runner *runner);
+
+enum verge__reactor_kind verge__reactor_kind(verge_backend backend);
+
+/* ---- move.c ---- */
+
+/* Gives what a runner that retires can give to others. True: there was something. */
+bool verge__runner_move_tasks(struct verge__runner *runner);
+
+/* True: no task is left, and it has closed its inbox. */
+bool verge__runner_has_left(struct verge__runner *runner);
+
+/* A runner that takes tasks; never NULL, as worker 0 does not retire. */
+struct verge__runner *verge__pick_runner(struct verge_runtime *runtime);
+
+/* ---- virtual.c ---- */
+
+void verge__virtual_loop(struct verge_runtime *runtime, struct verge__reactor *reactor);
+void verge__virtual_close(struct verge_runtime *runtime);
+
+/* A count that one thread writes and any may read. */
+static inline void verge__count_more(_Atomic uint64_t *count, uint64_t more) {
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + more, memory_order_relaxed);
+}
+
+static inline void verge__count(_Atomic uint64_t *count) {
+    verge__count_more(count, 1);
+}
+
+static inline uint64_t verge__clock_now(const verge_clock *clock) {
+    return clock->now_ns(clock->context);
+}
+
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* Waiting and waking: J1 to J4 in task_internal.h. */
+#include <errno.h>
+#include <sched.h>
+
+#include "base/assert.h"
+#include "task/task_internal.h"
+
+/* ---- waking ---- */
+
+bool verge__claim(struct verge_task *task, int reason) {
+    uint8_t state = atomic_load(&task->state);
+    for (;;) {
+        if (state == VERGE__TASK_MOVING) { /* for a few instructions */
+            (void)sched_yield();
+            state = atomic_load(&task->state);
+        } else if (state != VERGE__TASK_WAITING) {
+            return false;
+        } else if (atomic_compare_exchange_weak(&task->state, &state, VERGE__TASK_READY)) {
+            task->wake_reason = (uint8_t)-reason;
+            return true;
+        }
+    }
+}
+
+void verge__deliver(struct verge_task *task) {
+    struct verge__runner *runner = verge__current_runner();
+    if (runner != NULL && runner == atomic_load_explicit(&task->runner, memory_order_relaxed)) {
+        verge__queue_push(&runner->ready, task);
+    } else {
+        verge__post(task);
+    }
+}
+
+void verge__wake(struct verge_task *task, int reason) {
+    if (verge__claim(task, reason)) {
+        verge__deliver(task);
+    }
+}
+
+/* ---- timers ---- */
+
+static int start_timer(struct verge_task *self, uint64_t deadline_ns, verge_callback callback, verge_timer *ret_timer) {
+    verge_service *service = self->runtime->service;
+    if (self->runtime->options.virtual_clock == NULL) {
+        return verge_service_start_at(service, deadline_ns, callback, self, ret_timer);
+    }
+    /* One thread steps all workers, and is bound to none. */
+    verge_start_options options;
+    (void)verge_start_options_init(&options);
+    options.callback = callback;
+    options.argument = self;
+    options.deadline_ns = deadline_ns;
+    options.worker_id = verge_worker_id(atomic_load_explicit(&self->runner, memory_order_relaxed)->worker);
+    return verge_service_start(service, &options, ret_timer);
+}
+
+/* J3. On its own worker a timer is never found running; after the task has moved it may be. */
+static void end_timer(struct verge_task *self, verge_timer timer) {
+    if (verge_service_cancel(self->runtime->service, timer) == VERGE_RUNNING) {
+        (void)verge_service_cancel_wait(self->runtime->service, timer);
+    }
+}
+
+uint64_t verge__effective_deadline(const struct verge_task *self, uint64_t deadline_ns) {
+    return self->scope != NULL && self->scope->deadline_ns < deadline_ns ? self->scope->deadline_ns : deadline_ns;
+}
+
+static void count_timeout(void) {
+    verge__count(&verge__current_runner()->timeouts);
+}
+
+/* ---- waiting for other tasks and for time ---- */
+
+void verge__wait_begin(struct verge_task *self) {
+    atomic_store(&self->state, VERGE__TASK_WAITING);
+}
+
+static void on_time(const verge_firing *firing) {
+    verge__wake(firing->argument, -ETIMEDOUT);
+}
+
+int verge__wait(struct verge_task *self, uint64_t deadline_ns, enum verge__wait_mode mode) {
+    verge_timer timer = 0;
+    int error = 0;
+    if (mode == VERGE__WAIT) {
+        deadline_ns = verge__effective_deadline(self, deadline_ns);
+        if (atomic_load(&self->is_cancelled)) {
+            error = -ECANCELED;
+        } else if (deadline_ns != VERGE_NEVER) {
+            error = start_timer(self, deadline_ns, on_time, &timer);
+        }
+    }
+    uint8_t state = VERGE__TASK_WAITING;
+    if (error != 0 && atomic_compare_exchange_strong(&self->state, &state, VERGE__TASK_RUNNING)) {
+        return error;
+    }
+    verge__suspend(self);
+    const int reason = -(int)self->wake_reason;
+    if (timer != 0 && reason != -ETIMEDOUT) {
+        end_timer(self, timer);
+    }
+    if (reason == -ETIMEDOUT) {
+        count_timeout();
+    }
+    return reason;
+}
+
+/* ---- waiting for operations ---- */
+
+/* However long what it reads keeps coming, a task lets the others run. */
+enum { operations_at_once_max = 64 };
+
+static int done_at_once(struct verge__runner *runner, const struct verge__operation *operation) {
+    if (++runner->io_at_once_count >= operations_at_once_max) {
+        runner->io_at_once_count = 0;
+        (void)verge_yield();
+    }
+    return operation->result;
+}
+
+static bool can_be_cancelled(const struct verge__operation *operation) {
+    return operation->kind != VERGE__CLOSE; /* or its descriptor might stay open for good */
+}
+
+static void cancel_operation(struct verge__runner *runner, struct verge__operation *operation) {
+    if (operation->state != VERGE__DONE && can_be_cancelled(operation)) {
+        verge__reactor_cancel(runner->reactor, operation);
+    }
+}
+
+/*
+ * Deadlines of operations are many, and hardly one of them comes. So a task keeps its timer from one operation to the next: a
+ * later deadline needs no more than a store, and the timer, when it runs, moves on to the deadline that is there
+ * then.
+ *   J6  While the task is in I/O with a deadline, io_timer runs at io_timer_ns <= io_deadline_ns. It is the runner's thread
+ *       that starts it, runs it and drops it; a task that moves has none.
+ */
+
+static void on_operation_time(const verge_firing *firing) {
+    struct verge_task *task = firing->argument;
+    if (task->io_deadline_ns > firing->actual_ns && task->io_deadline_ns != VERGE_NEVER) {
+        task->io_timer_ns = task->io_deadline_ns;
+        (void)verge_service_reset(firing->service, firing->timer, task->io_deadline_ns);
+        return;
+    }
+    task->io_timer = 0;
+    if (task->io_deadline_ns != VERGE_NEVER) {
+        task->io_timed_out = true;
+        if (task->operation != NULL) { /* else it is done, and the task about to be resumed */
+            cancel_operation(atomic_load_explicit(&task->runner, memory_order_relaxed), task->operation);
+        }
+    }
+}
+
+void verge__drop_io_timer(struct verge_task *task) {
+    if (task->io_timer != 0) {
+        end_timer(task, task->io_timer);
+        task->io_timer = 0;
+    }
+}
+
+static int arm(struct verge_task *self, uint64_t deadline_ns) {
+    self->io_deadline_ns = deadline_ns;
+    if (deadline_ns == VERGE_NEVER || (self->io_timer != 0 && self->io_timer_ns <= deadline_ns)) {
+        return 0;
+    }
+    verge__drop_io_timer(self);
+    self->io_timer_ns = deadline_ns;
+    return start_timer(self, deadline_ns, on_operation_time, &self->io_timer);
+}
+
+static void disarm(struct verge_task *self) {
+    self->io_deadline_ns = VERGE_NEVER;
+    if (self->runtime->options.virtual_clock != NULL) { /* a time at which nothing happens is no time to move to */
+        verge__drop_io_timer(self);
+    }
+}
+
+int verge__wait_for_operation(struct verge_task *self, struct verge__operation *operation, uint64_t deadline_ns) {
+    struct verge__runner *runner = verge__current_runner();
+    operation->owner = self;
+    verge__count(&runner->operations);
+    if (verge__reactor_submit(runner->reactor, operation)) {
+        return done_at_once(runner, operation);
+    }
+    runner->io_at_once_count = 0;
+    self->operation = operation;
+    self->io_timed_out = false;
+    atomic_store(&self->state, VERGE__TASK_IN_IO);
+    int error = 0;
+    if (atomic_load(&self->is_cancelled)) {
+        error = -ECANCELED;
+    } else if (can_be_cancelled(operation)) {
+        error = arm(self, verge__effective_deadline(self, deadline_ns));
+    }
+    if (error != 0) {
+        cancel_operation(runner, operation);
+    }
+    verge__suspend(self);
+    disarm(self);
+    if (operation->result == -ECANCELED && self->io_timed_out) {
+        count_timeout();
+        return -ETIMEDOUT;
+    }
+    return operation->result == -ECANCELED && error != 0 ? error : operation->result;
+}
+
+static void resume_after_io(struct verge__runner *runner, struct verge_task *task) {
+    atomic_store(&task->state, VERGE__TASK_READY);
+    verge__queue_push(&runner->ready, task);
+}
+
+void verge__operation_done(struct verge__runner *runner, struct verge__operation *operation) {
+    struct verge_task *task = operation->owner;
+    task->operation = NULL;
+    uint8_t state = VERGE__TASK_IN_IO;
+    if (atomic_compare_exchange_strong(&task->state, &state, VERGE__TASK_READY)) {
+        verge__queue_push(&runner->ready, task);
+    } else { /* it is on its way through the inbox, and is resumed when it gets out of it */
+        VERGE__INVARIANT(state == VERGE__TASK_IO_CANCEL, "J4: whoever has an operation waits for it");
+    }
+}
+
+void verge__io_cancel(struct verge__runner *runner, struct verge_task *task) {
+    if (task->operation == NULL) {
+        resume_after_io(runner, task);
+        return;
+    }
+    atomic_store(&task->state, VERGE__TASK_IN_IO);
+    cancel_operation(runner, task->operation);
+}
+
+/* ---- cancellation ---- */
+
+void verge__cancel(struct verge_task *task) {
+    atomic_store(&task->is_cancelled, true);
+    verge__wake(task, -ECANCELED);
+    uint8_t state = VERGE__TASK_IN_IO;
+    if (!atomic_compare_exchange_strong(&task->state, &state, VERGE__TASK_IO_CANCEL)) {
+        return; /* it runs, or is about to, and will look before it waits */
+    }
+    struct verge__runner *runner = verge__current_runner();
+    if (runner != NULL && runner == atomic_load_explicit(&task->runner, memory_order_relaxed)) {
+        verge__io_cancel(runner, task);
+    } else {
+        verge__post(task);
+    }
+}
+
+int verge_task_cancel(verge_task *task) {
+    if (task == NULL) {
+        return -EINVAL;
+    }
+    verge__cancel(task);
+    return 0;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * task/support.h - a runtime, and assertions for use inside of tasks.
+ *
+ * cmocka leaves a failed test by a jump, which must not happen on a task's stack: CHECK counts what went wrong, and the test
+ * asserts afterwards that nothing did.
+ */
+#ifndef VERGE_TESTS_TASK_SUPPORT_H
+#define VERGE_TESTS_TASK_SUPPORT_H
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/allocator.h"
+#include "support/cmocka.h"
+#include "support/random.h"
+#include "task/context.h"
+#include "verge/task.h"
+
+#define US UINT64_C(1000)
+#define MS (1000 * US)
+#define SECOND (1000 * MS)
+#define MINUTE (60 * SECOND)
+#define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ThreadSanitizer has room for a few thousand flows, counting all that a process ever had. */
+#define fewer_under_tsan(count) (VERGE__TSAN ? (count) / 10 : (count))
+
+static atomic_int failed_check_count;
+
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) { \
+            atomic_fetch_add(&failed_check_count, 1); \
+            (void)fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+        } \
+    } while (0)
+
+#define CHECK_EQUAL(actual, expected) \
+    do { \
+        const long long actual_value = (long long)(actual), expected_value = (long long)(expected); \
+        if (actual_value != expected_value) { \
+            atomic_fetch_add(&failed_check_count, 1); \
+            (void)fprintf(stderr, "%s:%d: %s is %lld, not %lld\n", __FILE__, __LINE__, #actual, actual_value, \
+                          expected_value); \
+        } \
+    } while (0)
+
+static inline verge_runtime_options runtime_options(uint32_t worker_count) {
+    verge_runtime_options options;
+    assert_int_equal(verge_runtime_options_init(&options), 0);
+    options.worker_count = worker_count;
+    return options;
+}
+
+/* Runs function as the first task of a new runtime, to the end; the result is function's. */
+static inline intptr_t run_with(verge_runtime_options options, verge_task_function function, void *argument) {
+    verge_runtime *runtime = NULL;
+    intptr_t result = 0;
+    atomic_store(&failed_check_count, 0);
+    assert_int_equal(verge_runtime_create(&options, &runtime), 0);
+    assert_int_equal(verge_runtime_run(runtime, function, argument, &result), 0);
+    assert_int_equal(verge_runtime_destroy(runtime), 0);
+    assert_int_equal(atomic_load(&failed_check_count), 0);
+    return result;
+}
+
+static inline intptr_t run_tasks(uint32_t worker_count, verge_task_function function, void *argument) {
+    return run_with(runtime_options(worker_count), function, argument);
+}
+
+/* The same in virtual time, exact to the nanosecond, from a clock that says start_ns; what it says at the end. */
+static inline uint64_t run_virtual(uint32_t worker_count, uint64_t start_ns, verge_task_function function,
+                                   void *argument) {
+    verge_manual_clock clock = {start_ns};
+    verge_runtime_options options = runtime_options(worker_count);
+    options.virtual_clock = &clock;
+    options.precision_ns = 1;
+    (void)run_with(options, function, argument);
+    return clock.now_ns;
+}
+
+static inline verge_task *spawn(verge_task_function function, void *argument) {
+    verge_task *task = NULL;
+    CHECK_EQUAL(verge_spawn(function, argument, &task), 0);
+    return task;
+}
+
+static inline verge_task *spawn_on(uint32_t worker, verge_task_function function, void *argument) {
+    verge_task *task = NULL;
+    CHECK_EQUAL(verge_spawn_on(worker, function, argument, &task), 0);
+    return task;
+}
+
+static inline intptr_t join(verge_task *task) {
+    intptr_t result = -1;
+    CHECK_EQUAL(verge_join(task, &result), 0);
+    return result;
+}
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* T7: virtual time is fast, exact, and the same every time. */
+#include <stdlib.h>
+
+#include "task/support.h"
+
+/* ---- ten thousand sleepers ---- */
+
+enum { sleeper_count = fewer_under_tsan(fewer_under_tsan(10000)) };
+
+struct trace {
+    uint64_t hash;
+    uint64_t events;
+    uint64_t slept_ns;
+};
+
+static struct trace trace;
+
+static void note(uint64_t what) {
+    trace.hash = (trace.hash ^ what) * UINT64_C(0x100000001B3);
+    trace.hash ^= trace.hash >> 29;
+    trace.events++;
+}
+
+static intptr_t sleeps_at_random(void *argument) {
+    const uint64_t name = (uintptr_t)argument;
+    struct verge_test_random random = verge_test_random_from(name);
+    for (int i = 0; i < 10; i++) {
+        const uint64_t duration_ns = 1 + verge_test_below(&random, 10 * HOUR);
+        const uint64_t before_ns = verge_now();
+        CHECK_EQUAL(verge_sleep((int64_t)duration_ns), 0);
+        CHECK_EQUAL(verge_now(), before_ns + duration_ns);
+        trace.slept_ns += duration_ns;
+        note(name << 32 ^ verge_now() ^ verge_task_worker());
+    }
+    return 0;
+}
+
+static intptr_t sleepers(void *argument) {
+    const uint32_t workers = *(uint32_t *)argument;
+    for (uint32_t i = 0; i < sleeper_count; i++) {
+        CHECK_EQUAL(verge_spawn_on(i % workers, sleeps_at_random, (void *)(uintptr_t)(i + 1), NULL), 0);
+    }
+    return 0;
+}
+
+static void years_of_sleep_are_the_same_twice(void **state) {
+    (void)state;
+    for (uint32_t workers = 1; workers <= 4; workers += 3) {
+        struct trace first = {0};
+        for (int round = 0; round < 2; round++) {
+            trace = (struct trace){0};
+            run_virtual(workers, 0, sleepers, &workers);
+            assert_int_equal(trace.events, 10 * sleeper_count);
+            assert_true(trace.slept_ns > 30 * HOUR * sleeper_count);
+            if (round == 1) {
+                assert_memory_equal(&trace, &first, sizeof(trace));
+            }
+            first = trace;
+        }
+    }
+}
+
+/* ---- an hour of ticks against the model ---- */
+
+struct ticker {
+    uint64_t seed;
+    uint64_t ticks;
+};
+
+/* What the promises I1, I2, I4 of verge/interval.h say about each tick, computed apart from it. */
+static intptr_t ticks_for_an_hour(void *argument) {
+    struct ticker *ticker = argument;
+    struct verge_test_random random = verge_test_random_from(ticker->seed);
+    const uint64_t period_ns = 1 + verge_test_below(&random, 10 * SECOND);
+    const uint64_t first_ns = verge_now() + verge_test_below(&random, MINUTE);
+    const verge_interval_policy policy = (verge_interval_policy)(ticker->seed % 3);
+    uint64_t deadline_ns = first_ns;
+    verge_interval interval;
+    CHECK_EQUAL(verge_interval_init(&interval, first_ns, period_ns, policy), 0);
+    CHECK_EQUAL(verge_interval_set_tolerance(&interval, 0), 0);
+    while (verge_now() < HOUR && ticker->ticks < 2000) {
+        const uint64_t before_ns = verge_now();
+        verge_tick tick = {0};
+        CHECK_EQUAL(verge_interval_wait(&interval, &tick), 0);
+        const uint64_t taken_ns = before_ns > deadline_ns ? before_ns : deadline_ns; /* a prompt consumer is exact */
+        CHECK_EQUAL(verge_now(), taken_ns);
+        const uint64_t overdue = (taken_ns - deadline_ns) / period_ns;
+        const uint64_t missed = policy == VERGE_INTERVAL_BURST ? 0 : overdue;
+        CHECK_EQUAL(tick.missed, missed);
+        CHECK_EQUAL(tick.scheduled_ns, deadline_ns + missed * period_ns);
+        const bool is_late = taken_ns > tick.scheduled_ns;
+        deadline_ns = policy == VERGE_INTERVAL_DELAY && is_late ? taken_ns + period_ns : tick.scheduled_ns + period_ns;
+        ticker->ticks++;
+        if (verge_test_chance(&random, 3)) {
+            CHECK_EQUAL(verge_sleep((int64_t)verge_test_below(&random, 3 * period_ns)), 0);
+        }
+    }
+    return 0;
+}
+
+static intptr_t tickers(void *argument) {
+    struct ticker *all = argument;
+    for (uint32_t i = 0; i < 100; i++) {
+        CHECK_EQUAL(verge_spawn_on(i % 3, ticks_for_an_hour, &all[i], NULL), 0);
+    }
+    return 0;
+}
+
+static void an_hour_of_random_ticks_follows_the_model(void **state) {
+    (void)state;
+    static struct ticker all[100];
+    const uint64_t seed = verge_test_seed(20260507);
+    for (uint64_t i = 0; i < COUNT_OF(all); i++) {
+        all[i] = (struct ticker){.seed = seed + i};
+    }
+    run_virtual(3, 0, tickers, all);
+    uint64_t ticks = 0;
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        ticks += all[i].ticks;
+    }
+    assert_true(ticks > 10000);
+}
+
+/* ---- tasks of several workers that wait for each other as well as for time ---- */
+
+struct relay {
+    verge_channel *channel;
+    uint32_t hops;
+};
+
+static intptr_t passes_on(void *argument) {
+    struct relay *relay = argument;
+    uint64_t value;
+    while (verge_channel_receive(relay->channel, &value) == 0) {
+        note(value ^ verge_now() << 8 ^ verge_task_worker());
+        CHECK_EQUAL(verge_sleep((int64_t)(value % 1000)), 0);
+        if (value == 0) {
+            CHECK_EQUAL(verge_channel_close(relay->channel), 0);
+        } else {
+            value--;
+            const int sent = verge_channel_send(relay->channel, &value);
+            CHECK(sent == 0 || sent == -EPIPE);
+        }
+    }
+    return 0;
+}
+
+static intptr_t relays(void *argument) {
+    (void)argument;
+    struct relay relay = {0};
+    verge_task *tasks[12];
+    CHECK_EQUAL(verge_channel_create(sizeof(uint64_t), 16, NULL, &relay.channel), 0);
+    for (uint32_t i = 0; i < COUNT_OF(tasks); i++) {
+        tasks[i] = spawn_on(i % 4, passes_on, &relay);
+    }
+    for (uint64_t value = 300; value < 308; value++) {
+        CHECK_EQUAL(verge_channel_send(relay.channel, &value), 0);
+    }
+    for (size_t i = 0; i < COUNT_OF(tasks); i++) {
+        join(tasks[i]);
+    }
+    verge_channel_destroy(relay.channel);
+    return 0;
+}
+
+static void workers_that_talk_do_the_same_every_time(void **state) {
+    (void)state;
+    struct trace first = {0};
+    for (int round = 0; round < 3; round++) {
+        trace = (struct trace){0};
+        trace.slept_ns = run_virtual(4, 0, relays, NULL);
+        assert_true(trace.events > 300);
+        if (round > 0) {
+            assert_memory_equal(&trace, &first, sizeof(trace));
+        }
+        first = trace;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(years_of_sleep_are_the_same_twice),
+        cmocka_unit_test(an_hour_of_random_ticks_follows_the_model),
+        cmocka_unit_test(workers_that_talk_do_the_same_every_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

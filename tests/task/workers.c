@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/* Workers come and go, runtimes stop; tasks go on elsewhere or to their end, and nothing leaks. */
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "task/support.h"
+#include "verge/io.h"
+
+static verge_runtime *runtime_with(verge_runtime_options options) {
+    verge_runtime *runtime = NULL;
+    atomic_store(&failed_check_count, 0);
+    assert_int_equal(verge_runtime_create(&options, &runtime), 0);
+    return runtime;
+}
+
+static verge_runtime_stats stats_of(verge_runtime *runtime) {
+    verge_runtime_stats stats = {.struct_size = sizeof(stats)};
+    CHECK_EQUAL(verge_runtime_get_stats(runtime, &stats), 0);
+    return stats;
+}
+
+static void end(verge_runtime *runtime) {
+    assert_int_equal(verge_runtime_destroy(runtime), 0);
+    assert_int_equal(atomic_load(&failed_check_count), 0);
+}
+
+/* ---- retiring ---- */
+
+struct visitor {
+    uint64_t duration_ns;
+    uint32_t began_on;
+    uint32_t ended_on;
+    uint64_t ended_ns;
+    int fd; /* it reads from it; -1: it sleeps */
+};
+
+static intptr_t waits_somewhere(void *argument) {
+    struct visitor *visitor = argument;
+    char byte;
+    visitor->began_on = verge_task_worker();
+    if (visitor->fd >= 0) {
+        CHECK_EQUAL(verge_recv(visitor->fd, &byte, 1, 0, VERGE_NEVER), 1);
+        CHECK_EQUAL(verge_yield(), 0);
+    } else {
+        const uint64_t until_ns = verge_now() + visitor->duration_ns;
+        CHECK_EQUAL(verge_sleep((int64_t)visitor->duration_ns), 0);
+        CHECK(verge_now() >= until_ns);
+    }
+    visitor->ended_ns = verge_now();
+    visitor->ended_on = verge_task_worker();
+    return 0;
+}
+
+static intptr_t retires_worker_1(void *argument) {
+    enum { count = 40 };
+    const int *fds = argument;
+    struct visitor visitors[count];
+    verge_task *tasks[count];
+    for (uint32_t i = 0; i < count; i++) {
+        visitors[i] = (struct visitor){.duration_ns = UINT64_C(3) * (i + 5) * MS, .fd = i == 7 ? fds[0] : -1};
+        tasks[i] = spawn_on(1, waits_somewhere, &visitors[i]);
+    }
+    CHECK_EQUAL(verge_sleep((int64_t)(2 * MS)), 0);
+    CHECK_EQUAL(verge_runtime_retire_worker(verge_task_runtime(), 1), 0);
+    CHECK_EQUAL(verge_runtime_retire_worker(verge_task_runtime(), 1), -EALREADY);
+    const uint64_t retired_ns = verge_now();
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == 7) {
+            CHECK_EQUAL(verge_send(fds[1], "x", 1, 0, VERGE_NEVER), 1);
+        }
+        CHECK_EQUAL(join(tasks[i]), 0);
+        /* It may have been about to run some as it was told. */
+        CHECK(visitors[i].ended_on != 1 || visitors[i].ended_ns < retired_ns + 10 * MS);
+    }
+    struct visitor late = {.duration_ns = 1, .fd = -1};
+    join(spawn_on(1, waits_somewhere, &late)); /* nobody is there: another takes it */
+    CHECK(late.began_on != 1);
+    return 0;
+}
+
+static void a_worker_that_retires_hands_its_tasks_over(void **state) {
+    (void)state;
+    for (int virtual = 0; virtual < 2; virtual ++) {
+        int fds[2];
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+        verge_manual_clock clock = {0};
+        verge_runtime_options options = runtime_options(3);
+        options.virtual_clock = virtual ? &clock : NULL;
+        verge_runtime *runtime = runtime_with(options);
+        assert_int_equal(verge_runtime_run(runtime, retires_worker_1, fds, NULL), 0);
+        assert_int_equal(stats_of(runtime).workers, 2);
+        assert_true(stats_of(runtime).migrated >= 10);
+        end(runtime);
+        assert_int_equal(close(fds[0]) + close(fds[1]), 0);
+    }
+}
+
+/* Waiting for each other and for time while workers come and go. */
+struct crowd {
+    verge_mutex mutex;
+    verge_channel *channel;
+    _Atomic int rounds;
+};
+
+static intptr_t keeps_busy(void *argument) {
+    struct crowd *crowd = argument;
+    struct verge_test_random random = verge_test_random_from((uintptr_t)verge_task_current());
+    for (int i = 0; i < 150; i++) {
+        int item = i;
+        switch (verge_test_below(&random, 4)) {
+        case 0:
+            CHECK_EQUAL(verge_sleep((int64_t)verge_test_below(&random, MS)), 0);
+            break;
+        case 1:
+            CHECK_EQUAL(verge_mutex_lock(&crowd->mutex), 0);
+            CHECK_EQUAL(verge_yield(), 0);
+            CHECK_EQUAL(verge_mutex_unlock(&crowd->mutex), 0);
+            break;
+        case 2:
+            (void)verge_channel_send_until(crowd->channel, &item, verge_deadline_after(MS / 2));
+            break;
+        default:
+            (void)verge_channel_receive_until(crowd->channel, &item, verge_deadline_after(MS / 2));
+        }
+    }
+    atomic_fetch_add(&crowd->rounds, 1);
+    return 0;
+}
+
+static intptr_t comes_and_goes(void *argument) {
+    struct crowd *crowd = argument;
+    verge_runtime *runtime = verge_task_runtime();
+    for (uint32_t i = 0; i < 60; i++) {
+        CHECK_EQUAL(verge_spawn_on(i % 3, keeps_busy, crowd, NULL), 0);
+    }
+    for (int i = 0; i < 8; i++) {
+        uint32_t index = 0;
+        CHECK_EQUAL(verge_runtime_add_worker(runtime, &index), 0);
+        CHECK_EQUAL(verge_spawn_on(index, keeps_busy, crowd, NULL), 0);
+        CHECK_EQUAL(verge_sleep((int64_t)(3 * MS)), 0);
+        CHECK_EQUAL(verge_runtime_retire_worker(runtime, i == 0 ? 1 : index), 0);
+    }
+    return 0;
+}
+
+static void workers_come_and_go_and_no_task_is_lost(void **state) {
+    (void)state;
+    for (int virtual = 0; virtual < 2; virtual ++) {
+        struct crowd crowd = {0};
+        verge_manual_clock clock = {0};
+        verge_runtime_options options = runtime_options(3);
+        options.virtual_clock = virtual ? &clock : NULL;
+        verge_runtime *runtime = runtime_with(options);
+        assert_int_equal(verge_channel_create(sizeof(int), 2, NULL, &crowd.channel), 0);
+        assert_int_equal(verge_runtime_run(runtime, comes_and_goes, &crowd, NULL), 0);
+        assert_int_equal(crowd.rounds, 68);
+        assert_int_equal(verge_runtime_retire_worker(runtime, 0), -EINVAL);
+        assert_int_equal(verge_runtime_retire_worker(runtime, 99), -EINVAL);
+        end(runtime);
+        verge_channel_destroy(crowd.channel);
+    }
+}
+
+/* ---- from outside ---- */
+
+static _Atomic int outside_count;
+
+static intptr_t counts(void *argument) {
+    (void)argument;
+    CHECK_EQUAL(verge_sleep((int64_t)(MS / 4)), 0);
+    atomic_fetch_add(&outside_count, 1);
+    return 0;
+}
+
+static void *spawns_from_outside(void *runtime) {
+    for (uint32_t i = 0; i < 200; i++) {
+        CHECK_EQUAL(verge_runtime_spawn(runtime, i % 2 == 0 ? VERGE_WORKER_ANY : i % 3, counts, NULL, NULL), 0);
+    }
+    return NULL;
+}
+
+static intptr_t waits_for_200(void *argument) {
+    (void)argument;
+    while (atomic_load(&outside_count) < 200) {
+        CHECK_EQUAL(verge_sleep((int64_t)MS), 0);
+    }
+    return 0;
+}
+
+static void tasks_are_spawned_from_outside(void **state) {
+    (void)state;
+    verge_runtime *runtime = runtime_with(runtime_options(3));
+    for (int before = 0; before < 2; before++) { /* before it runs, and while it does */
+        pthread_t thread;
+        atomic_store(&outside_count, 0);
+        assert_int_equal(pthread_create(&thread, NULL, spawns_from_outside, runtime), 0);
+        if (before) {
+            assert_int_equal(pthread_join(thread, NULL), 0);
+        }
+        assert_int_equal(verge_runtime_run(runtime, before ? NULL : waits_for_200, NULL, NULL), 0);
+        if (!before) {
+            assert_int_equal(pthread_join(thread, NULL), 0);
+        }
+        assert_int_equal(atomic_load(&outside_count), 200);
+    }
+    assert_int_equal(verge_runtime_spawn(runtime, 3, counts, NULL, NULL), -EINVAL);
+    assert_int_equal(verge_runtime_spawn(NULL, 0, counts, NULL, NULL), -EINVAL);
+    end(runtime);
+}
+
+/* ---- shutdown ---- */
+
+struct stopping {
+    verge_mutex mutex;
+    verge_condition condition;
+    verge_channel *channel;
+    int fds[2];
+    _Atomic int ended;
+};
+
+static intptr_t is_stopped(struct stopping *stopping, int result) {
+    CHECK_EQUAL(result, -ECANCELED);
+    CHECK_EQUAL(verge_sleep(1), -ECANCELED);
+    CHECK_EQUAL(verge_spawn(counts, NULL, NULL), -ESHUTDOWN);
+    atomic_fetch_add(&stopping->ended, 1);
+    return 0;
+}
+
+static intptr_t stopped_in_sleep(void *argument) {
+    return is_stopped(argument, verge_sleep((int64_t)DAY));
+}
+
+static intptr_t stopped_in_lock(void *argument) {
+    struct stopping *stopping = argument;
+    const int result = verge_mutex_lock(&stopping->mutex);
+    if (result == 0) { /* T2: it was handed over at the same moment */
+        CHECK_EQUAL(verge_mutex_unlock(&stopping->mutex), 0);
+    }
+    return is_stopped(stopping, result == 0 ? -ECANCELED : result);
+}
+
+static intptr_t stopped_in_receive(void *argument) {
+    struct stopping *stopping = argument;
+    int item;
+    return is_stopped(stopping, verge_channel_receive(stopping->channel, &item));
+}
+
+static intptr_t stopped_in_read(void *argument) {
+    struct stopping *stopping = argument;
+    char byte;
+    return is_stopped(stopping, (int)verge_read(stopping->fds[0], &byte, 1, VERGE_NEVER));
+}
+
+static intptr_t stopped_in_read_until(void *argument) {
+    struct stopping *stopping = argument;
+    char byte;
+    return is_stopped(stopping, (int)verge_recv(stopping->fds[0], &byte, 1, 0, verge_deadline_after(DAY)));
+}
+
+static intptr_t stopped_in_wait(void *argument) {
+    struct stopping *stopping = argument;
+    verge_mutex own = VERGE_MUTEX_INIT;
+    CHECK_EQUAL(verge_mutex_lock(&own), 0);
+    const int result = verge_condition_wait(&stopping->condition, &own);
+    CHECK_EQUAL(verge_mutex_unlock(&own), 0);
+    return is_stopped(stopping, result);
+}
+
+static intptr_t stopped_in_join(void *argument) {
+    verge_task *task = spawn(stopped_in_sleep, argument);
+    const int result = verge_join(task, NULL);
+    if (result != 0) { /* T2: 0 if it ended at the same moment */
+        CHECK_EQUAL(verge_detach(task), 0);
+    }
+    return is_stopped(argument, result == 0 ? -ECANCELED : result);
+}
+
+static const verge_task_function stoppables[] = {stopped_in_sleep,     stopped_in_lock, stopped_in_receive,
+                                                 stopped_in_read,      stopped_in_wait, stopped_in_join,
+                                                 stopped_in_read_until};
+
+static intptr_t spawns_stoppables(void *argument) {
+    struct stopping *stopping = argument;
+    CHECK_EQUAL(verge_mutex_lock(&stopping->mutex), 0);
+    for (uint32_t i = 0; i < 10 * COUNT_OF(stoppables); i++) {
+        CHECK_EQUAL(verge_spawn_on(i % 2, stoppables[i % COUNT_OF(stoppables)], stopping, NULL), 0);
+    }
+    CHECK_EQUAL(verge_sleep((int64_t)(5 * MS)), 0);
+    verge_runtime_stop(verge_task_runtime());
+    CHECK_EQUAL(verge_sleep((int64_t)DAY), -ECANCELED);
+    CHECK_EQUAL(verge_mutex_unlock(&stopping->mutex), 0);
+    return 0;
+}
+
+static void t5_stop_wakes_all_and_they_run_to_their_end(void **state) {
+    (void)state;
+    struct verge_test_allocator memory;
+    verge_test_allocator_init(&memory);
+    for (int virtual = 0; virtual < 2; virtual ++) {
+        struct stopping stopping = {0};
+        verge_manual_clock clock = {0};
+        verge_runtime_options options = runtime_options(2);
+        if (virtual) { /* the allocator is for one thread */
+            options.virtual_clock = &clock;
+            options.allocator = &memory.allocator;
+        }
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, stopping.fds), 0);
+        assert_int_equal(verge_channel_create(sizeof(int), 1, NULL, &stopping.channel), 0);
+        verge_runtime *runtime = runtime_with(options);
+        for (int round = 0; round < 2; round++) { /* a runtime that was stopped runs again */
+            atomic_store(&stopping.ended, 0);
+            assert_int_equal(verge_runtime_run(runtime, spawns_stoppables, &stopping, NULL), 0);
+            assert_int_equal(stopping.ended, 80);
+            assert_int_equal(stats_of(runtime).tasks, 0);
+        }
+        end(runtime);
+        verge_channel_destroy(stopping.channel);
+        assert_int_equal(close(stopping.fds[0]) + close(stopping.fds[1]), 0);
+    }
+    verge_test_allocator_assert_empty(&memory);
+}
+
+static _Atomic int began;
+
+static intptr_t begins_cancelled(void *argument) {
+    (void)argument;
+    CHECK(verge_task_is_cancelled());
+    CHECK_EQUAL(verge_sleep((int64_t)DAY), -ECANCELED);
+    atomic_fetch_add(&began, 1);
+    return 0;
+}
+
+/* Sleepers never resumed when the runtime is destroyed: here even tasks that never began run to their end. */
+static void seed003_destroy_leaves_nobody_behind(void **state) {
+    (void)state;
+    verge_runtime *runtime = runtime_with(runtime_options(2));
+    atomic_store(&began, 0);
+    for (uint32_t i = 0; i < 20; i++) {
+        assert_int_equal(verge_runtime_spawn(runtime, VERGE_WORKER_ANY, begins_cancelled, NULL, NULL), 0);
+    }
+    end(runtime);
+    assert_int_equal(atomic_load(&began), 20);
+}
+
+static void *stops_from_outside(void *runtime) {
+    verge_runtime_stop(runtime);
+    return NULL;
+}
+
+static intptr_t sleeps_until_stopped(void *argument) {
+    pthread_t *thread = argument;
+    CHECK_EQUAL(pthread_create(thread, NULL, stops_from_outside, verge_task_runtime()), 0);
+    return verge_sleep((int64_t)DAY);
+}
+
+static void a_runtime_is_stopped_from_outside(void **state) {
+    (void)state;
+    verge_runtime *runtime = runtime_with(runtime_options(2));
+    for (int i = 0; i < 20; i++) {
+        pthread_t thread;
+        intptr_t result = 0;
+        assert_int_equal(verge_runtime_run(runtime, sleeps_until_stopped, &thread, &result), 0);
+        assert_int_equal(result, -ECANCELED);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+    }
+    end(runtime);
+}
+
+static intptr_t runs_inside(void *argument) {
+    CHECK_EQUAL(verge_runtime_run(argument, counts, NULL, NULL), -EBUSY);
+    CHECK_EQUAL(verge_runtime_destroy(argument), -EBUSY);
+    const verge_runtime_stats stats = stats_of(argument);
+    CHECK_EQUAL(stats.tasks, 1);
+    CHECK(stats.backend != NULL);
+    CHECK(stats.stack_high_water_bytes >= 4096 && stats.stack_high_water_bytes <= stats.stack_size);
+    return 0;
+}
+
+static void a_runtime_that_runs_is_busy(void **state) {
+    (void)state;
+    verge_runtime *runtime = runtime_with(runtime_options(1));
+    assert_int_equal(verge_runtime_run(runtime, runs_inside, runtime, NULL), 0);
+    end(runtime);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_worker_that_retires_hands_its_tasks_over),
+        cmocka_unit_test(workers_come_and_go_and_no_task_is_lost),
+        cmocka_unit_test(tasks_are_spawned_from_outside),
+        cmocka_unit_test(t5_stop_wakes_all_and_they_run_to_their_end),
+        cmocka_unit_test(seed003_destroy_leaves_nobody_behind),
+        cmocka_unit_test(a_runtime_is_stopped_from_outside),
+        cmocka_unit_test(a_runtime_that_runs_is_busy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
