@@ -21,6 +21,7 @@ help:
 	@echo "make memcheck   the tests under valgrind, in some minutes"
 	@echo "make bench      measure against other libraries (QUICK=1: in two minutes)"
 	@echo "make bench-check    compares with the required figures, fails where one is missed"
+	@echo "make bench-tasks    tasks and I/O against swapcontext, linked timeouts and libuv"
 	@echo "make instructions   counts instructions per operation, fails where there are more than recorded"
 	@echo "make floods     counts instructions under hostile loads, fails where they grow with the load"
 	@echo "make mutate     changes the sources and fails if the tests do not notice (MUTANTS=200 SEED=1 FILES=...)"
@@ -69,6 +70,11 @@ bench-check: | build
 	@scripts/setup bench
 	@$(call build,bench)
 	@bench/run --check
+
+bench-tasks: | build
+	@scripts/setup bench
+	@$(call build,bench)
+	@build/bench/bench/verge-bench-tasks $(if $(QUICK),--quick)
 
 instructions: | build
 	@scripts/setup bench
@@ -121,5 +127,5 @@ clean:
 	@rm -rf build
 
 .PHONY: help setup demo test test-test test-debug test-asan test-tsan test-clang test-clang-asan bench bench-check instructions check \
-	format coverage install deb clean
+	format bench-tasks coverage install deb clean
 .PHONY: fuzz floods mutate memcheck

@@ -76,25 +76,24 @@ void quad_heap_init(struct quad_heap *heap, void *memory) {
     *heap = (struct quad_heap){.entries = memory, .end = ROOT};
 }
 
-int quad_heap_schedule(struct quad_heap *heap, struct quad_heap_node *node, uint64_t deadline_ns) {
+void quad_heap_schedule(struct quad_heap *heap, struct quad_heap_node *node, uint64_t deadline_ns) {
     sift_up(heap, heap->end++, (struct quad_heap_entry){.deadline_ns = deadline_ns, .node = node});
-    return 0;
 }
 
-int quad_heap_cancel(struct quad_heap *heap, struct quad_heap_node *node) {
+bool quad_heap_cancel(struct quad_heap *heap, struct quad_heap_node *node) {
     if (node->position == NOT_PENDING) {
-        return -1;
+        return false;
     }
     remove_at(heap, node->position);
-    return 0;
+    return true;
 }
 
-int quad_heap_reschedule(struct quad_heap *heap, struct quad_heap_node *node, uint64_t deadline_ns) {
+void quad_heap_reschedule(struct quad_heap *heap, struct quad_heap_node *node, uint64_t deadline_ns) {
     if (node->position == NOT_PENDING) {
-        return quad_heap_schedule(heap, node, deadline_ns);
+        quad_heap_schedule(heap, node, deadline_ns);
+    } else {
+        sift(heap, node->position, (struct quad_heap_entry){.deadline_ns = deadline_ns, .node = node});
     }
-    sift(heap, node->position, (struct quad_heap_entry){.deadline_ns = deadline_ns, .node = node});
-    return 0;
 }
 
 static inline bool is_due(const struct quad_heap *heap, uint64_t now_ns) {

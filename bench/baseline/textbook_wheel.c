@@ -54,28 +54,27 @@ void textbook_wheel_init(struct textbook_wheel *wheel, uint64_t start_ns) {
     wheel->now_tick = start_ns >> TICK_SHIFT;
 }
 
-int textbook_wheel_schedule(struct textbook_wheel *wheel, struct textbook_wheel_node *node, uint64_t deadline_ns) {
+void textbook_wheel_schedule(struct textbook_wheel *wheel, struct textbook_wheel_node *node, uint64_t deadline_ns) {
     node->tick = future_tick(wheel, deadline_ns);
     insert(wheel, node);
     wheel->pending_count++;
-    return 0;
 }
 
-int textbook_wheel_cancel(struct textbook_wheel *wheel, struct textbook_wheel_node *node) {
+bool textbook_wheel_cancel(struct textbook_wheel *wheel, struct textbook_wheel_node *node) {
     if (node->link == NULL) {
-        return -1;
+        return false;
     }
     unlink_node(node);
     node->link = NULL;
     wheel->pending_count--;
-    return 0;
+    return true;
 }
 
-int textbook_wheel_reschedule(struct textbook_wheel *wheel, struct textbook_wheel_node *node, uint64_t deadline_ns) {
+void textbook_wheel_reschedule(struct textbook_wheel *wheel, struct textbook_wheel_node *node, uint64_t deadline_ns) {
     uint64_t tick = future_tick(wheel, deadline_ns);
     if (node->link != NULL) {
         if (node->tick == tick) {
-            return 0;
+            return;
         }
         unlink_node(node);
     } else {
@@ -83,7 +82,6 @@ int textbook_wheel_reschedule(struct textbook_wheel *wheel, struct textbook_whee
     }
     node->tick = tick;
     insert(wheel, node);
-    return 0;
 }
 
 static void cascade(struct textbook_wheel *wheel, unsigned level) {
