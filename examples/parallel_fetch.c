@@ -43,7 +43,7 @@ static intptr_t serve(void *argument) {
 /* The answer, or a negative error. */
 static intptr_t fetch(void *argument) {
     const struct server *server = argument;
-    unsigned char answer;
+    unsigned char answer = 0;
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     intptr_t result =
         verge_connect(fd, (const struct sockaddr *)&server->address, sizeof(server->address), VERGE_NEVER);

@@ -14,7 +14,7 @@
 #define SECOND (1000 * MS)
 #define PERIOD (100 * MS)
 
-enum { BURSTS = 6, JOBS_A_BURST = 40 };
+enum { BURSTS = 6, JOBS_A_BURST = 40, JOBS = BURSTS * JOBS_A_BURST };
 
 struct job {
     uint64_t submitted_ns;
@@ -98,6 +98,6 @@ int main(void) {
     printf("%u jobs in %u s, at least %u ms apart, the last of a burst after %u ms\n", (unsigned)limiter.done,
            (unsigned)(clock.now_ns / SECOND), (unsigned)(limiter.shortest_gap_ns / MS),
            (unsigned)(limiter.longest_delay_ns / MS));
-    return error != 0 || failed != 0 || limiter.done != BURSTS * JOBS_A_BURST || limiter.shortest_gap_ns < PERIOD ||
+    return error != 0 || failed != 0 || limiter.done != JOBS || limiter.shortest_gap_ns < PERIOD ||
            clock.now_ns != 60 * SECOND;
 }
