@@ -67,11 +67,12 @@ struct bench_rival {
     uint64_t lateness_ns;  /* how much later than the first advance at or after its deadline a timer may fire */
     void *(*create)(const struct bench_setup *setup);
     void (*destroy)(void *self);
-    void (*schedule)(void *self, uint32_t id, uint64_t deadline_ns);   /* of a timer that is not pending */
-    bool (*cancel)(void *self, uint32_t id);                           /* false if it was not pending */
-    void (*reschedule)(void *self, uint32_t id, uint64_t deadline_ns); /* pending or not */
-    void (*advance)(void *self, uint64_t now_ns);                      /* fires into the log */
-    uint64_t (*next)(void *self);                                      /* NULL: not in its interface */
+    /* 0, or negative if it failed: what the library returns, so that an adapter can be a jump into it */
+    int (*schedule)(void *self, uint32_t id, uint64_t deadline_ns);   /* of a timer that is not pending */
+    int (*cancel)(void *self, uint32_t id);                           /* negative if it was not pending */
+    int (*reschedule)(void *self, uint32_t id, uint64_t deadline_ns); /* pending or not */
+    void (*advance)(void *self, uint64_t now_ns);                     /* fires into the log */
+    uint64_t (*next)(void *self);                                     /* NULL: not in its interface */
     void (*footprint)(void *self, struct bench_footprint *ret_footprint);
     void (*await)(void *self, uint64_t now_ns); /* real time only: sleeps until that time */
     uint32_t (*pending)(void *self);            /* real time only: counts */

@@ -79,6 +79,12 @@ void bench_case_weigh(struct bench_case *run) {
     run->result->work_max = footprint.work_max;
 }
 
+void bench_expect_done(int results) {
+    if (results < 0) {
+        bench_fail("an operation failed: %d", results);
+    }
+}
+
 void bench_touch_fired(struct bench_case *run, size_t log_begin) {
     for (size_t i = log_begin; i < run->log.count; i++) {
         run->objects[run->log.ids[i]].bytes[BENCH_OBJECT_SIZE - 1]++;

@@ -93,6 +93,9 @@ void bench_case_close(struct bench_case *run);
 /* Takes the footprint as it is now. */
 void bench_case_weigh(struct bench_case *run);
 
+/* The results of operations, or-ed: fails if one of them is negative. */
+void bench_expect_done(int results);
+
 void bench_touch_fired(struct bench_case *run, size_t log_begin);
 
 static inline void bench_case_advance(struct bench_case *run, uint64_t now_ns) {

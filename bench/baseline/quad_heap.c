@@ -76,24 +76,25 @@ void quad_heap_init(struct quad_heap *heap, void *memory) {
     *heap = (struct quad_heap){.entries = memory, .end = ROOT};
 }
 
-void quad_heap_schedule(struct quad_heap *heap, struct quad_heap_node *node, uint64_t deadline_ns) {
+int quad_heap_schedule(struct quad_heap *heap, struct quad_heap_node *node, uint64_t deadline_ns) {
     sift_up(heap, heap->end++, (struct quad_heap_entry){.deadline_ns = deadline_ns, .node = node});
+    return 0;
 }
 
-bool quad_heap_cancel(struct quad_heap *heap, struct quad_heap_node *node) {
+int quad_heap_cancel(struct quad_heap *heap, struct quad_heap_node *node) {
     if (node->position == NOT_PENDING) {
-        return false;
+        return -1;
     }
     remove_at(heap, node->position);
-    return true;
+    return 0;
 }
 
-void quad_heap_reschedule(struct quad_heap *heap, struct quad_heap_node *node, uint64_t deadline_ns) {
+int quad_heap_reschedule(struct quad_heap *heap, struct quad_heap_node *node, uint64_t deadline_ns) {
     if (node->position == NOT_PENDING) {
-        quad_heap_schedule(heap, node, deadline_ns);
-    } else {
-        sift(heap, node->position, (struct quad_heap_entry){.deadline_ns = deadline_ns, .node = node});
+        return quad_heap_schedule(heap, node, deadline_ns);
     }
+    sift(heap, node->position, (struct quad_heap_entry){.deadline_ns = deadline_ns, .node = node});
+    return 0;
 }
 
 static inline bool is_due(const struct quad_heap *heap, uint64_t now_ns) {

@@ -36,14 +36,14 @@ size_t quad_heap_memory_size(uint32_t capacity);
 /* The memory is aligned to 64 bytes and stays the caller's, who sees to it that there is room for all that is pending. */
 void quad_heap_init(struct quad_heap *heap, void *memory);
 
-/* The node is not pending. */
-void quad_heap_schedule(struct quad_heap *heap, struct quad_heap_node *node, uint64_t deadline_ns);
+/* The node is not pending. 0: it cannot fail. */
+int quad_heap_schedule(struct quad_heap *heap, struct quad_heap_node *node, uint64_t deadline_ns);
 
-/* Whether it was pending. */
-bool quad_heap_cancel(struct quad_heap *heap, struct quad_heap_node *node);
+/* 0; negative if it was not pending. */
+int quad_heap_cancel(struct quad_heap *heap, struct quad_heap_node *node);
 
-/* Pending or not. */
-void quad_heap_reschedule(struct quad_heap *heap, struct quad_heap_node *node, uint64_t deadline_ns);
+/* Pending or not. 0. */
+int quad_heap_reschedule(struct quad_heap *heap, struct quad_heap_node *node, uint64_t deadline_ns);
 
 /* Calls back for each timer that fires, in the order of their deadlines. */
 void quad_heap_advance(struct quad_heap *heap, uint64_t now_ns, quad_heap_fired *on_fired, void *context);

@@ -54,27 +54,28 @@ void textbook_wheel_init(struct textbook_wheel *wheel, uint64_t start_ns) {
     wheel->now_tick = start_ns >> TICK_SHIFT;
 }
 
-void textbook_wheel_schedule(struct textbook_wheel *wheel, struct textbook_wheel_node *node, uint64_t deadline_ns) {
+int textbook_wheel_schedule(struct textbook_wheel *wheel, struct textbook_wheel_node *node, uint64_t deadline_ns) {
     node->tick = future_tick(wheel, deadline_ns);
     insert(wheel, node);
     wheel->pending_count++;
+    return 0;
 }
 
-bool textbook_wheel_cancel(struct textbook_wheel *wheel, struct textbook_wheel_node *node) {
+int textbook_wheel_cancel(struct textbook_wheel *wheel, struct textbook_wheel_node *node) {
     if (node->link == NULL) {
-        return false;
+        return -1;
     }
     unlink_node(node);
     node->link = NULL;
     wheel->pending_count--;
-    return true;
+    return 0;
 }
 
-void textbook_wheel_reschedule(struct textbook_wheel *wheel, struct textbook_wheel_node *node, uint64_t deadline_ns) {
+int textbook_wheel_reschedule(struct textbook_wheel *wheel, struct textbook_wheel_node *node, uint64_t deadline_ns) {
     uint64_t tick = future_tick(wheel, deadline_ns);
     if (node->link != NULL) {
         if (node->tick == tick) {
-            return;
+            return 0;
         }
         unlink_node(node);
     } else {
@@ -82,6 +83,7 @@ void textbook_wheel_reschedule(struct textbook_wheel *wheel, struct textbook_whe
     }
     node->tick = tick;
     insert(wheel, node);
+    return 0;
 }
 
 static void cascade(struct textbook_wheel *wheel, unsigned level) {

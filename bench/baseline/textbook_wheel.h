@@ -38,14 +38,14 @@ typedef void textbook_wheel_fired(void *context, struct textbook_wheel_node *nod
 
 void textbook_wheel_init(struct textbook_wheel *wheel, uint64_t start_ns);
 
-/* The node is not pending. */
-void textbook_wheel_schedule(struct textbook_wheel *wheel, struct textbook_wheel_node *node, uint64_t deadline_ns);
+/* The node is not pending. 0: it cannot fail. */
+int textbook_wheel_schedule(struct textbook_wheel *wheel, struct textbook_wheel_node *node, uint64_t deadline_ns);
 
-/* Whether it was pending. */
-bool textbook_wheel_cancel(struct textbook_wheel *wheel, struct textbook_wheel_node *node);
+/* 0; negative if it was not pending. */
+int textbook_wheel_cancel(struct textbook_wheel *wheel, struct textbook_wheel_node *node);
 
-/* Pending or not. */
-void textbook_wheel_reschedule(struct textbook_wheel *wheel, struct textbook_wheel_node *node, uint64_t deadline_ns);
+/* Pending or not. 0. */
+int textbook_wheel_reschedule(struct textbook_wheel *wheel, struct textbook_wheel_node *node, uint64_t deadline_ns);
 
 /* Calls back for each timer that fires. */
 void textbook_wheel_advance(struct textbook_wheel *wheel, uint64_t now_ns, textbook_wheel_fired *on_fired,

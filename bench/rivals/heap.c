@@ -39,19 +39,19 @@ static void adapter_destroy(void *self) {
     bench_memory_release(adapter, sizeof(*adapter));
 }
 
-static void adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
+static int adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct adapter *adapter = self;
-    quad_heap_schedule(&adapter->heap, node_of(adapter, id), deadline_ns);
+    return quad_heap_schedule(&adapter->heap, node_of(adapter, id), deadline_ns);
 }
 
-static bool adapter_cancel(void *self, uint32_t id) {
+static int adapter_cancel(void *self, uint32_t id) {
     struct adapter *adapter = self;
     return quad_heap_cancel(&adapter->heap, node_of(adapter, id));
 }
 
-static void adapter_reschedule(void *self, uint32_t id, uint64_t deadline_ns) {
+static int adapter_reschedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct adapter *adapter = self;
-    quad_heap_reschedule(&adapter->heap, node_of(adapter, id), deadline_ns);
+    return quad_heap_reschedule(&adapter->heap, node_of(adapter, id), deadline_ns);
 }
 
 static void on_fired(void *context, struct quad_heap_node *node) {

@@ -31,34 +31,35 @@ static ev_tstamp seconds_until(const struct adapter *adapter, uint64_t deadline_
     return ((double)deadline_ns - (double)adapter->now_ns) * 1e-9;
 }
 
-static void adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
+static int adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct adapter *adapter = self;
     ev_timer *timer = &adapter->timers[id];
     ev_timer_set(timer, seconds_until(adapter, deadline_ns), 0.);
     ev_timer_start(adapter->loop, timer);
+    return 0;
 }
 
-static bool adapter_cancel(void *self, uint32_t id) {
+static int adapter_cancel(void *self, uint32_t id) {
     struct adapter *adapter = self;
     ev_timer *timer = &adapter->timers[id];
     if (!ev_is_active(timer)) {
-        return false;
+        return -1;
     }
     ev_timer_stop(adapter->loop, timer);
-    return true;
+    return 0;
 }
 
 /* ev_timer_again moves a timer in place, by its repeat value; which must be gone again when it fires. */
-static void adapter_reschedule(void *self, uint32_t id, uint64_t deadline_ns) {
+static int adapter_reschedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct adapter *adapter = self;
     ev_timer *timer = &adapter->timers[id];
     if (!ev_is_active(timer)) {
-        adapter_schedule(self, id, deadline_ns);
-        return;
+        return adapter_schedule(self, id, deadline_ns);
     }
     timer->repeat = seconds_until(adapter, deadline_ns);
     ev_timer_again(adapter->loop, timer);
     timer->repeat = 0.;
+    return 0;
 }
 
 static void adapter_advance(void *self, uint64_t now_ns) {

@@ -41,7 +41,7 @@ static void fired(evutil_socket_t socket, short what, void *argument) {
 }
 
 /* Rounded up: never early. Adding a pending event moves it. */
-static void adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
+static int adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct adapter *adapter = self;
     uint64_t deadline_us = (deadline_ns + 999) / 1000;
     uint64_t timeout_us = deadline_us > adapter->now_us ? deadline_us - adapter->now_us : 0;
@@ -49,19 +49,17 @@ static void adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
         .tv_sec = (time_t)(timeout_us / 1000000),
         .tv_usec = (suseconds_t)(timeout_us % 1000000),
     };
-    if (event_add(&adapter->events[id], &timeout) != 0) {
-        bench_fail("libevent: cannot add");
-    }
+    return event_add(&adapter->events[id], &timeout);
 }
 
-static bool adapter_cancel(void *self, uint32_t id) {
+static int adapter_cancel(void *self, uint32_t id) {
     struct adapter *adapter = self;
     struct event *event = &adapter->events[id];
     if (!event_pending(event, EV_TIMEOUT, NULL)) {
-        return false;
+        return -1;
     }
     event_del(event);
-    return true;
+    return 0;
 }
 
 static void adapter_advance(void *self, uint64_t now_ns) {

@@ -24,21 +24,21 @@ static void fired(uv_timer_t *timer) {
 }
 
 /* Rounded up: never early. Restarting an active timer moves it. */
-static void adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
+static int adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct adapter *adapter = self;
     uint64_t deadline_ms = (deadline_ns + MILLISECOND_NS - 1) / MILLISECOND_NS;
     uint64_t timeout_ms = deadline_ms > adapter->now_ms ? deadline_ms - adapter->now_ms : 0;
-    uv_timer_start(&adapter->timers[id], fired, timeout_ms, 0);
+    return uv_timer_start(&adapter->timers[id], fired, timeout_ms, 0);
 }
 
-static bool adapter_cancel(void *self, uint32_t id) {
+static int adapter_cancel(void *self, uint32_t id) {
     struct adapter *adapter = self;
     uv_timer_t *timer = &adapter->timers[id];
     if (!uv_is_active((const uv_handle_t *)timer)) {
-        return false;
+        return -1;
     }
     uv_timer_stop(timer);
-    return true;
+    return 0;
 }
 
 static void adapter_advance(void *self, uint64_t now_ns) {

@@ -36,19 +36,19 @@ static void adapter_destroy(void *self) {
     bench_memory_release(self, sizeof(struct adapter));
 }
 
-static void adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
+static int adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct adapter *adapter = self;
-    textbook_wheel_schedule(&adapter->wheel, node_of(adapter, id), deadline_ns);
+    return textbook_wheel_schedule(&adapter->wheel, node_of(adapter, id), deadline_ns);
 }
 
-static bool adapter_cancel(void *self, uint32_t id) {
+static int adapter_cancel(void *self, uint32_t id) {
     struct adapter *adapter = self;
     return textbook_wheel_cancel(&adapter->wheel, node_of(adapter, id));
 }
 
-static void adapter_reschedule(void *self, uint32_t id, uint64_t deadline_ns) {
+static int adapter_reschedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct adapter *adapter = self;
-    textbook_wheel_reschedule(&adapter->wheel, node_of(adapter, id), deadline_ns);
+    return textbook_wheel_reschedule(&adapter->wheel, node_of(adapter, id), deadline_ns);
 }
 
 static void on_fired(void *context, struct textbook_wheel_node *node) {

@@ -79,18 +79,18 @@ static void adapter_destroy(void *self) {
     bench_memory_release(adapter, sizeof(*adapter));
 }
 
-static void adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
+static int adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct adapter *adapter = self;
     struct itimerspec setting = {.it_value = timespec_of(deadline_ns + adapter->simulated_to_real_ns)};
-    timerfd_settime(adapter->descriptors[id], TFD_TIMER_ABSTIME, &setting, NULL);
+    return timerfd_settime(adapter->descriptors[id], TFD_TIMER_ABSTIME, &setting, NULL);
 }
 
-static bool adapter_cancel(void *self, uint32_t id) {
+static int adapter_cancel(void *self, uint32_t id) {
     struct adapter *adapter = self;
     const struct itimerspec off = {0};
     struct itimerspec old;
     timerfd_settime(adapter->descriptors[id], 0, &off, &old);
-    return old.it_value.tv_sec != 0 || old.it_value.tv_nsec != 0;
+    return old.it_value.tv_sec != 0 || old.it_value.tv_nsec != 0 ? 0 : -1;
 }
 
 static void adapter_advance(void *self, uint64_t now_ns) {

@@ -75,25 +75,24 @@ static void adapter_destroy(void *self) {
     bench_memory_release(adapter, sizeof(*adapter));
 }
 
-static void adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
+static int adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct adapter *adapter = self;
     struct user *user = user_of(adapter, id);
-    expect(verge_wheel_schedule(adapter->wheel, deadline_ns, user, &user->timer), "schedule");
+    return verge_wheel_schedule(adapter->wheel, deadline_ns, user, &user->timer);
 }
 
-static bool adapter_cancel(void *self, uint32_t id) {
+static int adapter_cancel(void *self, uint32_t id) {
     struct adapter *adapter = self;
-    return verge_wheel_cancel(adapter->wheel, user_of(adapter, id)->timer, NULL) == 0;
+    return verge_wheel_cancel(adapter->wheel, user_of(adapter, id)->timer, NULL);
 }
 
-static void adapter_reschedule(void *self, uint32_t id, uint64_t deadline_ns) {
+static int adapter_reschedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct adapter *adapter = self;
-    if (verge_wheel_reschedule(adapter->wheel, user_of(adapter, id)->timer, deadline_ns) != 0) {
-        adapter_schedule(self, id, deadline_ns);
-    }
+    struct user *user = user_of(adapter, id);
+    return verge_wheel_rearm(adapter->wheel, &user->timer, deadline_ns, user);
 }
 
-static void log_batch(struct adapter *adapter, size_t count) {
+static inline void log_batch(struct adapter *adapter, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const struct bench_object *object = adapter->batch[i].data;
         bench_log_fired(adapter->log, (uint32_t)(object - adapter->objects));
@@ -101,8 +100,8 @@ static void log_batch(struct adapter *adapter, size_t count) {
 }
 
 /* With a work limit each advance is one poll; without, polls go on until nothing is due. */
-static void adapter_advance_limited(struct adapter *adapter, uint64_t now_ns) {
-    log_batch(adapter, verge_wheel_poll(adapter->wheel, now_ns, adapter->batch, BATCH_COUNT));
+static __attribute__((noinline)) void finish_limited(struct adapter *adapter, size_t count) {
+    log_batch(adapter, count);
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};
     expect(verge_wheel_get_stats(adapter->wheel, &stats), "stats");
     if (stats.last_poll_work > adapter->work_max) {
@@ -110,17 +109,23 @@ static void adapter_advance_limited(struct adapter *adapter, uint64_t now_ns) {
     }
 }
 
-static void adapter_advance(void *self, uint64_t now_ns) {
-    struct adapter *adapter = self;
-    if (adapter->work_limit != 0) {
-        adapter_advance_limited(adapter, now_ns);
-        return;
-    }
-    size_t count;
-    do {
+static __attribute__((noinline)) void finish(struct adapter *adapter, uint64_t now_ns, size_t count) {
+    log_batch(adapter, count);
+    while (count == BATCH_COUNT) {
         count = verge_wheel_poll(adapter->wheel, now_ns, adapter->batch, BATCH_COUNT);
         log_batch(adapter, count);
-    } while (count == BATCH_COUNT);
+    }
+}
+
+/* Where nothing is due, nothing is saved for the loop. */
+static void adapter_advance(void *self, uint64_t now_ns) {
+    struct adapter *adapter = self;
+    size_t count = verge_wheel_poll(adapter->wheel, now_ns, adapter->batch, BATCH_COUNT);
+    if (adapter->work_limit != 0) {
+        finish_limited(adapter, count);
+    } else if (count > 0) {
+        finish(adapter, now_ns, count);
+    }
 }
 
 static uint64_t adapter_next(void *self) {

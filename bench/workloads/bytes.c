@@ -20,7 +20,7 @@ static void run_bytes(struct bench_case *run) {
     bench_model_start(&model, &run->log, run->plan->id_count, UINT64_MAX);
     for (uint32_t id = 0; id < run->plan->id_count; id++) {
         uint64_t deadline_ns = bench_spread_deadline_ns(run->plan, BENCH_START_NS, id);
-        run->rival->schedule(run->self, id, deadline_ns);
+        bench_expect_done(run->rival->schedule(run->self, id, deadline_ns));
         bench_model_schedule(&model, id, deadline_ns);
     }
     bench_case_weigh(run);

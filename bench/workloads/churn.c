@@ -21,11 +21,13 @@ static uint64_t replace_block(struct bench_case *run, size_t block, uint64_t now
     const struct bench_rival *rival = run->rival;
     void *self = run->self;
     uint64_t cancelled_count = 0;
+    int failed = 0;
     for (; step < end; step++) {
-        cancelled_count += rival->cancel(self, step->id);
-        rival->schedule(self, step->id, now_ns + bench_duration_ns(step->duration));
+        cancelled_count += rival->cancel(self, step->id) == 0;
+        failed |= rival->schedule(self, step->id, now_ns + bench_duration_ns(step->duration));
         now_ns += BENCH_OPERATION_NS;
     }
+    bench_expect_done(failed);
     return cancelled_count;
 }
 
@@ -43,10 +45,12 @@ static uint64_t reset_block(struct bench_case *run, size_t block, uint64_t now_n
     const struct bench_step *end = step + BENCH_BLOCK_OPERATIONS;
     const struct bench_rival *rival = run->rival;
     void *self = run->self;
+    int failed = 0;
     for (; step < end; step++) {
-        rival->reschedule(self, step->id, now_ns + bench_duration_ns(step->duration));
+        failed |= rival->reschedule(self, step->id, now_ns + bench_duration_ns(step->duration));
         now_ns += BENCH_OPERATION_NS;
     }
+    bench_expect_done(failed);
     return 0;
 }
 

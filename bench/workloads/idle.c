@@ -76,9 +76,11 @@ static void run_idle(struct bench_case *run) {
                              .log_capacity = run->plan->timer_count,
                              .advance_count = tick_count + 1,
                          });
+    int failed = 0;
     for (uint32_t id = 0; id < run->plan->id_count; id++) {
-        run->rival->schedule(run->self, id, bench_spread_deadline_ns(run->plan, BENCH_START_NS, id));
+        failed |= run->rival->schedule(run->self, id, bench_spread_deadline_ns(run->plan, BENCH_START_NS, id));
     }
+    bench_expect_done(failed);
     struct bench_section *section = &run->result->sections[0];
     section->unit_count = tick_count;
     uint64_t next_ns = 0;

@@ -159,18 +159,20 @@ static uint64_t mixed_block(struct bench_case *run, size_t block, uint64_t now_n
     const struct bench_rival *rival = run->rival;
     void *self = run->self;
     uint64_t cancelled_count = 0;
+    int failed = 0;
     const struct bench_step *step = &plan->steps[block * BENCH_BLOCK_OPERATIONS];
     const uint32_t *cancel_end = &plan->cancel_ends[block * BATCHES_PER_BLOCK];
     const uint32_t *cancel = &plan->cancels[*cancel_end];
     for (size_t batch = 0; batch < BATCHES_PER_BLOCK; batch++) {
         const uint32_t *end = &plan->cancels[*++cancel_end];
         for (; cancel < end; cancel++) {
-            cancelled_count += rival->cancel(self, *cancel);
+            cancelled_count += rival->cancel(self, *cancel) == 0;
         }
         for (size_t i = 0; i < BATCH_OPERATIONS; i++, step++, now_ns += BENCH_OPERATION_NS) {
-            rival->schedule(self, step->id, now_ns + bench_duration_ns(step->duration));
+            failed |= rival->schedule(self, step->id, now_ns + bench_duration_ns(step->duration));
         }
     }
+    bench_expect_done(failed);
     return cancelled_count;
 }
 

@@ -84,10 +84,12 @@ static void schedule_range(struct bench_case *run, const struct pass *pass, uint
     const uint32_t *order = plan->order;
     const struct bench_rival *rival = run->rival;
     void *self = run->self;
+    int failed = 0;
     for (uint32_t i = begin; i < end; i++) {
         uint32_t id = order == NULL ? i : order[i];
-        rival->schedule(self, id, bench_spread_deadline_ns(plan, pass->start_ns, id));
+        failed |= rival->schedule(self, id, bench_spread_deadline_ns(plan, pass->start_ns, id));
     }
+    bench_expect_done(failed);
 }
 
 static void advance_range(struct bench_case *run, const struct passes *passes, const struct pass *pass, size_t begin,

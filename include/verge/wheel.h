@@ -202,6 +202,12 @@ VERGE_API int verge_wheel_schedule_best_fit(verge_wheel *wheel, uint64_t target_
 /* Moves a pending timer, earlier or later. The handle stays. Errors as of schedule and of cancel. */
 VERGE_API int verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns);
 
+/*
+ * Moves the timer if it is pending, and schedules a new one if it is not: *timer is 0 or any handle, and
+ * that of a pending timer then. It has this data, moved or not. Errors as of schedule.
+ */
+VERGE_API int verge_wheel_rearm(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data);
+
 /* Ends a pending timer. -ENOENT: it is gone already; -EBADF: it never was. ret_data may be NULL. */
 VERGE_API int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data);
 

@@ -52,6 +52,7 @@ typedef struct verge__level {
     uint32_t mask;      /* ring size - 1 */
     uint8_t shift;      /* a slot spans 2^shift ticks */
     uint8_t bits;       /* a block is 2^bits slots */
+    bool is_deep;       /* since it was empty, one of its slots had several chunks: shares of it may be due */
     uint64_t *occupied; /* a bit a slot */
     uint64_t *summary;  /* a bit a word of occupied */
 } verge__level;
@@ -145,24 +146,32 @@ static inline size_t verge__calendar_level(const verge__calendar *calendar, uint
 }
 
 /*
- * Files an entry for a tick from the cursor to reach, unless `keep` says that there is one already.
- * Whether to keep depends on a record that may be a cache miss away, and is as good as random in a
- * mixed load: so it must not decide a branch. The entry is written in any case, behind the end of
- * the list, and the end moves by 0 or 1. False, and nothing has changed: it takes a chunk, a level
+ * Files an entry for a tick from the cursor to reach, unless `keep` says that the one at *entry_tick
+ * serves. Whether to keep depends on a record that may be a cache miss away, and is as good as random
+ * in a mixed load: so it must not decide a branch. The entry is written in any case, behind the end
+ * of the list, and the end moves by 0 or 1. False, and nothing has changed: it takes a chunk, a level
  * or more room.
  */
-static VERGE__ALWAYS_INLINE bool verge__calendar_try_file(verge__calendar *calendar, uint64_t tick, uint32_t index,
-                                                          bool keep) {
+static VERGE__ALWAYS_INLINE bool verge__calendar_try_file_unless(verge__calendar *calendar, uint64_t tick,
+                                                                 uint32_t index, bool keep, uint64_t *entry_tick) {
     const verge__level *level = &calendar->levels[verge__calendar_level(calendar, tick)];
     verge__list *slot = &level->slots[(tick >> level->shift) & level->mask];
     verge__list end = *slot;
     if (VERGE__UNLIKELY(verge__list_needs_chunk(end) || calendar->entry_count >= calendar->entry_limit)) {
-        return false;
+        return keep;
     }
+    size_t filed = !keep;
     *end = (verge__entry){.index = index, .mark = (uint32_t)tick};
-    *slot = end + !keep;
-    calendar->entry_count += !keep;
+    *slot = end + filed;
+    calendar->entry_count += filed;
+    *entry_tick += (tick - *entry_tick) * filed;
     return true;
+}
+
+/* The same where there is none, or it is known not to serve. */
+static inline bool verge__calendar_try_file(verge__calendar *calendar, uint64_t tick, uint32_t index, bool keep) {
+    uint64_t entry_tick = 0;
+    return verge__calendar_try_file_unless(calendar, tick, index, keep, &entry_tick);
 }
 
 /* Files an entry for which there is room, at verge__calendar_round(tick). */
@@ -208,10 +217,10 @@ bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget);
 /* Drains the shares that are due of the upper slots that come next, and finds quiet_until anew. */
 void verge__calendar_settle(verge__calendar *calendar, size_t *budget);
 
-/* The entries of level 0 that come next, as of the last settle; they stay where they are. */
-static inline verge__list verge__calendar_peek(const verge__calendar *calendar) {
+/* The entries of level 0 that come so many ticks after the next, as of the last settle; they stay where they are. */
+static inline verge__list verge__calendar_peek_after(const verge__calendar *calendar, uint32_t ticks) {
     const verge__level *lowest = &calendar->levels[0];
-    return calendar->levels_used == 0 ? NULL : lowest->slots[(uint32_t)calendar->next_start & lowest->mask];
+    return calendar->levels_used == 0 ? NULL : lowest->slots[((uint32_t)calendar->next_start + ticks) & lowest->mask];
 }
 
 /* The start of the first slot that is not empty; VERGE__NO_TICK if all are. */

@@ -148,8 +148,10 @@ bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget) {
 }
 
 bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *budget, verge__taken *ret_taken) {
-    while (calendar->cursor < target) {
-        uint64_t next = verge__calendar_next(calendar);
+    /* Where next_start lies ahead, it need not be searched for. There may be nothing any more. */
+    bool is_known = calendar->next_start >= calendar->cursor;
+    for (; calendar->cursor < target; is_known = false) {
+        uint64_t next = is_known ? calendar->next_start : verge__calendar_next(calendar);
         if (next >= target) {
             calendar->cursor = target;
             return false;
@@ -214,32 +216,33 @@ static uint64_t drain_share(verge__calendar *calendar, size_t k, size_t *budget)
 }
 
 void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
-    uint64_t next_share = VERGE__NO_TICK;
-    if (!calendar->coarse) {
-        for (size_t k = calendar->levels_used; k-- > 1;) {
+    uint64_t quiet = VERGE__NO_TICK;
+    for (size_t k = calendar->levels_used; k-- > 1;) {
+        if (calendar->levels[k].is_deep) {
             uint64_t share = drain_share(calendar, k, budget);
-            next_share = share < next_share ? share : next_share;
+            quiet = share < quiet ? share : quiet;
         }
     }
-    uint64_t quiet = next_share;
     size_t used = 0;
-    calendar->next_start = VERGE__NO_TICK;
+    uint64_t next_start = VERGE__NO_TICK;
     for (size_t k = 0; k < calendar->levels_used; k++) {
-        const verge__level *level = &calendar->levels[k];
+        verge__level *level = &calendar->levels[k];
         uint64_t position = verge__level_next(level, calendar->cursor >> level->shift);
         if (position == VERGE__NO_TICK) {
+            level->is_deep = false;
             continue;
         }
         used = k + 1;
         uint64_t start = position << level->shift;
-        calendar->next_start = start < calendar->next_start ? start : calendar->next_start;
+        next_start = start < next_start ? start : next_start;
         /* The shares of a slot of several chunks become due from the beginning of the block before. */
-        if (k > 0 && !calendar->coarse && verge__list_chunks(level->slots[position & level->mask]) > 1) {
+        if (level->is_deep && verge__list_chunks(level->slots[position & level->mask]) > 1) {
             uint64_t begin = (position - 1) << level->shift;
             start = begin > calendar->cursor ? begin : start;
         }
         quiet = start < quiet ? start : quiet;
     }
+    calendar->next_start = next_start;
     calendar->levels_used = (uint8_t)used;
     calendar->quiet_until = quiet;
 }

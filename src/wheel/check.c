@@ -88,7 +88,7 @@ static const char *check_timers(const verge_wheel *wheel, const census *census_)
         }
     }
     if (live != verge__wheel_pending(wheel)) {
-        return "W2: scheduled = pending + cancelled + expired + cleared";
+        return "W2: what is pending is the live records";
     }
     const verge__record *earliest =
         wheel->earliest_ns == 0 ? NULL : verge__records_find(records, wheel->earliest_timer);

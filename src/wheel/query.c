@@ -96,8 +96,8 @@ int verge_wheel_get_stats(const verge_wheel *wheel, verge_wheel_stats *ret_stats
     *ret_stats = (verge_wheel_stats){
         .struct_size = sizeof(*ret_stats),
         .timers = pending,
-        .scheduled = wheel->scheduled,
-        .cancelled = wheel->cancelled,
+        .scheduled = pending + verge__wheel_cancelled(wheel) + wheel->expired + wheel->cleared,
+        .cancelled = verge__wheel_cancelled(wheel),
         .expired = wheel->expired,
         .cleared = wheel->cleared,
         .entries_filed = calendar->entry_count + wheel->expired + wheel->entries_dropped,

@@ -16,7 +16,6 @@ enum {
 
 void verge__records_init(verge__records *records, uint32_t generation_base, const verge_allocator *allocator) {
     *records = (verge__records){
-        .spare = VERGE__NO_RECORD,
         .free = VERGE__NO_RECORD,
         .free_cold = VERGE__NO_RECORD,
         .aside_from = VERGE__NO_RECORD,
@@ -122,6 +121,7 @@ static int grow_first(verge__records *records, size_t count) {
     } else {
         memcpy(segment, records->segments[0], records->fresh * sizeof(verge__record));
         release_segment(records, 0);
+        records->spare = records->spare == NULL ? NULL : segment + (uint32_t)records->spare_timer;
     }
     records->segments[0] = segment;
     records->first_room = room;
@@ -242,29 +242,34 @@ static int refill_list(verge__records *records) {
 }
 
 int verge__records_refill(verge__records *records) {
-    if (records->spare != VERGE__NO_RECORD) {
+    if (records->spare != NULL) {
         return 0;
     }
-    int error = records->free != VERGE__NO_RECORD ? 0 : refill_list(records);
+    if (verge__records_pop_spare(records)) {
+        return 0;
+    }
+    int error = refill_list(records);
     if (error == 0) {
-        verge__record *record = verge__records_at(records, records->free);
-        records->spare = records->free;
-        records->free = record->link;
-        record->link = 0;
+        (void)verge__records_pop_spare(records);
     }
     return error;
 }
 
-void verge__records_settle_spare(verge__records *records) {
-    uint32_t index = records->spare;
-    if (index == VERGE__NO_RECORD) {
-        return;
+/* set_aside knows where a free record belongs. */
+void verge__records_spill(verge__records *records) {
+    for (size_t i = 0; i < records->recent_count; i++) {
+        verge__records_set_aside(records, (uint32_t)records->recent[i]);
     }
-    records->spare = VERGE__NO_RECORD;
-    if (index >= records->aside_from || verge__records_at(records, index)->generation == 0) {
-        verge__records_set_aside(records, index);
-    } else {
-        verge__records_push(records, index);
+    records->taken_count -= records->recent_count;
+    records->recent_count = 0;
+}
+
+void verge__records_settle(verge__records *records) {
+    verge__records_spill(records);
+    if (records->spare != NULL) {
+        verge__records_set_aside(records, (uint32_t)records->spare_timer);
+        records->spare = NULL;
+        records->taken_count--;
     }
 }
 
@@ -324,7 +329,7 @@ void verge__records_close(verge__records *records, size_t keep) {
         return;
     }
     release_untouched(records);
-    verge__records_settle_spare(records);
+    verge__records_settle(records);
     /* What was set aside before stays so. */
     records->scan_end = records->fresh < records->open_below ? records->fresh : records->open_below;
     records->scan_at = 0;
@@ -353,7 +358,7 @@ void verge__records_set_aside(verge__records *records, uint32_t index) {
     } else if (index >= records->open_below) {
         keep_aside(records, record, index);
     } else {
-        verge__records_push(records, index);
+        verge__records_push(records, record, index);
     }
 }
 
@@ -444,7 +449,10 @@ static const char *check_list(const verge__records *records, uint32_t head, size
 }
 
 const char *verge__records_check(const verge__records *records, size_t live) {
-    size_t free_count = records->spare != VERGE__NO_RECORD;
+    if (verge__records_live(records) != live) {
+        return "R5: taken_count is the number of live, spare and recent records";
+    }
+    size_t free_count = records->taken_count - live;
     const char *broken = check_list(records, records->free, &free_count);
     broken = broken != NULL ? broken : check_list(records, records->free_cold, &free_count);
     for (uint32_t index = records->scan_at; index < records->scan_end && records->scan_at != VERGE__NO_RECORD;
@@ -452,7 +460,8 @@ const char *verge__records_check(const verge__records *records, size_t live) {
         const verge__record *segment = records->segments[index >> VERGE__SEGMENT_BITS];
         if (segment != NULL) {
             uint32_t generation = segment[index & (VERGE__SEGMENT_RECORDS - 1)].generation;
-            free_count += (generation & 1) == 0 && generation != 0 && index != records->spare;
+            free_count += (generation & 1) == 0 && generation != 0 &&
+                          segment + (index & (VERGE__SEGMENT_RECORDS - 1)) != records->spare;
         }
     }
     size_t vacant = 0;

@@ -7,8 +7,12 @@
  * Segments of 65,536 records (2 MiB) never move. Segment 0 starts small and is copied as it grows
  * to that size. Free records form a LIFO list, so that the record that was freed last, which is in
  * the cache and whose old entry can be adopted, is used next. The newest of all is not on the list
- * but `spare`: where each cancel is followed by a schedule, neither has to wait for the other's store
- * to the list.
+ * but `spare`: where each cancel is followed by a schedule, neither touches the list or a count. Those
+ * before it are in `recent`, a stack: where some cancels are followed by some schedules, none of them
+ * has to wait for a link that the one before loads.
+ *
+ * Each free record also names one that lies some places down the list, to be prefetched when it is
+ * used: following links would be a cache miss for each timer scheduled after many have expired.
  *
  * Giving memory back. When few records are used, those from `open_below` on are no longer used
  * again: freed ones go to a list of their segment. The free list is forgotten, and made anew by a
@@ -20,6 +24,7 @@
  *   R1  live + free + retired records are those of the segments there are, up to `fresh`
  *   R2  a record on a free list has an even generation
  *   R3  set-aside records belong to segments from open_below on
+ *   R5  taken_count is the number of live, spare and recent records
  */
 #ifndef VERGE_SRC_WHEEL_RECORDS_H
 #define VERGE_SRC_WHEEL_RECORDS_H
@@ -30,6 +35,8 @@
 enum {
     VERGE__SEGMENT_BITS = 16,
     VERGE__SEGMENT_RECORDS = 1 << VERGE__SEGMENT_BITS,
+    VERGE__RECENT_MAX = 64,
+    VERGE__TRAIL = 8,
 };
 
 #define VERGE__NO_RECORD UINT32_MAX
@@ -37,7 +44,7 @@ enum {
 /* Unordered wheels know a timer's entry by its tick, ordered ones by its mark: the low half of the
  * sequence number it was filed with. */
 typedef struct verge__record {
-    uint64_t deadline_ns;
+    uint64_t deadline_ns; /* free: perhaps the index of a record that is VERGE__TRAIL places down the list */
     void *data;
     union {
         uint64_t entry_tick; /* VERGE__NO_TICK: none. Kept while free: the entry can be adopted */
@@ -59,11 +66,17 @@ typedef struct verge__segment {
 
 typedef struct verge__records {
     verge__record **segments; /* NULL where a segment was given back */
-    uint32_t spare;           /* freed last and not on a list, or VERGE__NO_RECORD */
-    uint32_t free;            /* newest first */
     uint32_t fresh;           /* records below were handed out at least once, or initialised */
-    uint32_t aside_from;      /* the lower of open_below and scan_at: freeing takes the long way from here */
+    uint32_t free;            /* newest first */
+    verge__record *spare;     /* freed last and not on a list, or NULL */
+    verge_timer spare_timer;  /* the last timer it was */
+    verge_timer *recent;      /* the last timers of free records on no list, newest last; the owner's memory */
+    size_t recent_count;
+    size_t taken_count;  /* records that are on no list, nor to be found by the scan: timers, spare, recent */
+    uint32_t aside_from; /* the lower of open_below and scan_at: freeing takes the long way from here */
 
+    uint32_t trail[VERGE__TRAIL]; /* the last records pushed to the free list, in turn */
+    uint32_t trail_next;
     uint32_t free_cold;  /* a second list, used when the first is empty */
     uint32_t open_below; /* records from here on are not used again; VERGE__NO_RECORD: none */
     uint32_t scan_at;    /* free records from here to scan_end are on no list; VERGE__NO_RECORD: none */
@@ -80,6 +93,7 @@ typedef struct verge__records {
     const verge_allocator *allocator;
 } verge__records;
 
+/* The caller sets `recent` then. */
 void verge__records_init(verge__records *records, uint32_t generation_base, const verge_allocator *allocator);
 void verge__records_deinit(verge__records *records);
 
@@ -149,33 +163,75 @@ static inline verge_timer verge__records_handle(uint32_t index, uint32_t generat
     return (uint64_t)generation << 32 | index;
 }
 
-static inline void verge__records_push(verge__records *records, uint32_t index) {
-    verge__records_at(records, index)->link = records->free;
+/* The handle of a record's next timer, from that of its last one. */
+static inline verge_timer verge__records_next_handle(verge_timer last) {
+    return last + (UINT64_C(2) << 32);
+}
+
+static inline void verge__records_push(verge__records *records, verge__record *record, uint32_t index) {
+    uint32_t *trail = &records->trail[records->trail_next++ % VERGE__TRAIL];
+    record->deadline_ns = *trail;
+    *trail = index;
+    record->link = records->free;
     records->free = index;
 }
 
-/* Makes a free record the spare one, to be used next. While segments are being closed, the caller
- * settles the spare one afterwards. */
-static VERGE__ALWAYS_INLINE void verge__records_make_spare(verge__records *records, uint32_t index) {
-    uint32_t before = records->spare;
-    if (before != VERGE__NO_RECORD) {
-        verge__records_push(records, before);
+/* Makes the newest free record the spare one; false if none is recent or on the free list. */
+static VERGE__ALWAYS_INLINE bool verge__records_pop_spare(verge__records *records) {
+    if (records->recent_count > 0) {
+        records->spare_timer = records->recent[--records->recent_count];
+        records->spare = verge__records_at(records, (uint32_t)records->spare_timer);
+        return true;
     }
-    records->spare = index;
+    uint32_t index = records->free;
+    if (VERGE__UNLIKELY(index == VERGE__NO_RECORD)) {
+        return false;
+    }
+    verge__record *record = verge__records_at(records, index);
+    if (record->deadline_ns < records->fresh) {
+        VERGE__PREFETCH_WRITE(verge__records_named(records, (uint32_t)record->deadline_ns));
+    }
+    records->free = record->link;
+    record->link = 0;
+    records->spare = record;
+    records->spare_timer = verge__records_handle(index, record->generation - 1);
+    records->taken_count++;
+    return true;
 }
 
-/* Puts the spare record where it belongs: on the free list, or aside. */
-void verge__records_settle_spare(verge__records *records);
+/* Puts the recent records on the free list. */
+void verge__records_spill(verge__records *records);
 
-/* Ends a timer: its handle is no longer live, its record is free. */
+/* Makes the record of a timer that has ended the spare one, to be used next; false, and nothing has changed,
+ * if those before it have to be spilled first. Not while segments are being closed. */
+static VERGE__ALWAYS_INLINE bool verge__records_make_spare(verge__records *records, verge__record *record,
+                                                           verge_timer timer) {
+    if (records->spare != NULL) {
+        if (VERGE__UNLIKELY(records->recent_count == VERGE__RECENT_MAX)) {
+            return false;
+        }
+        records->recent[records->recent_count++] = records->spare_timer;
+    }
+    records->spare = record;
+    records->spare_timer = timer;
+    return true;
+}
+
+/* Puts the spare record and the recent ones where they belong: on the free list, or aside. */
+void verge__records_settle(verge__records *records);
+
+static inline size_t verge__records_live(const verge__records *records) {
+    return records->taken_count - records->recent_count - (records->spare != NULL);
+}
+
+/* Ends a timer: its handle is no longer live, its record is free. The caller takes it off taken_count. */
 static VERGE__ALWAYS_INLINE void verge__records_free(verge__records *records, verge__record *record, uint32_t index) {
     record->generation++;
     if (VERGE__UNLIKELY(index >= records->aside_from || record->generation == 0)) {
         verge__records_set_aside(records, index);
         return;
     }
-    record->link = records->free;
-    records->free = index;
+    verge__records_push(records, record, index);
 }
 
 #endif

@@ -111,41 +111,36 @@ static int arm(verge_wheel *wheel, verge__record *record, uint32_t index, uint64
     return 0;
 }
 
-/* A record to use, which is the spare one. */
-static int spare_record(verge_wheel *wheel, uint32_t *ret_index) {
+/* Makes sure of a record to use, the spare one. */
+static int secure_spare(verge_wheel *wheel) {
     if (wheel->options.timer_cap != 0 && verge__wheel_pending(wheel) >= wheel->options.timer_cap) {
         return -ENOSPC;
     }
-    int error = verge__records_refill(&wheel->records);
-    if (error == 0) {
-        *ret_index = wheel->records.spare;
-    }
-    return error;
+    return verge__records_refill(&wheel->records);
 }
 
 static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline_ns, void *data,
                                            verge_timer *ret_timer) {
-    uint32_t index = 0;
     uint64_t tick = 0;
     int error = place(wheel, deadline_ns, &tick); /* before memory is asked for */
     if (error == 0) {
-        error = spare_record(wheel, &index);
+        error = secure_spare(wheel);
     }
     if (error != 0) {
         return error;
     }
-    verge__record *record = verge__records_at(&wheel->records, index);
-    error = arm(wheel, record, index, deadline_ns, false);
+    verge__record *record = wheel->records.spare;
+    verge_timer timer = verge__records_next_handle(wheel->records.spare_timer);
+    error = arm(wheel, record, (uint32_t)timer, deadline_ns, false);
     if (error != 0) {
         return error;
     }
-    wheel->records.spare = VERGE__NO_RECORD;
+    wheel->records.spare = NULL;
     record->data = data;
     record->generation++;
-    wheel->scheduled++;
-    *ret_timer = verge__records_handle(index, record->generation);
-    note_deadline(wheel, deadline_ns, *ret_timer);
-    VERGE__PROBE3(schedule, wheel, *ret_timer, deadline_ns);
+    *ret_timer = timer;
+    note_deadline(wheel, deadline_ns, timer);
+    VERGE__PROBE3(schedule, wheel, timer, deadline_ns);
     verge__wheel_set_short_reach(wheel); /* a level may have become ready */
     return wheel->calendar.entry_count >= wheel->calendar.entry_limit ? verge__wheel_tidy(wheel) : 0;
 }
@@ -165,6 +160,18 @@ static VERGE__NOINLINE int reschedule_slowly(verge_wheel *wheel, verge_timer tim
     return wheel->calendar.entry_count >= wheel->calendar.entry_limit ? verge__wheel_tidy(wheel) : 0;
 }
 
+static VERGE__NOINLINE int rearm_slowly(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data) {
+    verge__record *record = verge__records_find(&wheel->records, *timer);
+    if (record == NULL) {
+        return verge_wheel_schedule(wheel, deadline_ns, data, timer);
+    }
+    int error = reschedule_slowly(wheel, *timer, deadline_ns);
+    if (error == 0) {
+        record->data = data;
+    }
+    return error;
+}
+
 static VERGE__NOINLINE int cancel_slowly(verge_wheel *wheel, verge_timer timer, void **ret_data) {
     verge__record *record = verge__records_find(&wheel->records, timer);
     if (record == NULL) {
@@ -173,8 +180,10 @@ static VERGE__NOINLINE int cancel_slowly(verge_wheel *wheel, verge_timer timer, 
     if (ret_data != NULL) {
         *ret_data = record->data;
     }
+    verge__records_spill(&wheel->records);
     verge__records_free(&wheel->records, record, (uint32_t)timer);
-    wheel->cancelled++;
+    wheel->records.taken_count--;
+    wheel->cancels_due++;
     VERGE__PROBE2(cancel, wheel, timer);
     return verge__wheel_tidy(wheel);
 }
@@ -183,7 +192,7 @@ static VERGE__NOINLINE int cancel_slowly(verge_wheel *wheel, verge_timer timer, 
 
 /*
  * Whether to skip the filing of an entry. `keep` is data, not a branch, as it is hard to predict in a
- * mixed load (verge__calendar_try_file). But where every timer keeps its entry, as timeouts that are
+ * mixed load (verge__calendar_try_file_unless). But where every timer keeps its entry, as timeouts that are
  * pushed back or taken again and again do, a branch is predicted well and saves half of the work. So
  * branch after a streak of these, which a mixed load seldom sees.
  */
@@ -202,61 +211,66 @@ int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, v
     }
     /* A deadline beyond the end of time makes the sum wrap to tick 0, which is the past. */
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    uint32_t index = wheel->records.spare;
     if (VERGE__UNLIKELY(tick - wheel->calendar.cursor >= wheel->short_reach)) {
         return schedule_slowly(wheel, deadline_ns, data, ret_timer);
     }
-    if (index == VERGE__NO_RECORD) {
-        index = wheel->records.free;
-        if (VERGE__UNLIKELY(index == VERGE__NO_RECORD)) {
-            return schedule_slowly(wheel, deadline_ns, data, ret_timer);
-        }
-        verge__record *first = verge__records_at(&wheel->records, index);
-        wheel->records.spare = index;
-        wheel->records.free = first->link;
-        first->link = 0;
+    if (wheel->records.spare == NULL && VERGE__UNLIKELY(!verge__records_pop_spare(&wheel->records))) {
+        return schedule_slowly(wheel, deadline_ns, data, ret_timer);
     }
-    verge__record *record = verge__records_at(&wheel->records, index);
-    uint64_t entry_tick = record->u.entry_tick;
-    bool adopt = comes_in_time(wheel, entry_tick, tick);
-    if (!keeps_as_usual(wheel, adopt)) {
-        if (VERGE__UNLIKELY(!verge__calendar_try_file(&wheel->calendar, tick, index, adopt))) {
-            return schedule_slowly(wheel, deadline_ns, data, ret_timer);
-        }
-        record->u.entry_tick = adopt ? entry_tick : tick;
+    verge__record *record = wheel->records.spare;
+    verge_timer timer = verge__records_next_handle(wheel->records.spare_timer);
+    uint64_t *entry_tick = &record->u.entry_tick;
+    bool adopt = comes_in_time(wheel, *entry_tick, tick);
+    if (!keeps_as_usual(wheel, adopt) &&
+        VERGE__UNLIKELY(!verge__calendar_try_file_unless(&wheel->calendar, tick, (uint32_t)timer, adopt, entry_tick))) {
+        return schedule_slowly(wheel, deadline_ns, data, ret_timer);
     }
-    uint32_t generation = record->generation + 1;
-    wheel->records.spare = VERGE__NO_RECORD;
+    wheel->records.spare = NULL;
     record->deadline_ns = deadline_ns;
     record->data = data;
-    record->generation = generation;
-    wheel->scheduled++;
-    *ret_timer = verge__records_handle(index, generation);
-    note_deadline(wheel, deadline_ns, verge__records_handle(index, generation));
-    VERGE__PROBE3(schedule, wheel, verge__records_handle(index, generation), deadline_ns);
+    record->generation = (uint32_t)(timer >> 32);
+    *ret_timer = timer;
+    note_deadline(wheel, deadline_ns, timer);
+    VERGE__PROBE3(schedule, wheel, timer, deadline_ns);
     return 0;
+}
+
+/* Moves a timer and returns its record; NULL, and nothing has changed, if that takes the long way. */
+static VERGE__ALWAYS_INLINE verge__record *move_shortly(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
+    verge__record *record = verge__records_find(&wheel->records, timer);
+    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
+    if (VERGE__UNLIKELY(record == NULL || tick - wheel->calendar.cursor >= wheel->short_reach)) {
+        return NULL;
+    }
+    uint64_t *entry_tick = &record->u.entry_tick;
+    bool keep = comes_in_time(wheel, *entry_tick, tick);
+    if (!keeps_as_usual(wheel, keep) &&
+        VERGE__UNLIKELY(!verge__calendar_try_file_unless(&wheel->calendar, tick, (uint32_t)timer, keep, entry_tick))) {
+        return NULL;
+    }
+    record->deadline_ns = deadline_ns;
+    note_deadline(wheel, deadline_ns, timer);
+    VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
+    return record;
 }
 
 int verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
     if (VERGE__UNLIKELY(wheel == NULL)) {
         return -EINVAL;
     }
-    verge__record *record = verge__records_find(&wheel->records, timer);
-    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    if (VERGE__UNLIKELY(record == NULL || tick - wheel->calendar.cursor >= wheel->short_reach)) {
-        return reschedule_slowly(wheel, timer, deadline_ns);
+    const verge__record *moved = move_shortly(wheel, timer, deadline_ns);
+    return VERGE__LIKELY(moved != NULL) ? 0 : reschedule_slowly(wheel, timer, deadline_ns);
+}
+
+int verge_wheel_rearm(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data) {
+    if (VERGE__UNLIKELY(wheel == NULL || timer == NULL)) {
+        return -EINVAL;
     }
-    uint64_t entry_tick = record->u.entry_tick;
-    bool keep = comes_in_time(wheel, entry_tick, tick);
-    if (!keeps_as_usual(wheel, keep)) {
-        if (VERGE__UNLIKELY(!verge__calendar_try_file(&wheel->calendar, tick, (uint32_t)timer, keep))) {
-            return reschedule_slowly(wheel, timer, deadline_ns);
-        }
-        record->u.entry_tick = keep ? entry_tick : tick;
+    verge__record *moved = move_shortly(wheel, *timer, deadline_ns);
+    if (VERGE__UNLIKELY(moved == NULL)) {
+        return rearm_slowly(wheel, timer, deadline_ns, data);
     }
-    record->deadline_ns = deadline_ns;
-    note_deadline(wheel, deadline_ns, timer);
-    VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
+    moved->data = data;
     return 0;
 }
 
@@ -265,17 +279,17 @@ int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data) {
         return -EINVAL;
     }
     verge__record *record = verge__records_find(&wheel->records, timer);
-    uint64_t cancelled = wheel->cancelled + 1;
-    if (VERGE__UNLIKELY(record == NULL || cancelled >= wheel->cancelled_checkpoint ||
-                        record->generation == UINT32_MAX)) {
+    uint64_t cancels_left = wheel->cancels_left;
+    uint32_t generation = (uint32_t)(timer >> 32) + 1;
+    if (VERGE__UNLIKELY(record == NULL || cancels_left == 0 || generation == 0 ||
+                        !verge__records_make_spare(&wheel->records, record, timer))) {
         return cancel_slowly(wheel, timer, ret_data);
     }
     if (ret_data != NULL) {
         *ret_data = record->data;
     }
-    record->generation++;
-    verge__records_make_spare(&wheel->records, (uint32_t)timer);
-    wheel->cancelled = cancelled;
+    record->generation = generation;
+    wheel->cancels_left = cancels_left - 1;
     VERGE__PROBE2(cancel, wheel, timer);
     return 0;
 }

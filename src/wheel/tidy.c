@@ -6,13 +6,15 @@
  * them; whoever makes more - a cancel, a reschedule to an earlier time, a poll - also sifts some
  * chunks, the next in a round robin over all lists: 120 entries, or 64 chunks where they are nearly
  * empty. As a round over all entries takes at most n / 40 such calls, the garbage never exceeds
- * n * 7/16 + 3,200. Calls need not compute this: cancelled_checkpoint and
- * entry_limit tell how many more can be afforded.
+ * n * 7/16 + 3,200. Sifting begins a little earlier, at n * 5/16 + 2,560: a load that makes garbage all
+ * the time settles where it is called for now and then, not at every call. Calls need not compute this: cancels_left and entry_limit tell how many more can
+ * be afforded.
  */
 #include "wheel/wheel_internal.h"
 
 enum {
     GARBAGE_ALLOWED = 3072,
+    GARBAGE_TOLERATED = 2560,
     SCRUB_ENTRIES_AT_ONCE = 120,
     SCRUB_STEPS_AT_ONCE = 64,
     SCRUB_STEP_MAX = 10 * VERGE__CHUNK_ENTRIES, /* entries one step can see */
@@ -81,14 +83,15 @@ static size_t scrub(verge_wheel *wheel) {
            scrub_due(wheel, &wheel->beyond);
 }
 
-static bool has_too_much_garbage(const verge_wheel *wheel) {
-    return wheel->calendar.entry_count > entries_allowed((size_t)verge__wheel_pending(wheel));
+static bool has_much_garbage(const verge_wheel *wheel) {
+    size_t timers = (size_t)verge__wheel_pending(wheel);
+    return wheel->calendar.entry_count > timers + timers / 4 + timers / 16 + GARBAGE_TOLERATED;
 }
 
-/* Sifts some chunks if there is too much garbage; returns how many entries were seen, at most the budget. */
+/* Sifts some chunks if there is much garbage; returns how many entries were seen, at most the budget. */
 static size_t scrub_some(verge_wheel *wheel, size_t budget) {
     size_t seen = 0;
-    for (int step = 0; step < SCRUB_STEPS_AT_ONCE && seen < SCRUB_ENTRIES_AT_ONCE && has_too_much_garbage(wheel) &&
+    for (int step = 0; step < SCRUB_STEPS_AT_ONCE && seen < SCRUB_ENTRIES_AT_ONCE && has_much_garbage(wheel) &&
                        budget - seen >= SCRUB_STEP_MAX;
          step++) {
         seen += scrub(wheel);
@@ -103,7 +106,9 @@ static void set_checkpoints(verge_wheel *wheel) {
     size_t allowed = entries_allowed((size_t)verge__wheel_pending(wheel));
     size_t room = calendar->entry_count < allowed ? allowed - calendar->entry_count : 0;
     bool is_closing = verge__records_is_closing(&wheel->records);
-    wheel->cancelled_checkpoint = wheel->cancelled + 1 + (is_closing ? 0 : room / 4 + room / 8);
+    uint64_t cancelled = verge__wheel_cancelled(wheel);
+    wheel->cancels_left = is_closing ? 0 : room / 4 + room / 8;
+    wheel->cancels_due = cancelled + wheel->cancels_left;
     size_t limit = calendar->entry_count + room / 2;
     calendar->entry_limit = limit < calendar->entry_capacity ? limit : calendar->entry_capacity;
 }
@@ -154,7 +159,7 @@ static bool give_back(verge_wheel *wheel, size_t records_at_once) {
 
 int verge__wheel_tidy(verge_wheel *wheel) {
     if (verge__records_is_closing(&wheel->records)) {
-        verge__records_settle_spare(&wheel->records);
+        verge__records_settle(&wheel->records);
     }
     (void)scrub_some(wheel, SIZE_MAX);
     if (records_are_sparse(wheel) || chunks_are_sparse(wheel)) {

@@ -32,7 +32,7 @@ static void set_start(verge_wheel *wheel, uint64_t start_ns) {
 static uint64_t last_tick(const verge_wheel *wheel, const verge_wheel_level *levels, size_t level_count) {
     uint64_t last = (VERGE_NEVER - 1) >> wheel->shift;
     last = last < VERGE__TICK_EXACT ? last : VERGE__TICK_EXACT - 1;
-    unsigned coarsest = wheel->options.coarse ? (unsigned)levels[level_count - 1].shift - wheel->shift : 0;
+    unsigned coarsest = wheel->options.coarse ? (unsigned)levels[level_count - 1].shift - (unsigned)wheel->shift : 0;
     return last & ~verge__bit_mask(coarsest);
 }
 
@@ -78,6 +78,7 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     wheel->beyond_tick = VERGE__NO_TICK;
     wheel->beyond_kept_tick = VERGE__NO_TICK;
     verge__records_init(&wheel->records, next_generation_base(), &wheel->allocator);
+    wheel->records.recent = wheel->recent;
     verge__calendar_init(&wheel->calendar, levels, level_count, options->coarse,
                          (options->start_ns >> wheel->shift) + 1,
                          VERGE__SPARE_LISTS + (ordered ? 4 * VERGE__RUNS_MAX : 0), &wheel->allocator,
@@ -163,8 +164,10 @@ static void end_all_records(verge_wheel *wheel) {
 }
 
 static void reset(verge_wheel *wheel, uint64_t first_tick) {
-    wheel->cleared += verge__wheel_pending(wheel);
+    uint64_t pending = verge__wheel_pending(wheel);
     end_all_records(wheel);
+    wheel->cleared += pending;
+    wheel->records.taken_count -= (size_t)pending;
     drop_all_entries(wheel, first_tick);
     verge__wheel_set_short_reach(wheel);
     wheel->earliest_ns = VERGE_NEVER;

@@ -19,7 +19,7 @@
  *
  * Invariants (verge_wheel_check)
  *   W1  every timer has an entry that counts, at a tick no later than it has to come out
- *   W2  scheduled = pending + cancelled + expired + cleared
+ *   W2  what is pending is the live records: scheduled = pending + cancelled + expired + cleared
  *   W3  entries that do not count are bounded (tidy.c)
  *   W4  earliest_ns, when it is known and its timer stands, is the smallest deadline
  *   W5  with due entries not handed out, the calendar is not quiet
@@ -50,17 +50,14 @@ typedef struct verge__due {
 struct verge_wheel {
     /* read or written by every schedule and cancel */
     uint64_t bias_ns; /* what makes (deadline + bias) >> shift the tick of a deadline */
-    uint8_t shift;
-    bool is_plain;        /* unordered, exact, past fires, no cap, precision above 1 ns */
-    uint32_t kept_streak; /* how many of the last timers could keep or adopt an entry, one after the other */
+    uint64_t shift;
+    uint64_t earliest_ns; /* 0: not known; VERGE_NEVER: nothing is pending */
+    verge_timer earliest_timer;
+    uint64_t kept_streak;  /* how many of the last timers could keep or adopt an entry, one after the other */
+    uint64_t cancels_left; /* before a cancel has to tidy */
+    verge__records records;
     uint64_t short_reach; /* ticks from the cursor on for which the short ways apply: those that levels
                              which are ready cover, if the wheel is plain and without a backlog, else 0 */
-    uint64_t scheduled;
-    uint64_t cancelled;
-    uint64_t cancelled_checkpoint; /* tidy when cancelled gets here */
-    uint64_t earliest_ns;          /* 0: not known; VERGE_NEVER: nothing is pending */
-    verge_timer earliest_timer;
-    verge__records records;
     verge__calendar calendar;
 
     uint64_t now_ns;
@@ -74,6 +71,7 @@ struct verge_wheel {
     uint64_t beyond_tick;      /* no later than the first of them */
     uint64_t beyond_kept_tick; /* the same of those seen in the pass under way, which are in `picked` */
     uint64_t sequence;         /* of the last schedule or reschedule, in ordered wheels */
+    uint64_t cancels_due;      /* cancels_left counts down from here: the cancelled timers when it gets to 0 */
     uint64_t expired;
     uint64_t cleared;
     uint64_t entries_refiled;
@@ -81,9 +79,11 @@ struct verge_wheel {
     uint64_t last_poll_work;
     size_t expired_untidied; /* since tidy_after_poll; a poll counts as one more */
     bool is_untidy;          /* there is memory to give back */
+    bool is_plain;           /* unordered, exact, past fires, no cap, precision above 1 ns */
     size_t reserved_total;   /* timers there must be room for */
     verge_wheel_options options;
     verge_allocator allocator;
+    verge_timer recent[VERGE__RECENT_MAX]; /* of the records */
 };
 
 static inline bool verge__wheel_is_ordered(const verge_wheel *wheel) {
@@ -91,7 +91,11 @@ static inline bool verge__wheel_is_ordered(const verge_wheel *wheel) {
 }
 
 static inline uint64_t verge__wheel_pending(const verge_wheel *wheel) {
-    return wheel->scheduled - wheel->cancelled - wheel->expired - wheel->cleared;
+    return verge__records_live(&wheel->records);
+}
+
+static inline uint64_t verge__wheel_cancelled(const verge_wheel *wheel) {
+    return wheel->cancels_due - wheel->cancels_left;
 }
 
 /* The tick of a deadline that is not beyond the end of time. */

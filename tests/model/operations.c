@@ -249,7 +249,11 @@ static void reschedule_to(struct run *run, verge_timer timer, uint64_t deadline_
     const int bad_handle = handle_error(run, timer);
     const int bad_time = model_judge(&run->model, deadline_ns, verge_wheel_largest_deadline(run->wheel));
     const struct before b = before(run);
-    const int error = verge_wheel_reschedule(run->wheel, timer, deadline_ns);
+    verge_timer moved = timer;
+    const int error = known != NULL && verge_test_chance(&run->random, 2)
+                          ? verge_wheel_rearm(run->wheel, &moved, deadline_ns, known->data)
+                          : verge_wheel_reschedule(run->wheel, timer, deadline_ns);
+    RUN_CHECK_EQUAL(run, moved, timer, "rearm: the handle of a pending timer stays");
     if (bad_handle == 0 && bad_time == 0 && !is_out_of_memory(run, &b, error)) {
         RUN_CHECK_EQUAL(run, error, 0, "reschedule failed");
         model_move(&run->model, known, deadline_ns, b.backlog);

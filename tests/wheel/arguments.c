@@ -24,6 +24,7 @@ static void null_wheel(void **state) {
     assert_int_equal(verge_wheel_schedule_window(NULL, 1, 2, NULL, &timer), -EINVAL);
     assert_int_equal(verge_wheel_schedule_best_fit(NULL, 1, NULL, &timer, NULL), -EINVAL);
     assert_int_equal(verge_wheel_reschedule(NULL, 1, 1), -EINVAL);
+    assert_int_equal(verge_wheel_rearm(NULL, &timer, 1, NULL), -EINVAL);
     assert_int_equal(verge_wheel_cancel(NULL, 1, &data), -EINVAL);
     assert_int_equal(verge_wheel_get(NULL, 1, &expiry), -EINVAL);
     assert_int_equal(verge_wheel_poll(NULL, 1, &expiry, 1), 0);

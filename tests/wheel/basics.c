@@ -88,6 +88,35 @@ static void reschedule_to_the_past_fires_next(void **state) {
     wheel_end(wheel);
 }
 
+static void rearm_moves_or_schedules(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timer timer = 0;
+    int first = 0;
+    int second = 0;
+    verge_expiry expiry;
+    assert_int_equal(verge_wheel_rearm(wheel, &timer, SECOND, &first), 0);
+    const verge_timer scheduled = timer;
+    assert_int_equal(verge_wheel_rearm(wheel, &timer, HOUR, &second), 0);
+    assert_int_equal(timer, scheduled);
+    assert_int_equal(verge_wheel_get(wheel, timer, &expiry), 0);
+    assert_int_equal(expiry.deadline_ns, HOUR);
+    assert_ptr_equal(expiry.data, &second);
+    assert_int_equal(verge_wheel_rearm(wheel, &timer, VERGE_NEVER, &first), -ERANGE);
+    assert_int_equal(verge_wheel_get(wheel, timer, &expiry), 0);
+    assert_int_equal(expiry.deadline_ns, HOUR);
+    assert_ptr_equal(expiry.data, &second);
+    assert_fires(wheel, HOUR + TICK, timer);
+    assert_int_equal(verge_wheel_rearm(wheel, &timer, VERGE_NEVER, &first), -ERANGE);
+    assert_int_equal(timer, scheduled);
+    assert_int_equal(verge_wheel_rearm(wheel, &timer, 2 * HOUR, &first), 0);
+    assert_int_not_equal(timer, scheduled);
+    assert_int_equal(verge_wheel_cancel(wheel, scheduled, NULL), -ENOENT);
+    assert_int_equal(verge_wheel_rearm(wheel, &timer, MINUTE, &first), 0); /* the past: it fires next */
+    assert_fires(wheel, HOUR + TICK, timer);
+    wheel_end(wheel);
+}
+
 static void reschedule_saves_a_timer_that_is_due(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
@@ -358,6 +387,7 @@ int main(void) {
         cmocka_unit_test(cancel_returns_the_data),
         cmocka_unit_test(reschedule_moves_both_ways),
         cmocka_unit_test(reschedule_to_the_past_fires_next),
+        cmocka_unit_test(rearm_moves_or_schedules),
         cmocka_unit_test(reschedule_saves_a_timer_that_is_due),
         cmocka_unit_test(cancel_saves_a_timer_that_is_due),
         cmocka_unit_test(window_takes_the_roundest_time),
