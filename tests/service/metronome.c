@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The metronome: a convenience, on which nothing depends. The clock of these services lets the test hold up the
+ * metronome's thread, and it alone: it is the only one that the test does not know.
+ */
+#define _POSIX_C_SOURCE 200809L /* nanosleep */
+#include <time.h>
+
+#include "service/service_internal.h"
+#include "service/support.h"
+
+struct hall {
+    verge_manual_clock clock;
+    verge_service *service;
+    verge_worker *worker;
+    _Atomic bool is_stalled;
+    _Atomic bool is_held_up; /* the metronome's thread stands in the clock */
+};
+
+static _Thread_local bool is_known;
+
+static uint64_t read_clock(void *context) {
+    struct hall *hall = context;
+    while (!is_known && atomic_load(&hall->is_stalled)) {
+        atomic_store(&hall->is_held_up, true);
+        (void)sched_yield();
+    }
+    const verge_clock clock = verge_clock_manual(&hall->clock);
+    return clock.now_ns(clock.context);
+}
+
+static void hall_begin(struct hall *hall, bool has_metronome) {
+    memset(hall, 0, sizeof(*hall));
+    is_known = true;
+    verge_manual_clock_set(&hall->clock, HOUR / TICK * TICK);
+    verge_service_options options;
+    assert_int_equal(verge_service_options_init(&options), 0);
+    options.thread_count = 0;
+    options.metronome = has_metronome;
+    options.clock = (verge_clock){.now_ns = read_clock, .context = hall};
+    assert_int_equal(verge_service_create(&options, &hall->service), 0);
+    hall->worker = join_bound(hall->service);
+}
+
+static void hall_end(struct hall *hall) {
+    atomic_store(&hall->is_stalled, false);
+    leave(hall->worker);
+    assert_int_equal(verge_service_destroy(hall->service, NULL, NULL), 0);
+}
+
+/* A worker that is busy, until the metronome publishes. */
+static void wake_metronome(struct hall *hall) {
+    while (!atomic_load(&hall->service->metronome_is_on)) {
+        (void)step(hall->worker);
+    }
+}
+
+/* From here on the metronome publishes nothing, though it is on. */
+static void stall(struct hall *hall) {
+    do {
+        atomic_store(&hall->is_stalled, false);
+        wake_metronome(hall);
+        atomic_store(&hall->is_held_up, false);
+        atomic_store(&hall->is_stalled, true);
+        while (!atomic_load(&hall->is_held_up)) {
+            (void)step(hall->worker);
+        }
+    } while (!atomic_load(&hall->service->metronome_is_on)); /* it had gone to rest just then */
+}
+
+/* ---- stalled, dead, or not there ---- */
+
+enum { PASSES_AT_MOST = 8 };
+
+static void fire_some(struct hall *hall) {
+    for (uint64_t i = 0; i < 200; i++) {
+        struct notes notes = {0};
+        const uint64_t deadline_ns = verge_service_exact_now(hall->service) + (1 + i % 7) * TICK;
+        (void)start_at(hall->service, deadline_ns, take_note, &notes);
+        for (uint64_t pass = 0; pass < i % 20; pass++) {
+            assert_int_equal(step(hall->worker), 0); /* never early */
+        }
+        verge_manual_clock_set(&hall->clock, deadline_ns);
+        int passes = 0;
+        while (notes.fired == 0) {
+            (void)step(hall->worker);
+            assert_true(++passes <= PASSES_AT_MOST);
+        }
+        assert_int_equal(notes.last.actual_ns, deadline_ns);
+    }
+}
+
+static void with_a_stalled_metronome_timers_run_a_few_passes_late_at_most(void **state) {
+    (void)state;
+    struct hall hall;
+    hall_begin(&hall, true);
+    wake_metronome(&hall);
+    fire_some(&hall);
+    stall(&hall);
+    fire_some(&hall);
+    hall_end(&hall);
+}
+
+static void without_a_metronome_timers_run_in_the_next_pass(void **state) {
+    (void)state;
+    struct hall hall;
+    hall_begin(&hall, false);
+    struct notes notes = {0};
+    for (uint32_t i = 1; i < 1000; i++) {
+        (void)start_at(hall.service, verge_service_exact_now(hall.service) + TICK, take_note, &notes);
+        assert_int_equal(step(hall.worker), 0);
+        verge_manual_clock_advance(&hall.clock, TICK);
+        assert_int_equal(step(hall.worker), 1);
+    }
+    fire_some(&hall);
+    hall_end(&hall);
+}
+
+/* A worker that sleeps is woken by its own alarm. */
+static void with_a_stalled_metronome_sleepers_wake_up(void **state) {
+    (void)state;
+    struct hall hall;
+    struct notes notes = {0};
+    hall_begin(&hall, true);
+    stall(&hall);
+    for (uint32_t i = 1; i <= 5; i++) {
+        const uint64_t deadline_ns = verge_service_exact_now(hall.service) + TICK;
+        (void)start_at(hall.service, deadline_ns, take_note, &notes);
+        (void)verge_worker_run_once(hall.worker, deadline_ns); /* it sleeps, and the clock stands still */
+        verge_manual_clock_set(&hall.clock, deadline_ns);
+        for (int pass = 0; pass < PASSES_AT_MOST && notes.fired < i; pass++) {
+            (void)verge_worker_run_once(hall.worker, deadline_ns + 1);
+        }
+        assert_int_equal(notes.fired, i);
+    }
+    hall_end(&hall);
+}
+
+/* ---- what it publishes ---- */
+
+/* A thousand seconds pass between two ticks: what is published is the time, not a count. */
+static void what_is_published_is_the_clock(void **state) {
+    (void)state;
+    struct hall hall;
+    hall_begin(&hall, true);
+    for (int round = 0; round < 10; round++) {
+        stall(&hall);
+        const uint64_t before_ns = verge_service_exact_now(hall.service);
+        verge_manual_clock_advance(&hall.clock, 1000 * SECOND);
+        assert_true(verge_service_now(hall.service) <= before_ns); /* published before */
+        atomic_store(&hall.is_stalled, false);
+        while (verge_service_now(hall.service) != before_ns + 1000 * SECOND) {
+            (void)step(hall.worker);
+        }
+        assert_true(stats_of(hall.service).metronome_ticks < 1000 * SECOND / TICK);
+    }
+    hall_end(&hall);
+}
+
+static void without_one_now_is_the_clock(void **state) {
+    (void)state;
+    struct hall hall;
+    hall_begin(&hall, false);
+    for (int i = 0; i < 100; i++) {
+        verge_manual_clock_advance(&hall.clock, 1);
+        assert_int_equal(verge_service_now(hall.service), verge_service_exact_now(hall.service));
+        (void)verge_service_tick(hall.service);
+        assert_int_equal(verge_service_now(hall.service), verge_service_exact_now(hall.service));
+    }
+    assert_int_equal(stats_of(hall.service).metronome_ticks, 100);
+    hall_end(&hall);
+}
+
+/* It saves clock reads: that is what it is for. */
+static void while_it_ticks_busy_workers_read_the_clock_less(void **state) {
+    (void)state;
+    struct hall hall;
+    hall_begin(&hall, true);
+    wake_metronome(&hall);
+    const uint64_t before = stats_of(hall.service).clock_reads;
+    for (int pass = 0; pass < 1000; pass++) {
+        (void)step(hall.worker);
+    }
+    assert_true(stats_of(hall.service).clock_reads - before < 500 ||
+                !atomic_load(&hall.service->metronome_is_on)); /* it may have been starved of the processor */
+    hall_end(&hall);
+}
+
+/* ---- when it rests ---- */
+
+static void nap(long ms) {
+    const struct timespec duration = {.tv_nsec = ms * (long)MS};
+    (void)nanosleep(&duration, NULL);
+}
+
+static void while_all_workers_sleep_it_does_not_tick(void **state) {
+    (void)state;
+    for (uint64_t stuck_after_ns = 0; stuck_after_ns <= MS; stuck_after_ns += MS) {
+        verge_service_options options;
+        assert_int_equal(verge_service_options_init(&options), 0);
+        options.thread_count = 2;
+        options.resolution_ns = 100000;
+        options.stuck_after_ns = stuck_after_ns;
+        verge_service *service = NULL;
+        assert_int_equal(verge_service_create(&options, &service), 0);
+        struct notes notes = {0};
+        for (int i = 0; i < 1000; i++) {
+            (void)start_at(service, VERGE_NEVER - 1, do_nothing, NULL);
+        }
+        (void)start_at(service, 0, take_note, &notes);
+        await_count(&notes.fired, 1);
+        uint64_t ticks = 0;
+        do { /* until it has come to rest, which it must */
+            ticks = stats_of(service).metronome_ticks;
+            nap(20);
+        } while (atomic_load(&service->metronome_is_on) || stats_of(service).metronome_ticks != ticks);
+        nap(50);
+        assert_int_equal(stats_of(service).metronome_ticks, ticks);
+        (void)start_at(service, 0, take_note, &notes); /* and timers run all the same */
+        await_count(&notes.fired, 2);
+        assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(with_a_stalled_metronome_timers_run_a_few_passes_late_at_most),
+        cmocka_unit_test(without_a_metronome_timers_run_in_the_next_pass),
+        cmocka_unit_test(with_a_stalled_metronome_sleepers_wake_up),
+        cmocka_unit_test(what_is_published_is_the_clock),
+        cmocka_unit_test(without_one_now_is_the_clock),
+        cmocka_unit_test(while_it_ticks_busy_workers_read_the_clock_less),
+        cmocka_unit_test(while_all_workers_sleep_it_does_not_tick),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
