@@ -97,8 +97,8 @@ printf 'verge-trace 1\n5 poll\r\n' | malformed ':2: no such operation'
 printf 'verge-trace 1\n5 fly' | malformed ':2: no such operation'
 head -c 100000 /dev/zero | malformed ':1: not a trace'
 
-for options in "--timers" "--timers 0" "--timers -1" "--timers 1x" "--timers 999999999999" "--seed" "--seed x" \
-    "--seed 18446744073709551616" "extra"; do
+for options in "--timers" "--timers 99" "--timers -1" "--timers 100x" "--timers 999999999999" "--seed" "--seed x" \
+    "--seed 18446744073709551616" "--workers 0" "--workers 65" "--seconds 0" "extra"; do
     # shellcheck disable=SC2086
     refuses 2 "verge demo: " demo $options
 done

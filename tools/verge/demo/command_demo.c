@@ -1,26 +1,45 @@
 /* SPDX-License-Identifier: MIT */
-/* verge demo: timers at work, and an audit of what became of them. */
+/* verge demo: timers across all cores, before your eyes, and an audit of what became of them. */
+#define _POSIX_C_SOURCE 200809L /* sysconf */
+
 #include <inttypes.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "command.h"
-#include "demo/demo.h"
 #include "output/lateness.h"
 #include "output/text.h"
+#include "soak/soak.h"
+
+#define SECOND UINT64_C(1000000000)
 
 struct settings {
-    uint64_t timers, seed;
+    uint64_t timers, seconds, seed, workers;
     bool json;
 };
 
 static const struct option options[] = {
     {.name = "--timers",
      .value_name = "N",
-     .help = "how many, 1 to 50,000,000; a million if not given",
+     .help = "how many at a time, 100 to 20,000,000; a million if not given",
      .kind = OPTION_NUMBER,
      .offset = offsetof(struct settings, timers),
+     .minimum = 100,
+     .maximum = 20000000},
+    {.name = "--seconds",
+     .value_name = "S",
+     .help = "how long; 15 if not given",
+     .kind = OPTION_NUMBER,
+     .offset = offsetof(struct settings, seconds),
      .minimum = 1,
-     .maximum = DEMO_TIMERS_MAX},
+     .maximum = 1000000},
+    {.name = "--workers",
+     .value_name = "N",
+     .help = "threads that run timers, 1 to 64; one a core if not given",
+     .kind = OPTION_NUMBER,
+     .offset = offsetof(struct settings, workers),
+     .minimum = 1,
+     .maximum = SOAK_ACTOR_COUNT_MAX},
     {.name = "--seed",
      .value_name = "N",
      .help = "for the random durations and choices; 1 if not given",
@@ -31,86 +50,95 @@ static const struct option options[] = {
     {.name = NULL},
 };
 
-static void print_rate(const char *name, const struct demo_rate *rate) {
-    if (rate->count == 0) {
-        return;
-    }
-    double each_ns = (double)rate->took_ns / (double)rate->count;
-    printf("  %-10s %13s %13.1f %13.1f\n", name, text_grouped(rate->count), each_ns, 1e3 / (each_ns > 0 ? each_ns : 1));
+static uint64_t core_count(void) {
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores < 1 ? 1 : cores > SOAK_ACTOR_COUNT_MAX ? SOAK_ACTOR_COUNT_MAX : (uint64_t)cores;
 }
 
-static void print_demo(const struct demo *demo, const struct look *look) {
-    printf("\n  %s%-10s %13s %13s %13s%s\n", look->bold, "operation", "count", "ns each", "million/s", look->plain);
-    print_rate("schedule", &demo->schedule);
-    print_rate("reset", &demo->reset);
-    print_rate("cancel", &demo->cancel);
-    print_rate("expire", &demo->expire);
-    printf("  %sexpiring took %s wake-ups over an hour of simulated time; memory was allocated on the way%s\n",
-           look->dim, text_grouped(demo->wakeups), look->plain);
-    printf("\n  %smemory%s     %.1f bytes a timer with all pending (%s), %s after all are gone\n", look->bold,
-           look->plain, (double)demo->bytes_full / (double)demo->timers, text_bytes(demo->bytes_full),
-           text_bytes(demo->bytes_end));
-    lateness_print(&demo->lateness, look);
-    audit_print(&demo->audit, look);
+/* ---- telling ---- */
+
+static void print_introduction(const struct settings *settings, const struct look *look) {
+    printf("%sverge %s%s: %s timers at a time, of 1 ms to 2 minutes, on %" PRIu64
+           " workers; as many threads start, reset and cancel "
+           "them.\nHalf-way a worker is retired and another joins. %" PRIu64 " s, seed %" PRIu64 ".\n\n",
+           look->bold, verge_version(), look->plain, text_grouped(settings->timers), settings->workers,
+           settings->seconds, settings->seed);
 }
 
-static void write_rate(struct json *json, const char *name, const struct demo_rate *rate) {
-    json_begin_object(json, name);
-    json_number(json, "count", rate->count);
-    json_number(json, "took_ns", rate->took_ns);
-    json_end_object(json);
+static void print_count(const char *name, uint64_t count, double seconds) {
+    printf("  %-22s %13s %13s\n", name, text_grouped(count), text_grouped((uint64_t)((double)count / seconds)));
 }
 
-static void write_demo(const struct demo *demo, uint64_t seed) {
+static void print_result(const struct soak_result *result, const struct look *look) {
+    const struct ledger_tally *tally = &result->tally;
+    double seconds = (double)result->took_ns / 1e9;
+    printf("\n  %s%-22s %13s %13s%s\n", look->bold, "", "count", "a second", look->plain);
+    print_count("started", tally->started, seconds);
+    print_count("reset", tally->resets, seconds);
+    print_count("cancelled", tally->cancelled, seconds);
+    print_count("callbacks", tally->runs, seconds);
+    print_count("ticks of an interval", result->periodic, seconds);
+    printf("  %sat most %s pending at a time; %s of memory at the end; %s timers moved to another worker%s\n",
+           look->dim, text_grouped(result->pending_max), text_bytes(result->stats.bytes),
+           text_grouped(result->stats.migrated), look->plain);
+    lateness_print(&result->lateness, look);
+    audit_print(&result->audit, look);
+}
+
+static void write_result(const struct settings *settings, const struct soak_result *result) {
     struct json json = {.out = stdout};
     json_begin_object(&json, NULL);
-    json_number(&json, "timers", demo->timers);
-    json_number(&json, "seed", seed);
-    write_rate(&json, "schedule", &demo->schedule);
-    write_rate(&json, "reset", &demo->reset);
-    write_rate(&json, "cancel", &demo->cancel);
-    write_rate(&json, "expire", &demo->expire);
-    json_number(&json, "wakeups", demo->wakeups);
-    json_number(&json, "bytes_with_all_pending", demo->bytes_full);
-    json_number(&json, "bytes_at_the_end", demo->bytes_end);
-    lateness_write_json(&demo->lateness, &json);
-    audit_write_json(&demo->audit, &json);
+    json_number(&json, "timers", settings->timers);
+    json_number(&json, "seconds", settings->seconds);
+    json_number(&json, "seed", settings->seed);
+    json_number(&json, "workers", settings->workers);
+    json_number(&json, "bytes", result->stats.bytes);
+    soak_write_json(result, &json);
     json_end_object(&json);
 }
 
 static int run(int argument_count, char **arguments) {
-    struct settings settings = {.timers = DEMO_TIMERS_DEFAULT, .seed = 1};
+    struct settings settings = {.timers = 1000000, .seconds = 15, .seed = 1, .workers = core_count()};
     struct look look = look_of_stdout();
     struct status status;
-    struct demo demo;
+    struct soak_result result;
     int exit_status = EXIT_SUCCESS;
     if (!command_parse(&demo_command, argument_count, arguments, &settings, NULL, &exit_status)) {
         return exit_status;
     }
     if (!settings.json) {
-        printf("%sverge %s%s: %s timers of 1 ms to 1 hour (log-uniform), seed %" PRIu64 "\n", look.bold,
-               verge_version(), look.plain, text_grouped(settings.timers), settings.seed);
+        print_introduction(&settings, &look);
     }
-    status_begin(&status, &look, settings.json || !look.is_terminal);
-    int error = demo_run(&demo, (size_t)settings.timers, settings.seed, &status);
+    struct soak_options soak_options = {
+        .seed = settings.seed,
+        .duration_ns = settings.seconds * SECOND,
+        .delay_max_ns = 120 * SECOND,
+        .timer_count = (size_t)settings.timers,
+        .worker_count = (uint32_t)settings.workers,
+        .actor_count = (uint32_t)settings.workers,
+    };
+    status_begin(&status, &look, settings.json);
+    int error = soak_run(&soak_options, &status, &result);
     if (error != 0) {
         command_complain(&demo_command, "%s", verge_strerror(error));
-    } else if (settings.json) {
-        write_demo(&demo, settings.seed);
-    } else {
-        print_demo(&demo, &look);
+        return EXIT_FAILURE;
     }
-    bool holds = error == 0 && audit_holds(&demo.audit);
-    demo_free(&demo);
-    return holds ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (settings.json) {
+        write_result(&settings, &result);
+    } else {
+        print_result(&result, &look);
+    }
+    return audit_holds(&result.audit) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 const struct command demo_command = {
     .name = "demo",
-    .summary = "a million timers before your eyes, audited",
+    .summary = "a million timers on all cores before your eyes, audited",
     .description =
-        "Schedules timers, resets a part of them, cancels a part, expires the rest against simulated time, and\n"
-        "compares what came out with what went in. The exit status says whether that audit held.",
+        "Starts, resets and cancels timers from several threads, and runs them on one worker a core; half-way a worker "
+        "is\n"
+        "retired and another joins. In the end what happened is compared with what must have: the exit status says\n"
+        "whether that audit held.",
     .options = options,
     .run = run,
 };
