@@ -8,13 +8,14 @@ trap 'rm -rf "$work"' EXIT
 
 "$verge" demo --timers 20000 --seconds 2 --workers 2 >"$work/out" 2>"$work/err" || { cat "$work/out" "$work/err"; exit 1; }
 grep -q '^  audit' "$work/out"
-[ "$(grep -c '^    ok ' "$work/out")" -ge 10 ]
+[ "$(grep -c '^    ok ' "$work/out")" -ge 14 ]
 ! grep -q 'FAILED' "$work/out"
 grep -q ' pending | k/s' "$work/out"
 [ "$(tr -d '[:print:]\n' <"$work/out" | wc -c)" -eq 0 ] # nothing but ASCII
 [ ! -s "$work/err" ]
 
 "$verge" demo --timers 1000 --seconds 1 --workers 3 --seed 7 --json >"$work/json" || { cat "$work/json"; exit 1; }
-jq -e '.holds and (.audit | length >= 10 and all(.holds)) and .timers == 1000 and .seed == 7 and .workers == 3 and
+jq -e '.holds and (.audit | length >= 14 and all(.holds)) and .timers == 1000 and .seed == 7 and .workers == 3 and
     .started == .fired + .cancelled + .pending and .fired > 0 and .cancelled > 0 and .reset > 0 and
-    .joined == 1 and .left == 1 and .lateness.count > 0' "$work/json" >/dev/null || { cat "$work/json"; exit 1; }
+    .joined == 1 and .left == 1 and .lateness.count > 0 and
+    .echoed > 0' "$work/json" >/dev/null || { cat "$work/json"; exit 1; }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "demo/echo.h"
 #include "output/lateness.h"
 #include "output/text.h"
 #include "soak/soak.h"
@@ -58,9 +59,10 @@ static uint64_t core_count(void) {
 /* ---- telling ---- */
 
 static void print_introduction(const struct settings *settings, const struct look *look) {
-    printf("%sverge %s%s: %s timers at a time, of 1 ms to 2 minutes, on %" PRIu64
-           " workers; as many threads start, reset and cancel "
-           "them.\nHalf-way a worker is retired and another joins. %" PRIu64 " s, seed %" PRIu64 ".\n\n",
+    printf("%sverge %s%s: %s timers at a time, of 1 ms to 2 minutes, run on %" PRIu64
+           " workers; as many threads start,\n"
+           "reset and cancel them. Half-way a worker is retired and another joins. Beside it an echo server\n"
+           "has clients of which some stall. %" PRIu64 " s, seed %" PRIu64 ".\n\n",
            look->bold, verge_version(), look->plain, text_grouped(settings->timers), settings->workers,
            settings->seconds, settings->seed);
 }
@@ -69,7 +71,7 @@ static void print_count(const char *name, uint64_t count, double seconds) {
     printf("  %-22s %13s %13s\n", name, text_grouped(count), text_grouped((uint64_t)((double)count / seconds)));
 }
 
-static void print_result(const struct soak_result *result, const struct look *look) {
+static void print_result(const struct soak_result *result, uint64_t echoed, const struct look *look) {
     const struct ledger_tally *tally = &result->tally;
     double seconds = (double)result->took_ns / 1e9;
     printf("\n  %s%-22s %13s %13s%s\n", look->bold, "", "count", "a second", look->plain);
@@ -78,6 +80,7 @@ static void print_result(const struct soak_result *result, const struct look *lo
     print_count("cancelled", tally->cancelled, seconds);
     print_count("callbacks", tally->runs, seconds);
     print_count("ticks of an interval", result->periodic, seconds);
+    print_count("messages echoed", echoed, seconds);
     printf("  %sat most %s pending at a time; %s of memory at the end; %s timers moved to another worker%s\n",
            look->dim, text_grouped(result->pending_max), text_bytes(result->stats.bytes),
            text_grouped(result->stats.migrated), look->plain);
@@ -85,7 +88,7 @@ static void print_result(const struct soak_result *result, const struct look *lo
     audit_print(&result->audit, look);
 }
 
-static void write_result(const struct settings *settings, const struct soak_result *result) {
+static void write_result(const struct settings *settings, const struct soak_result *result, uint64_t echoed) {
     struct json json = {.out = stdout};
     json_begin_object(&json, NULL);
     json_number(&json, "timers", settings->timers);
@@ -93,15 +96,37 @@ static void write_result(const struct settings *settings, const struct soak_resu
     json_number(&json, "seed", settings->seed);
     json_number(&json, "workers", settings->workers);
     json_number(&json, "bytes", result->stats.bytes);
+    json_number(&json, "echoed", echoed);
     soak_write_json(result, &json);
     json_end_object(&json);
+}
+
+/* ---- running ---- */
+
+static void describe_echo(void *context, char *text, size_t size) {
+    (void)snprintf(text, size, " | %s echoes", text_grouped(echo_count(context)));
+}
+
+/* The timers, with the echo server beside them. */
+static int run_both(struct soak_options *soak_options, struct status *status, struct soak_result *ret_result,
+                    uint64_t *ret_echoed) {
+    struct echo *echo = NULL;
+    int error = echo_begin(soak_options->worker_count, soak_options->seed, &echo);
+    if (error != 0) {
+        return error;
+    }
+    soak_options->describe = describe_echo;
+    soak_options->describe_context = echo;
+    error = soak_run(soak_options, status, ret_result);
+    *ret_echoed = echo_end(echo, &ret_result->audit);
+    return error;
 }
 
 static int run(int argument_count, char **arguments) {
     struct settings settings = {.timers = 1000000, .seconds = 15, .seed = 1, .workers = core_count()};
     struct look look = look_of_stdout();
     struct status status;
-    struct soak_result result;
+    struct soak_result result = {0};
     int exit_status = EXIT_SUCCESS;
     if (!command_parse(&demo_command, argument_count, arguments, &settings, NULL, &exit_status)) {
         return exit_status;
@@ -117,16 +142,17 @@ static int run(int argument_count, char **arguments) {
         .worker_count = (uint32_t)settings.workers,
         .actor_count = (uint32_t)settings.workers,
     };
+    uint64_t echoed = 0;
     status_begin(&status, &look, settings.json);
-    int error = soak_run(&soak_options, &status, &result);
+    int error = run_both(&soak_options, &status, &result, &echoed);
     if (error != 0) {
         command_complain(&demo_command, "%s", verge_strerror(error));
         return EXIT_FAILURE;
     }
     if (settings.json) {
-        write_result(&settings, &result);
+        write_result(&settings, &result, echoed);
     } else {
-        print_result(&result, &look);
+        print_result(&result, echoed, &look);
     }
     return audit_holds(&result.audit) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
@@ -135,10 +161,10 @@ const struct command demo_command = {
     .name = "demo",
     .summary = "a million timers on all cores before your eyes, audited",
     .description =
-        "Starts, resets and cancels timers from several threads, and runs them on one worker a core; half-way a worker "
-        "is\n"
-        "retired and another joins. In the end what happened is compared with what must have: the exit status says\n"
-        "whether that audit held.",
+        "Starts, resets and cancels timers from several threads, and runs them on one worker a core; half-way a\n"
+        "worker is retired and another joins. Beside it an echo server has deadlines, and clients some of which\n"
+        "stall. In the end what happened is compared with what must have: the exit status says whether that\n"
+        "audit held.",
     .options = options,
     .run = run,
 };

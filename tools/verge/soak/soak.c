@@ -109,36 +109,41 @@ static void be_kind(struct soak *soak, uint64_t passed_ns) {
     }
 }
 
+static void show_line(struct soak *soak, struct status *status, const verge_service_stats *stats, uint64_t passed_ns) {
+    verge_histogram *lateness = &soak->result->lateness;
+    struct rates rates = {.at_ns = real_now(),
+                          .started = stats->started,
+                          .fired = stats->fired,
+                          .cancelled = stats->cancelled_locally + stats->cancelled_remotely,
+                          .reset = stats->reset};
+    double ms = (double)(rates.at_ns - soak->shown.at_ns) / 1e6; /* a millisecond: so many thousand a second */
+    char more[64] = "";
+    if (soak->options->describe != NULL) {
+        soak->options->describe(soak->options->describe_context, more, sizeof(more));
+    }
+    verge_histogram_reset(lateness);
+    (void)verge_service_get_histograms(soak->service, lateness, NULL);
+    status_show(status,
+                "%5.1f s  %s pending | k/s: start %.0f, reset %.0f, cancel %.0f, fire %.0f | late %s, 99 %% %s | %u "
+                "workers%s",
+                (double)passed_ns / 1e9, text_grouped(stats->pending),
+                (double)(rates.started - soak->shown.started) / ms, (double)(rates.reset - soak->shown.reset) / ms,
+                (double)(rates.cancelled - soak->shown.cancelled) / ms, (double)(rates.fired - soak->shown.fired) / ms,
+                text_duration(verge_histogram_quantile(lateness, 0.5)),
+                text_duration(verge_histogram_quantile(lateness, 0.99)), stats->workers, more);
+    soak->shown = rates;
+}
+
 static void show(struct soak *soak, struct status *status, uint64_t passed_ns) {
     verge_service_stats stats = {.struct_size = sizeof(stats)};
-    verge_histogram *lateness = &soak->result->lateness;
-    uint64_t now_ns = real_now();
+    struct soak_result *result = soak->result;
     if (verge_service_get_stats(soak->service, &stats) != 0) {
         return;
     }
-    soak->result->pending_max = stats.pending > soak->result->pending_max ? stats.pending : soak->result->pending_max;
-    if (!status_is_due(status)) {
-        return;
+    result->pending_max = stats.pending > result->pending_max ? stats.pending : result->pending_max;
+    if (status_is_due(status)) {
+        show_line(soak, status, &stats, passed_ns);
     }
-    struct rates rates = {.at_ns = now_ns,
-                          .started = stats.started,
-                          .fired = stats.fired,
-                          .cancelled = stats.cancelled_locally + stats.cancelled_remotely,
-                          .reset = stats.reset};
-    double seconds = (double)(now_ns - soak->shown.at_ns) / 1e9;
-    verge_histogram_reset(lateness);
-    (void)verge_service_get_histograms(soak->service, lateness, NULL);
-    status_show(
-        status,
-        "%5.1f s  %s pending | k/s: start %.0f, reset %.0f, cancel %.0f, fire %.0f | late %s, 99 %% %s | %u workers",
-        (double)passed_ns / 1e9, text_grouped(stats.pending),
-        (double)(rates.started - soak->shown.started) / seconds / 1e3,
-        (double)(rates.reset - soak->shown.reset) / seconds / 1e3,
-        (double)(rates.cancelled - soak->shown.cancelled) / seconds / 1e3,
-        (double)(rates.fired - soak->shown.fired) / seconds / 1e3,
-        text_duration(verge_histogram_quantile(lateness, 0.5)), text_duration(verge_histogram_quantile(lateness, 0.99)),
-        stats.workers);
-    soak->shown = rates;
 }
 
 static void conduct(struct soak *soak, struct status *status) {

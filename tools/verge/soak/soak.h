@@ -19,6 +19,8 @@ struct soak_options {
     size_t timer_count;    /* as many slots; most of them are in use at any time */
     uint32_t worker_count, actor_count;
     bool is_hostile; /* otherwise one worker is retired half-way, and another joins */
+    void (*describe)(void *context, char *text, size_t size); /* writes more for the status line; may be NULL */
+    void *describe_context;
 };
 
 struct soak_result {
