@@ -141,8 +141,9 @@ void verge__worker_receive(verge_worker *worker) {
         if (verge__worker_take(worker, timer, index)) {
             verge__worker_file_or_shelve(worker, timer, index);
         }
-    }
-    if (verge__worker_is_untidy(worker)) {
-        verge__worker_tidy(worker);
+        /* For each one, as for whoever starts and cancels: a pass takes more than one round of tidying makes good. */
+        if (VERGE__UNLIKELY(verge__worker_is_untidy(worker))) {
+            verge__worker_tidy(worker);
+        }
     }
 }

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * G7 across workers: memory follows the live timers, not the rate at which they are cancelled, moved and started.
+ *
+ * What live timers need: a record of 64 bytes and an entry of 8. On top of it, whatever the load: the wheel of a worker
+ * with all its levels, which is what a service with a worker and no timers has (measured here), and slack: the
+ * last segment of records that is not full (2 MiB), garbage that is allowed before it is cleared away (3,072 entries
+ * and their chunks), records a worker keeps (512) or has not taken back yet (1,024 a pass).
+ */
+#include "service/support.h"
+
+#define BYTES_A_TIMER UINT64_C(72)
+#define SLACK_BYTES ((UINT64_C(2) << 20) + UINT64_C(16) * 3072 + UINT64_C(64) * (512 + 1024))
+
+/* What the live timers need, and at most so much again. */
+static void assert_bounded(const verge_service *service, uint64_t empty_bytes, uint64_t live) {
+    const uint64_t needed = live * BYTES_A_TIMER + empty_bytes;
+    const uint64_t bytes = stats_of(service).bytes;
+    if (bytes >= 2 * needed + SLACK_BYTES) {
+        fail_msg("%llu bytes for %llu timers", (unsigned long long)bytes, (unsigned long long)live);
+    }
+}
+
+/* ---- cancelled by others ---- */
+
+enum { WINDOW = 100000 };
+
+static verge_timer window[WINDOW];
+
+/* Wakes the worker; whoever wakes it steps it when it is done. */
+static void note_wake(void *context) {
+    *(bool *)context = true;
+}
+
+/* A worker that sleeps until it is woken, and then does at once what there is to do. */
+static void step_if_woken(verge_worker *worker, bool *is_woken) {
+    if (!*is_woken) {
+        return;
+    }
+    *is_woken = false;
+    do {
+        verge_worker_end_wait(worker);
+        (void)step(worker);
+    } while (verge_worker_begin_wait(worker) == 0);
+}
+
+/* As many timers of 30 s are live as a server has requests; each ends long before its time. */
+static void remote_cancels_leave_no_memory_behind(void **state) {
+    (void)state;
+    struct stepped stepped;
+    bool is_woken = true;
+    stepped_begin(&stepped);
+    verge_worker_options options;
+    verge_worker *worker = NULL;
+    assert_int_equal(verge_worker_options_init(&options), 0);
+    options.unbound = true;
+    options.wake = note_wake;
+    options.wake_context = &is_woken;
+    assert_int_equal(verge_worker_join(stepped.service, &options, &worker), 0);
+    const uint64_t empty_bytes = stats_of(stepped.service).bytes;
+    const size_t cancels = test_scaled(2000000);
+    for (size_t i = 0; i < WINDOW + cancels; i++) {
+        if (i >= WINDOW) {
+            assert_int_equal(verge_service_cancel(stepped.service, window[i % WINDOW]), 0);
+        }
+        window[i % WINDOW] = start_at(stepped.service, now_of(&stepped) + 30 * SECOND, do_nothing, NULL);
+        step_if_woken(worker, &is_woken);
+        if (i % 1000 == 0) {
+            advance(&stepped, 100000); /* 10 million a second: none of them comes due */
+            assert_bounded(stepped.service, empty_bytes, i < WINDOW ? i : WINDOW);
+        }
+    }
+    assert_int_equal(verge_service_count(stepped.service), WINDOW);
+    verge_worker_end_wait(worker);
+    leave(worker);
+    stepped_end(&stepped);
+}
+
+/* The same with a thread, which gets the processor when it gets it: it is waited for now and then. */
+static void remote_cancels_leave_no_memory_behind_a_thread(void **state) {
+    (void)state;
+    verge_service *service = NULL;
+    assert_int_equal(verge_service_create(NULL, &service), 0);
+    const uint64_t empty_bytes = stats_of(service).bytes;
+    const size_t cancels = test_scaled(2000000);
+    for (size_t i = 0; i < WINDOW + cancels; i++) {
+        if (i >= WINDOW) {
+            assert_int_equal(verge_service_cancel(service, window[i % WINDOW]), 0);
+        }
+        assert_int_equal(verge_service_start_after(service, HOUR, do_nothing, NULL, &window[i % WINDOW]), 0);
+        if (i % 10000 == 0) { /* until it has come to this one, and so to all before */
+            struct notes notes = {0};
+            (void)start_at(service, 0, take_note, &notes);
+            await_count(&notes.fired, 1);
+        }
+    }
+    /* Up to 10,000 may be on their way at any time. */
+    assert_bounded(service, empty_bytes, WINDOW + 10000);
+    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+}
+
+/* ---- a worker that makes no pass ---- */
+
+enum { FEW = 100 };
+
+static void a_worker_that_starts_and_cancels_without_passes_stays_small(void **state) {
+    (void)state;
+    struct stepped stepped;
+    struct verge_test_random random = verge_test_random_from(verge_test_seed(4));
+    stepped_begin(&stepped);
+    verge_worker *worker = join_bound(stepped.service);
+    const uint64_t empty_bytes = stats_of(stepped.service).bytes;
+    const size_t rounds = test_scaled(1000000);
+    for (size_t i = 0; i < FEW + rounds; i++) {
+        const uint64_t deadline_ns = now_of(&stepped) + SECOND + (verge_test_magnitude(&random) >> 16);
+        if (i >= FEW) {
+            assert_int_equal(verge_service_cancel(stepped.service, window[i % FEW]), 0);
+        }
+        window[i % FEW] = start_at(stepped.service, deadline_ns, do_nothing, NULL);
+        if (i % 100 == 0) {
+            assert_bounded(stepped.service, empty_bytes, FEW);
+        }
+    }
+    leave(worker);
+    stepped_end(&stepped);
+}
+
+static void a_worker_that_resets_to_earlier_without_passes_stays_small(void **state) {
+    (void)state;
+    struct stepped stepped;
+    stepped_begin(&stepped);
+    verge_worker *worker = join_bound(stepped.service);
+    const uint64_t empty_bytes = stats_of(stepped.service).bytes;
+    const size_t rounds = test_scaled(1000000);
+    const uint64_t far_ns = now_of(&stepped) + 1000 * HOUR;
+    for (size_t i = 0; i < FEW; i++) {
+        window[i] = start_at(stepped.service, far_ns, do_nothing, NULL);
+    }
+    for (size_t i = 0; i < rounds; i++) {
+        assert_int_equal(verge_service_reset(stepped.service, window[i % FEW], far_ns - i * 2 * TICK), 0);
+        if (i % 100 == 0) {
+            assert_bounded(stepped.service, empty_bytes, FEW);
+        }
+    }
+    leave(worker);
+    stepped_end(&stepped);
+}
+
+/* Earlier, later, earlier: each step back leaves an entry behind. */
+static void a_worker_that_resets_back_and_forth_stays_small(void **state) {
+    (void)state;
+    for (int with_passes = 0; with_passes < 2; with_passes++) {
+        struct stepped stepped;
+        struct verge_test_random random = verge_test_random_from(verge_test_seed(6));
+        stepped_begin(&stepped);
+        verge_worker *worker = join_bound(stepped.service);
+        const uint64_t empty_bytes = stats_of(stepped.service).bytes;
+        enum { LIVE = 10000 };
+        const size_t rounds = test_scaled(1000000);
+        for (size_t i = 0; i < LIVE; i++) {
+            window[i] = start_at(stepped.service, now_of(&stepped) + HOUR, do_nothing, NULL);
+        }
+        for (size_t i = 0; i < rounds; i++) {
+            const uint64_t span_ns = i / LIVE % 2 == 0 ? HOUR : 100 * HOUR;
+            const uint64_t deadline_ns = now_of(&stepped) + HOUR / 2 + verge_test_below(&random, span_ns);
+            assert_int_equal(verge_service_reset(stepped.service, window[i % LIVE], deadline_ns), 0);
+            if (with_passes && i % 100 == 0) {
+                advance(&stepped, MS);
+                assert_int_equal(step(worker), 0);
+                assert_true(stats_of(stepped.service).garbage <= LIVE + 4096);
+            }
+            if (i % 1000 == 0) {
+                assert_bounded(stepped.service, empty_bytes, LIVE);
+            }
+        }
+        leave(worker);
+        stepped_end(&stepped);
+    }
+}
+
+/* Through the inbox of a worker that never looks into it: a timer is in there once, however often it is moved. */
+static void resets_from_outside_take_no_memory(void **state) {
+    (void)state;
+    struct stepped stepped;
+    stepped_begin(&stepped);
+    verge_worker *worker = join_unbound(stepped.service);
+    for (size_t i = 0; i < FEW; i++) {
+        window[i] = start_at(stepped.service, now_of(&stepped) + HOUR, do_nothing, NULL);
+    }
+    (void)step(worker);
+    const uint64_t calls = stepped.memory.calls;
+    const size_t rounds = test_scaled(1000000);
+    for (size_t i = 0; i < rounds; i++) {
+        const uint64_t deadline_ns = now_of(&stepped) + (i / FEW % 2 == 0 ? SECOND : HOUR) + i;
+        assert_int_equal(verge_service_reset(stepped.service, window[i % FEW], deadline_ns), 0);
+    }
+    assert_int_equal(stepped.memory.calls, calls);
+    leave(worker);
+    stepped_end(&stepped);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remote_cancels_leave_no_memory_behind),
+        cmocka_unit_test(remote_cancels_leave_no_memory_behind_a_thread),
+        cmocka_unit_test(a_worker_that_starts_and_cancels_without_passes_stays_small),
+        cmocka_unit_test(a_worker_that_resets_to_earlier_without_passes_stays_small),
+        cmocka_unit_test(a_worker_that_resets_back_and_forth_stays_small),
+        cmocka_unit_test(resets_from_outside_take_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
