@@ -246,6 +246,11 @@ void verge__runner_loop(struct verge__runner *runner);
 
 enum verge__reactor_kind verge__reactor_kind(verge_backend backend);
 
+/* ---- runtime.c ---- */
+
+/* One more, at index runner_count. Closed: it takes no tasks until its thread runs. */
+int verge__add_runner(struct verge_runtime *runtime, bool is_closed);
+
 /* ---- move.c ---- */
 
 /* Gives what a runner that retires can give to others. True: there was something. */
