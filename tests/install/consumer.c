@@ -42,10 +42,28 @@ static int use_service(void) {
     return verge_service_destroy(service, NULL, NULL) != 0 || failed;
 }
 
+static intptr_t sleep_and_write(void *argument) {
+    const int *fds = (const int *)argument;
+    char byte = 0;
+    return verge_sleep(1000) != 0 || verge_write(fds[1], "x", 1, verge_deadline_after(1000000000)) != 1 ||
+           verge_read(fds[0], &byte, 1, verge_deadline_after(1000000000)) != 1 || byte != 'x';
+}
+
+static int use_tasks(void) {
+    verge_runtime *runtime;
+    intptr_t failed = 1;
+    int fds[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) != 0 || verge_runtime_create(NULL, &runtime) != 0) {
+        return 1;
+    }
+    const int error = verge_runtime_run(runtime, sleep_and_write, fds, &failed);
+    return verge_runtime_destroy(runtime) != 0 || error != 0 || failed != 0;
+}
+
 int main(int argc, char **argv) {
     if (argc != 2 || strcmp(argv[1], verge_version()) != 0) {
         (void)fprintf(stderr, "the library is of version %s\n", verge_version());
         return 1;
     }
-    return use_wheel() || use_interval() || use_service();
+    return use_wheel() || use_interval() || use_service() || use_tasks();
 }

@@ -141,7 +141,8 @@ static void seed003_io_at_the_moment_of_its_deadline_loses_no_byte(void **state)
 
 /* ---- the same moment, by chance: a storm ---- */
 
-enum { storm_pairs = 200 };
+/* As many as keep up with their deadlines: who is always late meets nobody. */
+enum { storm_pairs = VERGE__ASAN || VERGE__TSAN ? 30 : 200 };
 
 struct gust {
     struct pair pair;
