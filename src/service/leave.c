@@ -8,25 +8,32 @@
 
 enum { SENT_AT_ONCE = 256 };
 
+/*
+ * What is sent, collected first: nothing is sent before the last entry has been looked at. Another worker could file a
+ * record that it has received, and an entry left behind here be taken for the one that it has there.
+ */
 typedef struct verge__parcel {
     verge_worker *from;
     verge__chain chain;
 } parcel;
 
+/* In pieces: each goes to the worker that has the least to do by then. */
 static void send_off(parcel *parcel_) {
     verge_service *service = parcel_->from->service;
-    if (parcel_->chain.count > 0) {
-        verge__send(service, verge__service_pick(service), parcel_->chain, 0);
+    const verge__table *table = &service->table;
+    while (parcel_->chain.count > 0) {
+        verge__chain piece = VERGE__CHAIN_EMPTY;
+        while (parcel_->chain.count > 0 && piece.count < SENT_AT_ONCE) {
+            /* Who takes it begins with what was pushed first. */
+            verge__chain_push(&piece, table, verge__chain_pop(&parcel_->chain, table));
+        }
+        verge__send(service, verge__service_pick(service), piece, 0);
     }
-    parcel_->chain = VERGE__CHAIN_EMPTY;
 }
 
 /* Adds a LINKED record. */
 static void add(parcel *parcel_, uint32_t index) {
-    verge__chain_push(&parcel_->chain, &parcel_->from->service->table, index);
-    if (parcel_->chain.count == SENT_AT_ONCE) {
-        send_off(parcel_);
-    }
+    verge__chain_append(&parcel_->chain, &parcel_->from->service->table, index);
 }
 
 bool verge__worker_unlink(verge_worker *worker, verge__timer *timer) {
