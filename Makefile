@@ -24,6 +24,7 @@ help:
 	@echo "make bench-tasks    tasks and I/O against swapcontext, linked timeouts and libuv"
 	@echo "make instructions   counts instructions per operation, fails where there are more than recorded"
 	@echo "make floods     counts instructions under hostile loads, fails where they grow with the load"
+	@echo "make prove      checks models of the service's protocols, and that mistakes in them are found"
 	@echo "make mutate     changes the sources and fails if the tests do not notice (MUTANTS=200 SEED=1 FILES=...)"
 	@echo "make check      formatting and static analysis;   make format: apply the formatting"
 	@echo "make fuzz       looks for inputs that break a promise (SECONDS=60 a target, TARGETS=...: some of them)"
@@ -86,6 +87,10 @@ floods: | build
 	@$(call build,bench)
 	@bench/floods
 
+prove:
+	@scripts/setup prove
+	@proof/prove
+
 mutate:
 	@scripts/setup mutate
 	@scripts/mutate --count $(MUTANTS) --seed $(SEED) $(FILES)
@@ -128,4 +133,4 @@ clean:
 
 .PHONY: help setup demo test test-test test-debug test-asan test-tsan test-clang test-clang-asan bench bench-check instructions check \
 	format bench-tasks coverage install deb clean
-.PHONY: fuzz floods mutate memcheck
+.PHONY: fuzz floods mutate memcheck prove

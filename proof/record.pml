@@ -1,0 +1,670 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.pml - one record, two workers and a remote thread (src/service/record.h, T1 to T12).
+ *
+ * Worker 1 stays. Worker 2 leaves at any moment between two passes. The threads start, cancel and reset the timer, the workers
+ * also from inside its callback, and time goes on before any pass. A step is one access to what is shared: the word, the deadline, an
+ * inbox, the state of a place. A compare-and-swap is in the model what it is in the source: a copy of the word, a decision, an
+ * exchange if the word is still that copy. What only its owner may touch (entry_tick, the wheel) is a step as well, so that
+ * somebody else who touches it is found out.
+ *
+ * What is to be shown, by assertions:
+ *   G1   it does not run before its deadline, also not before one that a reset has written;
+ *   G3   every life of the record ends exactly once: its callback returned and it does not go on, or a cancel said 0;
+ *   G10  after a cancel has said 0, the callback of that life does not begin;
+ *   G11  when all is over, everything has ended: nothing is lost when a worker leaves;
+ *   S1   a record is in one list at most, and LINKED while it is in an inbox; FREE and not LINKED on a free list;
+ *   S2   a worker takes out of its wheel only what is its own.
+ *
+ * How often each thread may do something is set by -D (proof/prove), and so are the mutations; each of them must break one
+ * of these.
+ */
+#ifndef LIVES
+#define LIVES 1 /* starts; -DSTARTED: it is started already, and there are none */
+#endif
+#ifndef REMOTE_CALLS
+#define REMOTE_CALLS 2 /* cancels and resets by the remote thread */
+#endif
+#ifndef STAYER_CALLS
+#define STAYER_CALLS 0 /* the same by worker 1, also inside the callback */
+#endif
+#ifndef LEAVER_CALLS
+#define LEAVER_CALLS 0 /* and by worker 2 */
+#endif
+
+#define FREE 0
+#define SCHEDULED 1
+#define RUNNING 2
+#define DEAD 3
+#define LINKED 4
+#define WRITING 8
+#define AGAIN 16
+#define QUIT 32
+#define CLAIMED 64
+#define OWNER_ONE 128
+#define GENERATION_ONE 512
+
+#define state_of(w) ((w) & 3)
+#define owner_of(w) (((w) >> 7) & 3)
+#define generation_of(w) ((w) >> 9)
+#define with_owner(w, o) (((w) & ~(3 * OWNER_ONE)) | (o) * OWNER_ONE)
+#define has(w, flags) (((w) & (flags)) != 0)
+#define ended(w) (((w) & ~(3 | WRITING | AGAIN | QUIT | CLAIMED)) + GENERATION_ONE + (has(w, LINKED) -> DEAD : FREE))
+
+#define NO_TICK 0
+#define TICKS 2 /* 1 and 2 */
+#define NOBODY 0
+#define REMOTE 3
+
+#define JOINED 0
+#define LEAVING 1
+#define VACANT 2
+
+/* ---- the record ---- */
+short word = FREE;
+byte deadline = 0;
+byte entry_tick = NO_TICK;
+
+/* ---- where it is ---- */
+bool in_inbox[3]; /* of a worker; 0: the orphans */
+bool in_hand[4];  /* of a thread: taken from an inbox, or about to be pushed */
+bool is_free = true;
+byte free_of = 0; /* on whose free list it is then; 0: in the pool */
+byte wheel[3];    /* the ticks at which there is an entry, as bits; garbage included */
+byte place[3];
+
+byte now = 0;
+bool remote_done = false;
+bool has_left = false; /* worker 2 */
+byte starts_left = LIVES;
+
+/* ---- what happened, for the assertions; by generation ---- */
+bool is_cancelled[4]; /* a cancel said 0 */
+byte end_count[4];
+bool is_executing = false;
+
+#define bit(tick) (1 << (tick))
+#define lists_count (in_inbox[0] + in_inbox[1] + in_inbox[2] + in_hand[1] + in_hand[2] + in_hand[3])
+
+/*
+ * In all of the following `id` is the thread, `bound` the worker that it is, or NOBODY; `w` is its copy of the word, `to` what it
+ * wants to make of it, `ok` whether it did.
+ */
+
+/* verge__word_change */
+inline change() {
+    if
+    :: word == w -> word = to; ok = true
+    :: else -> w = word; ok = false
+    fi
+}
+
+inline note_end(life) {
+    end_count[life]++;
+    assert(end_count[life] == 1) /* G3 */
+}
+
+/* verge__worker_free */
+inline free_record() {
+    atomic {
+        assert(!is_free && state_of(word) == FREE && !has(word, LINKED) && lists_count == 0); /* S1 */
+        is_free = true;
+        free_of = bound
+    }
+}
+
+inline choose_deadline() {
+    if
+    :: d = 1
+    :: d = 2
+    fi
+}
+
+/* ---- sending: src/service/inbox.c ---- */
+
+/* verge__service_pick */
+inline pick() {
+    if
+    :: place[1] == JOINED -> target = 1
+    :: place[2] == JOINED -> target = 2
+    :: place[1] != JOINED && place[2] != JOINED -> target = 0
+    fi
+}
+
+/* verge__send_one, to `target` */
+inline send() {
+    do
+    :: atomic { /* verge__inbox_push */
+        in_hand[id] ->
+        assert(!in_inbox[0] && !in_inbox[1] && !in_inbox[2] && has(word, LINKED)); /* S1 */
+        in_hand[id] = false;
+        in_inbox[target] = true
+    }
+#ifndef M_NOT_SENT_ON
+        if
+        :: target != 0 && place[target] == VACANT ->
+            atomic { /* take_back, under the lock */
+                if
+                :: place[target] == VACANT && in_inbox[target] -> in_inbox[target] = false; in_hand[id] = true
+                :: else
+                fi
+            }
+            if
+            :: in_hand[id] -> pick()
+            :: else
+            fi
+        :: else
+        fi
+#endif
+    :: !in_hand[id] -> break
+    od
+}
+
+/* ---- filing: src/service/filing.c ---- */
+
+/* verge__worker_file, verge__worker_file_or_shelve: an entry that comes up no later serves */
+inline file_at(at) {
+    atomic {
+        if
+        :: entry_tick != NO_TICK && entry_tick <= at
+        :: else -> wheel[id] = wheel[id] | bit(at); entry_tick = at
+        fi
+    }
+}
+
+/* ---- T1, T2: src/service/start.c ---- */
+
+inline start_here() {
+    choose_deadline();
+    deadline = d;
+    file_at(d);
+    word = with_owner(word, id) + GENERATION_ONE + SCHEDULED
+}
+
+inline start_there() {
+    choose_deadline();
+    pick();
+    deadline = d;
+    atomic { word = with_owner(word, target) + GENERATION_ONE + SCHEDULED + LINKED; in_hand[id] = true }
+    send()
+}
+
+/* ---- T6 to T9: src/service/cancel.c ---- */
+
+/* verge__give_up: w is what the word was before the caller ended it; what was LINKED is freed by who takes it */
+inline give_up() {
+    if
+    :: has(w, LINKED)
+    :: !has(w, LINKED) && owner_of(w) == bound -> free_record()
+    :: !has(w, LINKED) && owner_of(w) != bound -> target = owner_of(w); send()
+    fi
+}
+
+inline cancel() {
+    w = word;
+    verdict = 0;
+    do
+    :: atomic {
+        verdict == 0 ->
+        if
+        :: generation_of(w) != handle -> verdict = 1 /* -ENOENT */
+        :: generation_of(w) == handle && state_of(w) == SCHEDULED && !has(w, WRITING | CLAIMED) ->
+            to = (owner_of(w) == bound -> ended(w) : ended(w | LINKED));
+            change();
+            if
+            :: ok ->
+                verdict = 2;
+                in_hand[id] = !has(w, LINKED) && owner_of(w) != bound;
+                is_cancelled[handle] = true;
+                note_end(handle)
+            :: else
+            fi
+        :: generation_of(w) == handle && state_of(w) == SCHEDULED && has(w, WRITING | CLAIMED) && has(w, QUIT) ->
+            verdict = 1
+        :: generation_of(w) == handle && state_of(w) == SCHEDULED && has(w, WRITING | CLAIMED) && !has(w, QUIT) ->
+            to = w | QUIT;
+            change();
+            if
+            :: ok -> verdict = 1; is_cancelled[handle] = true; note_end(handle)
+            :: else
+            fi
+        :: generation_of(w) == handle && state_of(w) == RUNNING ->
+#ifndef M_CANCEL_KEEPS_AGAIN
+            to = (w | QUIT) & ~AGAIN;
+#else
+            to = w | QUIT;
+#endif
+            change();
+            verdict = ok
+        fi
+    }
+    :: else -> break
+    od;
+    if
+    :: verdict == 2 -> give_up()
+    :: else
+    fi
+}
+
+/* ---- T10, T11: src/service/reset.c ---- */
+
+inline reset() {
+    choose_deadline();
+    w = word;
+    verdict = 0;
+    do /* begin */
+    :: atomic {
+        verdict == 0 ->
+        if
+        :: generation_of(w) != handle || has(w, WRITING) -> verdict = 1
+#ifndef M_RESET_IGNORES_CLAIMED
+        :: generation_of(w) == handle && !has(w, WRITING) && has(w, CLAIMED) -> word != w; w = word
+        :: generation_of(w) == handle && !has(w, WRITING | CLAIMED) ->
+#else
+        :: generation_of(w) == handle && !has(w, WRITING) ->
+#endif
+            to = (w | WRITING) & ~QUIT;
+            change();
+            if
+            :: ok -> w = to; verdict = 2
+            :: else
+            fi
+        fi
+    }
+    :: else -> break
+    od;
+    if
+    :: verdict == 2 ->
+        is_earlier = d < deadline;
+        deadline = d;
+        do /* end */
+        :: atomic {
+            verdict == 2 ->
+            to = w & ~WRITING;
+            if
+            :: state_of(w) == RUNNING -> to = (has(w, QUIT) -> to : to | AGAIN)
+#ifndef M_RESET_FORGETS_QUIT
+            :: state_of(w) != RUNNING && has(w, QUIT) ->
+                to = (owner_of(w) == bound -> ended(w) : ended(w | LINKED))
+#endif
+#ifndef M_EARLIER_NOT_SENT
+            :: state_of(w) != RUNNING && !has(w, QUIT) && is_earlier && owner_of(w) != bound -> to = to | LINKED
+#endif
+            :: else
+            fi;
+            change();
+            if
+            :: ok -> verdict = 3; in_hand[id] = has(to, LINKED) && !has(w, LINKED)
+            :: else
+            fi
+        }
+        :: else -> break
+        od;
+        if
+        :: state_of(w) == RUNNING || has(w, LINKED) /* who takes it looks at the deadline */
+        :: state_of(w) != RUNNING && !has(w, LINKED) ->
+            if
+            :: has(w, QUIT) -> give_up()
+            :: !has(w, QUIT) && owner_of(w) == bound -> file_at(d)
+            :: !has(w, QUIT) && owner_of(w) != bound -> target = owner_of(w); send()
+            fi
+        fi
+    :: else
+    fi
+}
+
+inline call() {
+    if
+    :: cancel()
+    :: reset()
+    fi
+}
+
+/* ---- T3: verge__worker_take, of a record in hand ---- */
+
+inline take() {
+    w = word;
+    ok = false;
+    do
+    :: !ok ->
+        assert(has(w, LINKED) && state_of(w) != FREE); /* S1 */
+#ifndef M_OLD_ENTRY_KEPT
+        if
+        :: owner_of(w) != id && state_of(w) != RUNNING -> entry_tick = NO_TICK
+        :: else
+        fi;
+#endif
+        atomic {
+            if
+            :: state_of(w) == RUNNING -> to = w & ~LINKED
+            :: state_of(w) == DEAD -> to = with_owner(w & ~(LINKED | 3), id)
+            :: state_of(w) == SCHEDULED -> to = with_owner(w & ~LINKED, id)
+            fi;
+            change();
+            if
+            :: ok -> in_hand[id] = false
+            :: else
+            fi
+        }
+    :: else -> break
+    od;
+    if
+    :: state_of(w) == DEAD -> free_record()
+    :: state_of(w) == SCHEDULED -> d = deadline; file_at(d)
+    :: state_of(w) == RUNNING
+    fi
+}
+
+inline take_from(box) {
+    atomic {
+        if
+        :: in_inbox[box] -> in_inbox[box] = false; in_hand[id] = true
+        :: else
+        fi
+    }
+    if
+    :: in_hand[id] -> take()
+    :: else
+    fi
+}
+
+/* ---- T4, T5: src/service/pass.c ---- */
+
+inline finish() {
+    is_executing = false;
+    w = word;
+    ok = false;
+    do
+    :: atomic {
+        !ok ->
+        assert(state_of(w) == RUNNING);
+        again = has(w, AGAIN) && !has(w, QUIT);
+#ifndef M_RETURN_IGNORES_WRITING
+        again = again || has(w, WRITING);
+#endif
+        to = (again -> (w & ~(3 | AGAIN)) | SCHEDULED : ended(w));
+        change();
+        if
+        :: ok && (!again || has(w, QUIT)) -> note_end(generation_of(w))
+        :: else
+        fi
+    }
+    :: else -> break
+    od;
+    if
+    :: !again && !has(w, LINKED) -> free_record()
+    :: again && !has(to, LINKED) -> d = deadline; file_at(d)
+    :: else
+    fi
+}
+
+/* settle: RUNNING, or as it was, or ended */
+inline settle() {
+    ok = false;
+    do
+    :: atomic {
+        !ok ->
+        if
+        :: has(w, QUIT) -> to = ended(w)
+        :: !has(w, QUIT) && is_due -> to = (w & ~(CLAIMED | 3)) | RUNNING
+        :: !has(w, QUIT) && !is_due -> to = w & ~CLAIMED
+        fi;
+        change();
+        if
+        :: ok && !has(w, QUIT) && is_due -> /* the callback begins, and is told d */
+            assert(!is_cancelled[generation_of(w)]); /* G10 */
+            assert(deadline <= now && d == deadline && !is_executing); /* G1 */
+            is_executing = true
+        :: else
+        fi
+    }
+    :: else -> break
+    od
+}
+
+/* run_if_due: w is a copy of the word; `tick` that of the entry, which has been taken out of the wheel */
+inline run_if_due() {
+    verdict = 0;
+    do /* claim */
+    :: verdict == 0 ->
+        d = deadline;
+        atomic {
+            if
+            :: owner_of(w) != id || state_of(w) != SCHEDULED -> verdict = 1 /* GONE */
+#ifndef M_CLAIM_IGNORES_WRITING
+            :: owner_of(w) == id && state_of(w) == SCHEDULED && has(w, WRITING) -> verdict = 2 /* IN_HAND */
+            :: owner_of(w) == id && state_of(w) == SCHEDULED && !has(w, WRITING) ->
+#else
+            :: owner_of(w) == id && state_of(w) == SCHEDULED ->
+#endif
+                if
+                :: d > due -> verdict = 3 /* MOVED */
+                :: d <= due ->
+#ifndef M_NOT_CLAIMED
+                    to = w | CLAIMED;
+                    change();
+                    if
+                    :: ok -> w = to; verdict = 4
+                    :: else
+                    fi
+#else
+                    verdict = 4
+#endif
+                fi
+            fi
+        }
+    :: else -> break
+    od;
+    if
+    :: verdict == 4 ->
+        d = deadline;
+        is_due = d <= due;
+        settle();
+        verdict = (has(w, QUIT) -> 5 : (is_due -> 6 : 3))
+    :: else
+    fi;
+    if
+    :: verdict == 1 -> /* verge__worker_drop */
+        if
+        :: owner_of(w) == id -> entry_tick = NO_TICK
+        :: else
+        fi
+    :: verdict == 2 -> wheel[id] = wheel[id] | bit(tick) /* look again */
+    :: verdict == 3 -> d = deadline; atomic { wheel[id] = wheel[id] | bit(d); entry_tick = d }
+    :: verdict == 5 -> entry_tick = NO_TICK; give_up()
+    :: verdict == 6 ->
+        entry_tick = NO_TICK;
+        if
+        :: calls_left > 0 -> calls_left--; handle = generation_of(w); call()
+        :: true
+        fi;
+        finish()
+    fi
+}
+
+/* verge__worker_pass: what is in the inboxes, then what is due */
+inline pass() {
+    take_from(0);
+    take_from(id);
+    atomic { /* it matters only here how late it is */
+        if
+        :: now < 1 -> now = 1
+        :: now < 2 -> now = 2
+        :: true
+        fi;
+        due = now;
+        tick = 1
+    }
+    do
+    :: tick <= due && (wheel[id] & bit(tick)) != 0 ->
+        wheel[id] = wheel[id] & ~bit(tick);
+        w = word;
+        if /* come_up */
+        :: owner_of(w) == id && entry_tick == tick -> run_if_due()
+        :: else /* garbage */
+        fi;
+        tick++
+    :: tick <= due && (wheel[id] & bit(tick)) == 0 -> tick++
+    :: tick > due -> break
+    od
+}
+
+#define has_something_to_do (in_inbox[0] || in_inbox[id] || wheel[id] != 0)
+
+/* ---- T12: src/service/leave.c ---- */
+
+/* send_entry, verge__worker_unlink */
+inline unlink() {
+    w = word;
+    ok = false;
+    do
+    :: atomic {
+        !ok ->
+        if
+        :: state_of(w) != SCHEDULED || has(w, LINKED) -> ok = true
+        :: else ->
+            to = w | LINKED;
+            change();
+            in_hand[id] = ok
+        fi
+    }
+    :: else -> break
+    od;
+    atomic { entry_tick = NO_TICK; assert(owner_of(word) == id) } /* S2 */
+}
+
+inline leave() {
+    place[id] = LEAVING;
+    tick = 1;
+    do
+    :: tick <= TICKS && (wheel[id] & bit(tick)) != 0 ->
+        wheel[id] = wheel[id] & ~bit(tick);
+        w = word;
+        if
+        :: owner_of(w) == id && entry_tick == tick ->
+            unlink();
+#ifdef M_SENT_WHILE_WALKING
+            if
+            :: in_hand[id] -> pick(); send()
+            :: else
+            fi
+#endif
+        :: else
+        fi;
+        tick++
+    :: tick <= TICKS && (wheel[id] & bit(tick)) == 0 -> tick++
+    :: tick > TICKS -> break
+    od;
+    if /* not before: another worker could file it, and a second entry of it here be taken for that one */
+    :: in_hand[id] -> pick(); send()
+    :: else
+    fi;
+    atomic { /* verge__worker_give_all_free */
+        if
+        :: is_free && free_of == id -> free_of = 0; entry_tick = NO_TICK; word = with_owner(word, 0)
+        :: else
+        fi
+    }
+    atomic { /* vacate, under the lock */
+        place[id] = VACANT;
+#ifndef M_INBOX_LEFT_BEHIND
+        if
+        :: in_inbox[id] -> in_inbox[id] = false; in_hand[id] = true
+        :: else
+        fi
+#endif
+    }
+    if
+    :: in_hand[id] -> pick(); send()
+    :: else
+    fi
+}
+
+/* ---- the threads ---- */
+
+/* Some handle that was given out. */
+inline choose_handle() {
+    if
+    :: handle = 1
+    :: generation_of(word) >= 3 -> handle = 3
+    fi
+}
+
+/* Between two calls a thread has nothing in its hands: spin shall not tell apart what is the same. */
+#define forget atomic { w = 0; to = 0; d = 0; target = 0; handle = 0; verdict = 0; ok = false; is_earlier = false }
+#define forget_pass atomic { due = 0; tick = 0; again = false; is_due = false }
+
+proctype worker(byte id) {
+    short w;
+    short to;
+    byte d;
+    byte due;
+    byte tick;
+    byte target;
+    byte handle;
+    byte verdict;
+    byte bound = id;
+    byte calls_left = (id == 1 -> STAYER_CALLS : LEAVER_CALLS);
+    bool ok;
+    bool again;
+    bool is_due;
+    bool is_earlier;
+    do
+    :: has_something_to_do -> pass(); forget; forget_pass
+    :: atomic { is_free && free_of == id && starts_left > 0 -> is_free = false; starts_left-- } start_here(); forget
+    :: calls_left > 0 && generation_of(word) > 0 -> calls_left--; choose_handle(); call(); forget
+    :: id == 2 -> leave(); forget; forget_pass; has_left = true; break
+    :: id == 1 && remote_done && has_left && !has_something_to_do ->
+        atomic { /* G3, G11, S1 */
+            assert(state_of(word) == FREE && is_free && lists_count == 0 && !is_executing);
+            assert(generation_of(word) < 1 || end_count[1] == 1);
+            assert(generation_of(word) < 3 || end_count[3] == 1)
+        }
+        break
+    od
+}
+
+proctype remote() {
+    short w;
+    short to;
+    byte d;
+    byte target;
+    byte handle;
+    byte verdict;
+    byte id = REMOTE;
+    byte bound = NOBODY;
+    byte calls_left = REMOTE_CALLS;
+    bool ok;
+    bool is_earlier;
+    do
+    :: atomic { is_free && free_of == 0 && starts_left > 0 -> is_free = false; starts_left-- } start_there(); forget
+    :: calls_left > 0 && generation_of(word) > 0 -> calls_left--; choose_handle(); call(); forget
+    :: true -> break
+    od;
+    remote_done = true
+}
+
+/* STARTED: worker 2 has the timer in its wheel. Otherwise the record is in the pool, or on a worker's free list. */
+init {
+    byte d;
+    atomic {
+#ifdef STARTED
+        choose_deadline();
+        is_free = false;
+        starts_left = 0;
+        deadline = d;
+        entry_tick = d;
+        wheel[2] = bit(d);
+        word = with_owner(0, 2) + GENERATION_ONE + SCHEDULED;
+#else
+        if
+        :: free_of = 0
+        :: free_of = 1
+        :: free_of = 2
+        fi;
+#endif
+        run worker(1);
+        run worker(2);
+        run remote()
+    }
+}
