@@ -138,7 +138,7 @@ static int run(int argument_count, char **arguments) {
         .seed = settings.seed,
         .duration_ns = settings.seconds * SECOND,
         .delay_max_ns = 120 * SECOND,
-        .timer_count = (size_t)settings.timers,
+        .timer_count = (size_t)(settings.timers + settings.timers / 6), /* some have ended, and not been replaced yet */
         .worker_count = (uint32_t)settings.workers,
         .actor_count = (uint32_t)settings.workers,
     };

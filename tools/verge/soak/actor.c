@@ -11,12 +11,14 @@
 
 #define MS UINT64_C(1000000)
 
-enum { BATCH = 256, LOOKED_AT = 2048 };
+enum { BATCH = 256, LOOKED_AT = 768 };
 
-/* From 1 ms on, as many below 10 ms as from 10 to 100 ms, and so on. */
+/* Half of them from 1 ms on, as many below 10 ms as from 10 to 100 ms, and so on; the others of any length. */
 static uint64_t random_deadline(struct actor *actor) {
     double unit = (double)(random_next(&actor->random) >> 11) * 0x1p-53;
-    double delay_ns = (double)MS * exp(unit * log((double)actor->delay_max_ns / (double)MS));
+    double max_ns = (double)actor->delay_max_ns;
+    bool is_long = random_below(&actor->random, 2) == 0;
+    double delay_ns = is_long ? unit * max_ns : (double)MS * exp(unit * log(max_ns / (double)MS));
     return verge_service_exact_now(actor->service) + (uint64_t)delay_ns;
 }
 
