@@ -127,12 +127,33 @@ static bool is_running(uint64_t word, verge_timer timer) {
     return verge__word_generation(word) == (uint32_t)(timer >> 32) && verge__word_state(word) == VERGE__RUNNING_STATE;
 }
 
-/* Whether the callback of `timer` waits, itself or through others, for a callback on this worker. Both sides say for whom they
- * wait before they look: one of those that would wait in a circle sees it. */
-static bool is_waited_for_by(const verge_service *service, const verge_worker *worker, verge_timer timer) {
-    uint64_t mine = atomic_load_explicit(&worker->running, memory_order_relaxed);
+/* Whether this thread is inside the callback of that timer: the one it runs, or one in which it makes a pass of another
+ * worker. */
+static bool is_inside(const verge_service *service, verge_timer timer) {
+    for (const verge_worker *worker = verge__bound_workers; worker != NULL; worker = worker->bound_next) {
+        if (worker->service == service && worker->is_in_callback &&
+            atomic_load_explicit(&worker->running, memory_order_relaxed) == timer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* For whom the callbacks that this thread is inside of wait; 0: for nobody. */
+static void say_for_whom(const verge_service *service, verge_timer timer) {
+    for (verge_worker *worker = verge__bound_workers; worker != NULL; worker = worker->bound_next) {
+        if (worker->service == service && worker->is_in_callback) {
+            VERGE__STEP("wait: say for whom");
+            atomic_store_explicit(&worker->waits_for, timer, memory_order_seq_cst);
+        }
+    }
+}
+
+/* Whether the callback of `timer` waits, itself or through others, for one that this thread is inside of. All say for
+ * whom they wait before they look: one of those that would wait in a circle sees it. */
+static bool waits_for_this_thread(const verge_service *service, verge_timer timer) {
     for (uint32_t hops = 0; hops < VERGE_WORKER_COUNT_MAX && timer != 0; hops++) {
-        if (timer == mine) {
+        if (is_inside(service, timer)) {
             return true;
         }
         uint64_t word = verge__word_load(verge__table_at(&service->table, (uint32_t)timer));
@@ -157,32 +178,18 @@ static void wait_for_return(verge_service *service, verge__timer *timer, verge_t
     }
 }
 
-/* Whether this thread is inside the callback of that timer. */
-static bool is_inside(const verge_worker *bound, verge_timer timer) {
-    return bound != NULL && bound->is_in_callback &&
-           atomic_load_explicit(&bound->running, memory_order_relaxed) == timer;
-}
-
 static int cancel_and_wait(verge_service *service, verge_timer timer, uint64_t flags) {
     int verdict = cancel_on_turn(service, timer, flags);
-    verge_worker *bound = verge__bound(service);
-    if (verdict != VERGE_RUNNING || is_inside(bound, timer)) {
+    if (verdict != VERGE_RUNNING || is_inside(service, timer)) {
         return verdict;
     }
-    bool is_in_callback = bound != NULL && bound->is_in_callback;
-    if (is_in_callback) {
-        VERGE__STEP("wait: say for whom");
-        atomic_store_explicit(&bound->waits_for, timer, memory_order_seq_cst);
-        if (is_waited_for_by(service, bound, timer)) {
-            verdict = -EDEADLK;
-        }
-    }
-    if (verdict == VERGE_RUNNING) {
+    say_for_whom(service, timer);
+    if (waits_for_this_thread(service, timer)) {
+        verdict = -EDEADLK;
+    } else {
         wait_for_return(service, verge__table_at(&service->table, (uint32_t)timer), timer);
     }
-    if (is_in_callback) {
-        atomic_store_explicit(&bound->waits_for, 0, memory_order_seq_cst);
-    }
+    say_for_whom(service, 0);
     return verdict;
 }
 

@@ -25,7 +25,7 @@ static verge__timer *named(const verge_worker *worker, verge__entry entry) {
 /* Whether an entry counts: the timer is this worker's, live, and this is the entry it has. */
 static bool counts(const verge_worker *worker, const verge__timer *timer, uint64_t word, verge__entry entry) {
     return verge__word_owner(word) == worker->id && verge__word_state(word) == VERGE__SCHEDULED &&
-           (uint32_t)timer->entry_tick == entry.mark;
+           verge__timer_has_entry(timer, entry);
 }
 
 static size_t sift(void *owner, verge__entry *entries, size_t count, verge__span span) {
@@ -87,8 +87,11 @@ int verge__worker_init_wheel(verge_worker *worker, uint64_t now_ns) {
     if (error != 0) {
         return error;
     }
+    /* Tick 0 has come whenever a worker is there. From tick 1 on, the levels reach to the end of time. */
+    uint64_t first_tick = now_ns >> worker->shift;
     verge__calendar_init(
-        &worker->calendar, levels, level_count, false, now_ns >> worker->shift, OWN_LISTS, &worker->service->allocator,
+        &worker->calendar, levels, level_count, false, first_tick > 1 ? first_tick : 1, OWN_LISTS,
+        &worker->service->allocator,
         (verge__calendar_owner){.sift = sift, .refile = refile, .prefetch = prefetch, .context = worker});
     /* Another thread may set any deadline: a level must not be missing when the entry comes up. */
     error = verge__calendar_ready_all(&worker->calendar);

@@ -55,8 +55,7 @@ static void send_entry(parcel *parcel_, verge__entry entry) {
     verge_worker *worker = parcel_->from;
     verge__timer *timer = verge__table_at(&worker->service->table, entry.index);
     uint64_t word = verge__word_load(timer);
-    bool is_own = verge__word_owner(word) == worker->id && timer->entry_tick != VERGE__NO_TICK &&
-                  (uint32_t)timer->entry_tick == entry.mark;
+    bool is_own = verge__word_owner(word) == worker->id && verge__timer_has_entry(timer, entry);
     if (is_own && verge__worker_unlink(worker, timer)) {
         add(parcel_, entry.index);
     }
@@ -161,7 +160,7 @@ static void vacate(verge_worker *worker) {
 }
 
 int verge_worker_leave(verge_worker *worker) {
-    if (worker == NULL) {
+    if (worker == NULL || !verge__worker_is_there(worker)) {
         return -EINVAL;
     }
     if (verge__is_bound(worker) && (worker->is_in_pass || worker->is_in_callback)) {
@@ -176,6 +175,7 @@ int verge_worker_leave(verge_worker *worker) {
         verge__worker_end_watch(worker);
     }
     worker->is_in_pass = worker->is_in_callback = false;
+    verge__park_end(worker); /* it may have died in a wait: nobody calls its wake function from here on */
     leave_now(worker);
     vacate(worker);
     return 0;

@@ -154,6 +154,10 @@ static void *run(void *argument) {
     return NULL;
 }
 
+bool verge__is_metronome(const verge_service *service) {
+    return service->has_metronome_thread && pthread_equal(service->metronome_thread, pthread_self());
+}
+
 int verge__metronome_start(verge_service *service) {
     service->has_metronome_thread = true;
     int error = pthread_create(&service->metronome_thread, NULL, run, service);

@@ -15,6 +15,7 @@
 
 enum {
     ENTRIES_MOVED_AT_ONCE = 8192, /* cascaded in one pass, so that a pass is bounded */
+    ENTRIES_SEEN_AT_ONCE = 8192,  /* come up in one pass, most of them of timers that were moved or cancelled */
     PREFETCH_AHEAD = 8,
 };
 
@@ -188,7 +189,7 @@ static bool come_up(verge_worker *worker, verge__entry entry, uint64_t entry_tic
     verge__timer *timer = verge__table_at(&worker->service->table, entry.index);
     uint64_t word = verge__word_load(timer);
     bool is_own = verge__word_owner(word) == worker->id;
-    if (!is_own || (uint32_t)timer->entry_tick != entry.mark) {
+    if (!is_own || !verge__timer_has_entry(timer, entry)) {
         return false;
     }
     bool is_of_this_tick = timer->entry_tick == entry_tick; /* or one 2^32 ticks away */
@@ -215,11 +216,10 @@ static bool is_to_stop(const verge_worker *worker) {
 /* What could not be filed for want of memory runs nevertheless, when it is due; `room` of it at most. */
 static size_t run_shelf(verge_worker *worker, uint64_t due_tick, size_t room) {
     const verge__table *table = &worker->service->table;
-    verge__chain shelf = worker->shelf;
-    worker->shelf = VERGE__CHAIN_EMPTY;
     size_t fired = 0;
-    while (shelf.count > 0) {
-        uint32_t index = verge__chain_pop(&shelf, table);
+    /* Round once: those that stay go to its end, and so do new ones. No callback finds some of it elsewhere. */
+    for (size_t left = worker->shelf.count; left > 0 && worker->shelf.count > 0; left--) {
+        uint32_t index = verge__chain_pop(&worker->shelf, table);
         verge__timer *timer = verge__table_at(table, index);
         bool is_due = verge__worker_tick(worker, verge__timer_deadline(timer)) <= due_tick;
         if (!is_due || fired >= room || is_to_stop(worker)) {
@@ -290,7 +290,8 @@ static bool begin_round(verge_worker *worker, uint64_t target) {
 static size_t run_round(verge_worker *worker, uint64_t target, size_t *budget) {
     size_t fired = 0;
     verge__entry entry;
-    while (fired < worker->service->options.batch && !is_to_stop(worker)) {
+    for (size_t seen = 0; fired < worker->service->options.batch && seen < ENTRIES_SEEN_AT_ONCE && !is_to_stop(worker);
+         seen++) {
         if (pop(worker, &worker->first, &entry)) {
             fired += come_up(worker, entry, VERGE__TICK_LATE, target - 1);
         } else if (pop(worker, &worker->batch, &entry)) {
@@ -351,7 +352,7 @@ size_t verge__worker_pass(verge_worker *worker) {
 /* ---- run_once ---- */
 
 uint64_t verge_worker_next(verge_worker *worker) {
-    if (worker == NULL) {
+    if (worker == NULL || !verge__worker_is_there(worker)) {
         return VERGE_NEVER;
     }
     if (worker->incoming.count > 0 || verge__worker_has_backlog(worker) || !verge__inbox_is_empty(&worker->inbox) ||
@@ -383,13 +384,19 @@ static void wait_until(verge_worker *worker, uint64_t until_ns) {
     verge__park_end(worker);
 }
 
+/* Whether there was one. Who is interrupted sees what was done before: no plain store, which could pass by it unseen. */
+static bool end_interruption(verge_worker *worker) {
+    VERGE__STEP("interrupt: end");
+    return atomic_exchange_explicit(&worker->is_interrupted, false, memory_order_acq_rel);
+}
+
 static int run_once(verge_worker *worker, uint64_t wait_until_ns) {
     size_t fired = is_to_leave(worker) ? 0 : verge__worker_pass(worker);
-    bool interrupted = atomic_exchange_explicit(&worker->is_interrupted, false, memory_order_acq_rel);
+    bool interrupted = end_interruption(worker);
     if (fired == 0 && wait_until_ns > worker->now_ns && !interrupted && !is_to_leave(worker)) {
         wait_until(worker, wait_until_ns);
         fired = is_to_leave(worker) ? 0 : verge__worker_pass(worker);
-        atomic_store_explicit(&worker->is_interrupted, false, memory_order_relaxed);
+        (void)end_interruption(worker);
     }
     return fired > INT32_MAX ? INT32_MAX : (int)fired;
 }
@@ -400,6 +407,9 @@ int verge_worker_run_once(verge_worker *worker, uint64_t wait_until_ns) {
     }
     if (worker->is_in_pass) {
         return -EBUSY;
+    }
+    if (VERGE__UNLIKELY(!verge__worker_is_there(worker))) {
+        return -ESHUTDOWN;
     }
     bool is_guest = !verge__is_bound(worker);
     if (is_guest) {
@@ -419,7 +429,7 @@ int verge_worker_run_once(verge_worker *worker, uint64_t wait_until_ns) {
 }
 
 uint64_t verge_worker_begin_wait(verge_worker *worker) {
-    if (worker == NULL) {
+    if (worker == NULL || !verge__worker_is_there(worker)) {
         return 0;
     }
     uint64_t until_ns = verge_worker_next(worker);
@@ -438,7 +448,7 @@ uint64_t verge_worker_begin_wait(verge_worker *worker) {
 void verge_worker_end_wait(verge_worker *worker) {
     if (worker != NULL) {
         verge__park_end(worker);
-        atomic_store_explicit(&worker->is_interrupted, false, memory_order_relaxed);
+        (void)end_interruption(worker);
     }
 }
 

@@ -45,7 +45,8 @@
  *                                                    if it is earlier now
  *                       SCHEDULED WRITING QUIT     as T6, T7
  *                       RUNNING WRITING            - WRITING + AGAIN, unless QUIT
- *   T12 leave, rescue   SCHEDULED                  SCHEDULED LINKED, pushed       owner          acq_rel  T3
+ *   T12 leave, rescue   SCHEDULED                  SCHEDULED LINKED, pushed;      owner          acq_rel  T3
+ *                                                    rescue: owner = rescuer
  *   T13 shut            SCHEDULED or RUNNING       + SHUT                         any            acq_rel  T10
  *   T14 wait            RUNNING                    + WAITED                       any            acq_rel  T5
  *

@@ -63,17 +63,32 @@ void verge__service_watch(verge_service *service, uint64_t now_ns) {
     }
 }
 
+/*
+ * A LINKED record is on its way to the rescuer. It is the rescuer's at once, while the turn is held: the stuck worker's
+ * thread, which may go on at any moment, has entries left that name it, and must not take them for the one it gets there.
+ * One that runs stays where it runs, as when it is taken.
+ */
+static void hand_over(verge_worker *rescuer, verge__timer *timer, uint32_t index) {
+    uint64_t word = verge__word_load(timer);
+    bool is_running = false;
+    do {
+        is_running = verge__word_state(word) == VERGE__RUNNING_STATE;
+    } while (!verge__word_change(timer, &word,
+                                 is_running ? word & ~VERGE__LINKED : verge__word_with_owner(word, rescuer->id)));
+    if (!is_running) {
+        verge__chain_append(&rescuer->incoming, &rescuer->service->table, index);
+    }
+}
+
 /* Moves one entry of a stuck worker's. */
 static void rescue_entry(verge_worker *rescuer, verge_worker *stuck, verge__entry entry) {
-    const verge__table *table = &rescuer->service->table;
-    verge__timer *timer = verge__table_at(table, entry.index);
+    verge__timer *timer = verge__table_at(&rescuer->service->table, entry.index);
     uint64_t word = verge__word_load(timer);
-    if (verge__word_owner(word) != stuck->id || timer->entry_tick == VERGE__NO_TICK ||
-        (uint32_t)timer->entry_tick != entry.mark) {
+    if (verge__word_owner(word) != stuck->id || !verge__timer_has_entry(timer, entry)) {
         return;
     }
     if (verge__worker_unlink(stuck, timer)) {
-        verge__chain_append(&rescuer->incoming, table, entry.index);
+        hand_over(rescuer, timer, entry.index);
         verge__count(&rescuer->tally.rescued, 1);
     }
 }
@@ -96,7 +111,7 @@ static void rescue_chain(verge_worker *rescuer, verge_worker *stuck, verge__chai
         if (verge__word_owner(word) == stuck->id && timer->entry_tick != VERGE__NO_TICK) {
             verge__worker_lose_entry(stuck, timer, word);
         }
-        verge__chain_append(&rescuer->incoming, table, index);
+        hand_over(rescuer, timer, index);
     }
 }
 
@@ -128,10 +143,13 @@ void verge__worker_rescue_others(verge_worker *worker) {
     for (uint32_t id = 1; id <= count; id++) {
         verge_worker *other = verge__service_place(service, id);
         uint64_t since_ns = other == worker ? 0 : stuck_since(service, other, now_ns);
-        if (since_ns != 0 && verge__turn_try_take(other)) {
+        if (since_ns == 0) {
+            continue;
+        }
+        report(service, other, since_ns); /* calls the user's function: without the turn */
+        if (verge__turn_try_take(other)) {
             /* It may have returned, and begun another, just before the turn was taken. */
             if (stuck_since(service, other, now_ns) != 0) {
-                report(service, other, since_ns);
                 rescue(worker, other);
             }
             verge__turn_lay(other);

@@ -215,8 +215,9 @@ int verge_service_destroy(verge_service *service, void (*visit)(void *context, c
     if (service == NULL) {
         return 0;
     }
+    /* In a callback; in on_stuck, on a worker's thread or the metronome's. */
     const verge_worker *bound = verge__bound(service);
-    if (bound != NULL && bound->is_in_callback) {
+    if ((bound != NULL && bound->is_in_pass) || verge__is_metronome(service)) {
         return -EDEADLK;
     }
     if (atomic_load_explicit(&service->guest_count, memory_order_acquire) != 0) {

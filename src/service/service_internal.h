@@ -195,6 +195,16 @@ static inline bool verge__worker_has_backlog(const verge_worker *worker) {
            !verge__pile_is_empty(&worker->late);
 }
 
+/* Not if it has left: then its place has no wheel. */
+static inline bool verge__worker_is_there(const verge_worker *worker) {
+    return atomic_load_explicit(&worker->place_state, memory_order_relaxed) == VERGE__PLACE_JOINED;
+}
+
+/* Whether this is the entry that the timer has. */
+static inline bool verge__timer_has_entry(const verge__timer *timer, verge__entry entry) {
+    return (uint32_t)timer->entry_tick == entry.mark && timer->entry_tick != VERGE__NO_TICK;
+}
+
 /* ---- bound.c: which worker a thread is ---- */
 
 /* The workers this thread is bound to. A thread-local variable of a library that is loaded with its program. */
@@ -274,8 +284,7 @@ static inline void verge__worker_lose_entry(verge_worker *worker, verge__timer *
 
 /* An entry that does not count is dropped; if it is one that could be adopted, it cannot be any more. */
 static inline void verge__worker_drop(verge_worker *worker, verge__timer *timer, uint64_t word, verge__entry entry) {
-    if (verge__word_owner(word) == worker->id && timer->entry_tick != VERGE__NO_TICK &&
-        (uint32_t)timer->entry_tick == entry.mark) {
+    if (verge__word_owner(word) == worker->id && verge__timer_has_entry(timer, entry)) {
         verge__worker_lose_entry(worker, timer, word);
     }
 }
@@ -332,6 +341,7 @@ void verge__worker_rescue_others(verge_worker *worker);
 
 int verge__metronome_start(verge_service *service);
 void verge__metronome_stop(verge_service *service);
+bool verge__is_metronome(const verge_service *service); /* the calling thread */
 void verge__metronome_want(verge_service *service);
 uint64_t verge__worker_read_now(verge_worker *worker);
 
