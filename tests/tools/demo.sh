@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 grep -q '^  audit' "$work/out"
 [ "$(grep -c '^    ok ' "$work/out")" -ge 14 ]
 ! grep -q 'FAILED' "$work/out"
-grep -q ' pending | k/s' "$work/out"
+grep -q ' pending | late ' "$work/out"
 [ "$(tr -d '[:print:]\n' <"$work/out" | wc -c)" -eq 0 ] # nothing but ASCII
 [ ! -s "$work/err" ]
 

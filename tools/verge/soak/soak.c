@@ -123,14 +123,15 @@ static void show_line(struct soak *soak, struct status *status, const verge_serv
     }
     verge_histogram_reset(lateness);
     (void)verge_service_get_histograms(soak->service, lateness, NULL);
-    status_show(status,
-                "%5.1f s  %s pending | k/s: start %.0f, reset %.0f, cancel %.0f, fire %.0f | late %s, 99 %% %s | %u "
-                "workers%s",
-                (double)passed_ns / 1e9, text_grouped(stats->pending),
-                (double)(rates.started - soak->shown.started) / ms, (double)(rates.reset - soak->shown.reset) / ms,
-                (double)(rates.cancelled - soak->shown.cancelled) / ms, (double)(rates.fired - soak->shown.fired) / ms,
-                text_duration(verge_histogram_quantile(lateness, 0.5)),
-                text_duration(verge_histogram_quantile(lateness, 0.99)), stats->workers, more);
+    /* What matters most comes first: a narrow terminal shows no more. */
+    status_show(
+        status,
+        "%5.1f s %s pending | late %s, 99 %% %s | %u workers | k/s: start %.0f, fire %.0f, reset %.0f, "
+        "cancel %.0f%s",
+        (double)passed_ns / 1e9, text_grouped(stats->pending), text_duration(verge_histogram_quantile(lateness, 0.5)),
+        text_duration(verge_histogram_quantile(lateness, 0.99)), stats->workers,
+        (double)(rates.started - soak->shown.started) / ms, (double)(rates.fired - soak->shown.fired) / ms,
+        (double)(rates.reset - soak->shown.reset) / ms, (double)(rates.cancelled - soak->shown.cancelled) / ms, more);
     soak->shown = rates;
 }
 
