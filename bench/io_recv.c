@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recv over 64 socket pairs on one ring. Every round all 64 wait, then each gets 64 bytes, then all are received.
- * Bare: liburing, no timeouts. Linked: liburing, each recv with a linked timeout. verge: 64 tasks, with and without a deadline
- * for each recv.
+ * Bare: liburing, no timeouts. Linked: liburing, each recv with a linked timeout. verge: 64 tasks, with and without a
+ * deadline for each recv.
  */
 #include <liburing.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tasks.h - the parts of verge-bench-tasks. Each runs its rivals alternately in one process, prints medians and a ratio,
- * and returns how many required figures were missed. */
+/* tasks.h - the parts of verge-bench-tasks. Each runs its rivals alternately in one process, prints medians and a
+ * ratio, and returns how many required figures were missed. */
 #ifndef VERGE_BENCH_TASKS_H
 #define VERGE_BENCH_TASKS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An echo server with idle timeouts: a task for each connection, which reads under a deadline and closes a connection that
- * was silent for too long. The clients are tasks of the same runtime; every third of them falls silent.
+ * An echo server with idle timeouts: a task for each connection, which reads under a deadline and closes a connection
+ * that was silent for too long. The clients are tasks of the same runtime; every third of them falls silent.
  */
 #include <errno.h>
 #include <stdatomic.h>

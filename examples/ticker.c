@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A rate limit: jobs come in bursts and are worked off at ten a second. The limit is an interval; with the policy `delay`
- * two jobs are never less than a period apart, however late the first one was.
+ * A rate limit: jobs come in bursts and are worked off at ten a second. The limit is an interval; with the policy
+ * `delay` two jobs are never less than a period apart, however late the first one was.
  *
  * It runs in virtual time, so its minute takes no time at all and is the same every time. Without `virtual_clock`
  * it would do the same, in a minute.

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge/io.h - I/O for tasks (verge/task.h): each call does what the system call of that name does, except that it suspends
- * the task instead of the thread, and has a deadline.
+ * verge/io.h - I/O for tasks (verge/task.h): each call does what the system call of that name does, except that it
+ * suspends the task instead of the thread, and has a deadline.
  *
- * Results are those of the system calls: a count, a descriptor, 0; or a negative errno value. Descriptors may be
- * O_NONBLOCK or not: calls wait either way.
+ * Results are those of the system calls: a count, a descriptor, 0; or a negative errno value, for which strerror(3) has
+ * the words (verge_strerror speaks of timers). Descriptors may be O_NONBLOCK or not: calls wait either way.
  *
  * Promises
  *   N1 one result   a call returns when the operation has ended, with its one result. Nothing refers to the caller's
  *                   buffers any more.
- *   N2 lossless     if anything was read, written, accepted or opened, the call says so, also if the deadline came or the
- *                   task was cancelled at the same moment. -ETIMEDOUT and -ECANCELED mean that nothing was.
- *   N3 no early     -ETIMEDOUT only when the deadline or that of a scope has come. A deadline in the past is no obstacle to
- *                   what can be done at once.
+ *   N2 lossless     if anything was read, written, accepted or opened, the call says so, also if the deadline came or
+ *                   the task was cancelled at the same moment. -ETIMEDOUT and -ECANCELED mean that nothing was.
+ *   N3 no early     -ETIMEDOUT only when the deadline or that of a scope has come. A deadline in the past is no
+ *                   obstacle to what can be done at once.
  *
  * The backends differ in this:
- *   io_uring   everything is done by the kernel, regular files too. What the kernel does in a thread of its own (such files)
- *              cannot be stopped half way: a call may then return after its deadline, with its result.
- *   epoll      what knows no readiness (regular files, fsync, openat, close) is done in place, and blocks the worker for as long as
- *              it takes. accept makes its listening socket O_NONBLOCK. splice and verge_uring are -EOPNOTSUPP.
+ *   io_uring   everything is done by the kernel, regular files too. What the kernel does in a thread of its own (such
+ *              files) cannot be stopped half way: a call may then return after its deadline, with its result.
+ *   epoll      what knows no readiness (regular files, fsync, openat, close) is done in place, and blocks the worker
+ *              for as long as it takes. accept makes its listening socket O_NONBLOCK. splice and verge_uring are
+ *              -EOPNOTSUPP.
  *
  * A descriptor must not be closed while another task waits on it: shutdown(2) it, which ends the wait, or cancel the
  * task. -EPERM outside of tasks.
@@ -89,9 +90,9 @@ struct io_uring_sqe;
 
 /*
  * Any operation of io_uring: prepare fills the entry as liburing's io_uring_prep_... do; its user_data, and flags that
- * link it to others or suppress its completion, are verge's. The result is res of the completion, *ret_flags (which may be
- * NULL) its flags. prepare may be called again, if the operation was interrupted or found no room. What gives several
- * results is stopped after the first.
+ * link it to others or suppress its completion, are verge's. The result is res of the completion, *ret_flags (which may
+ * be NULL) its flags. prepare may be called again, if the operation was interrupted or found no room. What gives
+ * several results is stopped after the first.
  */
 VERGE_API int verge_uring(void (*prepare)(struct io_uring_sqe *entry, void *context), void *context,
                           uint32_t *ret_flags, uint64_t deadline_ns);

@@ -12,13 +12,13 @@
  *   scope     what happens between verge_deadline_push and verge_deadline_pop.
  *
  * Promises
- *   T1 never early    a sleep returns 0 only when its time has come; a call returns -ETIMEDOUT only when its deadline or
- *                     that of a scope has. Late by less than the precision plus the time that other tasks take.
- *   T2 one answer     a waiting call that gave the caller something (a lock, an item, bytes) returns 0 or more, also if its
- *                     deadline came or its task was cancelled at the same moment. -ETIMEDOUT and -ECANCELED mean
+ *   T1 never early    a sleep returns 0 only when its time has come; a call returns -ETIMEDOUT only when its deadline
+ *                     or that of a scope has. Late by less than the precision plus the time that other tasks take.
+ *   T2 one answer     a waiting call that gave the caller something (a lock, an item, bytes) returns 0 or more, also if
+ *                     its deadline came or its task was cancelled at the same moment. -ETIMEDOUT and -ECANCELED mean
  *                     that nothing was taken.
- *   T3 no wait        what need not wait does not: sleeps of zero, of less and into the past; a free mutex; an item that
- *                     is there. That holds for cancelled tasks and past deadlines, too.
+ *   T3 no wait        what need not wait does not: sleeps of zero, of less and into the past; a free mutex; an item
+ *                     that is there. That holds for cancelled tasks and past deadlines, too.
  *   T4 cancellation   from verge_task_cancel on, every call of that task that would wait returns -ECANCELED, the one it
  *                     waits in now included. It is a wish: the task ends when its function returns.
  *   T5 shutdown       verge_runtime_stop cancels all tasks; verge_runtime_run returns when they have ended. None is
@@ -27,8 +27,8 @@
  *   T7 virtual time   on a manual clock the runtime steps its workers in a fixed order, and moves the clock to the next
  *                     deadline when no task can run: the same program does the same every time, however many workers.
  *
- * Waiting calls return -EPERM outside of tasks. -EINVAL: an argument makes no sense. A task must not end, or be waited for, while
- * it holds a mutex or has pushed scopes that it did not pop (scopes just go with it).
+ * Waiting calls return -EPERM outside of tasks. -EINVAL: an argument makes no sense. A task must
+ * unlock what it has locked before it ends; scopes that it did not pop go with it.
  */
 #ifndef VERGE_TASK_H
 #define VERGE_TASK_H
@@ -88,8 +88,9 @@ VERGE_API int verge_runtime_create(const verge_runtime_options *options, verge_r
 
 /*
  * Runs tasks until none is left: function first (which may be NULL, if tasks were spawned before), on worker 0, which
- * is the calling thread; the other workers are threads. *ret_result gets what function returned; ret_result may be NULL. Afterwards it
- * may be called again. -EBUSY: it is running; -EAGAIN: no threads; -EMFILE and others: no reactor; then nothing ran.
+ * is the calling thread; the other workers are threads. *ret_result gets what function returned; ret_result may be
+ * NULL. Afterwards it may be called again. -EBUSY: it is running; -EAGAIN: no threads; -EMFILE and others: no reactor;
+ * then nothing ran.
  */
 VERGE_API int verge_runtime_run(verge_runtime *runtime, verge_task_function function, void *argument,
                                 intptr_t *ret_result);
@@ -97,8 +98,8 @@ VERGE_API int verge_runtime_run(verge_runtime *runtime, verge_task_function func
 /* Cancels all tasks, and those to come, so that run returns. From anywhere. */
 VERGE_API void verge_runtime_stop(verge_runtime *runtime);
 
-/* Tasks that have not begun or ended are cancelled, and run to their end first. -EBUSY while run has not returned. NULL is
- * allowed. */
+/* Tasks that have not begun or ended are cancelled, and run to their end first. -EBUSY while run has not returned. NULL
+ * is allowed. */
 VERGE_API int verge_runtime_destroy(verge_runtime *runtime);
 
 /* One more worker, of a runtime that runs or is about to; *ret_index, which may be NULL, gets its index. A worker that
@@ -243,7 +244,7 @@ VERGE_API int verge_channel_create(size_t item_size, size_t capacity, const verg
 /* Nobody may wait in it. NULL is allowed. */
 VERGE_API void verge_channel_destroy(verge_channel *channel);
 
-/* Items are copied, and come out in the order in which they went in. -EPIPE: it is closed, and for receive also empty. */
+/* Items are copied, and come out in the order in which they went in. -EPIPE: it is closed; for receive, and empty. */
 VERGE_API int verge_channel_send(verge_channel *channel, const void *item);
 VERGE_API int verge_channel_send_until(verge_channel *channel, const void *item, uint64_t deadline_ns);
 VERGE_API int verge_channel_receive(verge_channel *channel, void *ret_item);
@@ -253,7 +254,7 @@ VERGE_API int verge_channel_receive_until(verge_channel *channel, void *ret_item
 VERGE_API int verge_channel_try_send(verge_channel *channel, const void *item);
 VERGE_API int verge_channel_try_receive(verge_channel *channel, void *ret_item);
 
-/* Takes no more items. Those who wait to send get -EPIPE; so do those who receive, when it is empty. From any thread. */
+/* Takes no more items: who waits to send gets -EPIPE; who receives too, when it is empty. From any thread. */
 VERGE_API int verge_channel_close(verge_channel *channel);
 
 VERGE_API size_t verge_channel_count(verge_channel *channel);

@@ -42,7 +42,7 @@ ptrdiff_t verge_recv(int fd, void *buffer, size_t size, int flags, uint64_t dead
     }
     struct verge__operation operation = transfer(VERGE__RECV, fd, buffer, size);
     operation.flags = (uint32_t)flags;
-    /* Who has taken all there was will usually have to wait. A hint, and no more: the descriptor may be another by now. */
+    /* Who has taken all there was will usually have to wait. A hint: the descriptor may be another one by now. */
     operation.expects_wait = self->drained_fd == fd && (flags & MSG_DONTWAIT) == 0 && !atomic_load(&self->is_cancelled);
     const int result = verge__wait_for_operation(self, &operation, deadline_ns);
     self->drained_fd = result > 0 && operation.has_drained ? fd : -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* task/lock.h - a lock for a handful of instructions, among tasks of different workers and other threads. Whoever has it does
- * not switch. A plain word, as the structs that hold it are C++ too. */
+/* task/lock.h - a lock for a handful of instructions, among tasks of different workers and other threads. Whoever has
+ * it does not switch. A plain word, as the structs that hold it are C++ too. */
 #ifndef VERGE_SRC_TASK_LOCK_H
 #define VERGE_SRC_TASK_LOCK_H
 

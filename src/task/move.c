@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A runner that retires: what can run, and what waits for anything but I/O, goes to another one. What is in I/O stays, and
- * moves when that is done. Timers of those that went may still run here, or on any worker that the service gives them to
- * when this one leaves: they wake their tasks wherever these are.
+ * A runner that retires: what can run, and what waits for anything but I/O, goes to another one. What is in I/O stays,
+ * and moves when that is done. Timers of those that went may still run here, or on any worker that the service gives
+ * them to when this one leaves: they wake their tasks wherever these are.
  */
 #include "task/task_internal.h"
 

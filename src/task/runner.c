@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loop of a worker. A turn: ask the reactor (and wait there, if nothing can run), take what others sent, let the timers
- * that are due run, run tasks. The reactor comes before the timers: what has arrived by now beats a deadline that
- * has come by now.
+ * The loop of a worker. A turn: ask the reactor (and wait there, if nothing can run), take what others sent, let the
+ * timers that are due run, run tasks. The reactor comes before the timers: what has arrived by now beats a deadline
+ * that has come by now.
  */
 #include <errno.h>
 #include <sched.h>
@@ -79,8 +79,8 @@ void verge__runner_close(struct verge__runner *runner) {
 /* ---- running tasks ---- */
 
 /*
- * A task that stops switches to the next one itself: the loop is only needed every so many times, and when no task can run. So
- * `running` may have changed when the loop is back.
+ * A task that stops switches to the next one itself: the loop is only needed every so many times, and when no task can
+ * run. So `running` may have changed when the loop is back.
  */
 
 static struct verge_task *begin_next(struct verge__runner *runner) {

@@ -2,8 +2,8 @@
 /*
  * task/task_internal.h - what a runtime, a runner and a task are made of.
  *
- *   runner   one worker of a runtime: a thread's loop over a worker of the service (timers), a reactor (I/O) and the tasks
- *            that belong to it. In virtual time one thread steps all runners, and they share a reactor.
+ *   runner   one worker of a runtime: a thread's loop over a worker of the service (timers), a reactor (I/O) and the
+ *            tasks that belong to it. In virtual time one thread steps all runners, and they share a reactor.
  *
  * The states of a task, and who changes them:
  *
@@ -13,8 +13,8 @@
  *                            |               '--cancel-> IO_CANCEL --loop--> IN_IO, or READY if it is done
  *                            '----return--> ENDED
  *
- *   J1  Only the runner's thread resumes a task, and only the one that moved a task from WAITING to READY puts it into a
- *       queue: so it is in at most one queue, once, and a wake that comes second changes nothing.
+ *   J1  Only the runner's thread resumes a task, and only the one that moved a task from WAITING to READY puts it into
+ *       a queue: so it is in at most one queue, once, and a wake that comes second changes nothing.
  *   J2  Who wakes a task for a reason that a lock guards (a mutex handed over, an item, an end that is joined) does so
  *       before it releases that lock. Whoever was woken for another reason (time, cancellation) takes the lock
  *       before it decides: it then sees what it was given, and nobody wakes it for that any more.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Virtual time: the calling thread steps all runners, in their order, until none has anything to do; then the clock moves to
- * the next deadline. All runners share one reactor, and one place to wait in.
+ * Virtual time: the calling thread steps all runners, in their order, until none has anything to do; then the clock
+ * moves to the next deadline. All runners share one reactor, and one place to wait in.
  */
 #include "task/task_internal.h"
 

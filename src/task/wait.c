@@ -130,11 +130,11 @@ static void cancel_operation(struct verge__runner *runner, struct verge__operati
 }
 
 /*
- * Deadlines of operations are many, and hardly one of them comes. So a task keeps its timer from one operation to the next: a
- * later deadline needs no more than a store, and the timer, when it runs, moves on to the deadline that is there
- * then.
- *   J6  While the task is in I/O with a deadline, io_timer runs at io_timer_ns <= io_deadline_ns. It is the runner's thread
- *       that starts it, runs it and drops it; a task that moves has none.
+ * Deadlines of operations are many, and hardly one of them comes. So a task keeps its timer from one operation to the
+ * next: a later deadline needs no more than a store, and the timer, when it runs, moves on to the deadline that is
+ * there then.
+ *   J6  While the task is in I/O with a deadline, io_timer runs at io_timer_ns <= io_deadline_ns. It is the runner's
+ *       thread that starts it, runs it and drops it; a task that moves has none.
  */
 
 static void on_operation_time(const verge_firing *firing) {

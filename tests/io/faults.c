@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes wrong outside: refused system calls, no descriptors, peers that reset, full queues. Clear errors, no hang. */
+/* What goes wrong outside: refused system calls, no descriptors, peers that reset, full queues. No hang. */
 #define _GNU_SOURCE
 
 #include <linux/filter.h>

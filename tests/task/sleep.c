@@ -145,7 +145,8 @@ static uint64_t cpu_ns(void) {
            (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * US;
 }
 
-/* An idle wait of minus one millisecond would spin. What is counted is the processor's time, of which sleeping takes none. */
+/* An idle wait of minus one millisecond would spin. What is counted is the processor's time, of which sleeping takes
+ * none. */
 static void seed003_an_idle_wait_waits(void **state) {
     (void)state;
     const uint64_t before_ns = cpu_ns();

@@ -2,8 +2,8 @@
 /*
  * task/support.h - a runtime, and assertions for use inside of tasks.
  *
- * cmocka leaves a failed test by a jump, which must not happen on a task's stack: CHECK counts what went wrong, and the test
- * asserts afterwards that nothing did.
+ * cmocka leaves a failed test by a jump, which must not happen on a task's stack: CHECK counts what went wrong, and the
+ * test asserts afterwards that nothing did.
  */
 #ifndef VERGE_TESTS_TASK_SUPPORT_H
 #define VERGE_TESTS_TASK_SUPPORT_H

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* Each kind of operation as an entry of io_uring's submission queue. */
+#define _GNU_SOURCE
+
+#include "reactor/uring_prepare.h"
+
+#include <liburing.h>
+
+#include "reactor/reactor.h"
+
+static void prepare_custom(struct io_uring_sqe *sqe, const struct verge__operation *operation) {
+    operation->custom.prepare(sqe, operation->custom.context);
+    /* It stands alone, and its completion is wanted. */
+    sqe->flags &= (uint8_t) ~(IOSQE_IO_LINK | IOSQE_IO_HARDLINK | IOSQE_IO_DRAIN | IOSQE_CQE_SKIP_SUCCESS);
+}
+
+void verge__uring_prepare(struct io_uring_sqe *sqe, const struct verge__operation *op) {
+    const int fd = op->fd;
+    const int flags = (int)op->flags;
+    if (op->polls) {
+        io_uring_prep_poll_add(sqe, fd, verge__operation_readiness(op));
+        return;
+    }
+    switch ((enum verge__operation_kind)op->kind) {
+    case VERGE__ACCEPT:
+        io_uring_prep_accept(sqe, fd, op->peer.address, op->peer.size, flags);
+        break;
+    case VERGE__CONNECT:
+        io_uring_prep_connect(sqe, fd, op->target.address, op->target.size);
+        break;
+    case VERGE__READ:
+        io_uring_prep_read(sqe, fd, op->transfer.buffer, (unsigned)op->transfer.size, op->offset);
+        break;
+    case VERGE__WRITE:
+        io_uring_prep_write(sqe, fd, op->transfer.buffer, (unsigned)op->transfer.size, op->offset);
+        break;
+    case VERGE__READV:
+        io_uring_prep_readv(sqe, fd, op->vector.parts, op->vector.count, op->offset);
+        break;
+    case VERGE__WRITEV:
+        io_uring_prep_writev(sqe, fd, op->vector.parts, op->vector.count, op->offset);
+        break;
+    case VERGE__RECV:
+        io_uring_prep_recv(sqe, fd, op->transfer.buffer, op->transfer.size, flags);
+        break;
+    case VERGE__SEND:
+        io_uring_prep_send(sqe, fd, op->transfer.buffer, op->transfer.size, flags);
+        break;
+    case VERGE__RECVMSG:
+        io_uring_prep_recvmsg(sqe, fd, op->message, op->flags);
+        break;
+    case VERGE__SENDMSG:
+        io_uring_prep_sendmsg(sqe, fd, op->message, op->flags);
+        break;
+    case VERGE__POLL:
+        io_uring_prep_poll_add(sqe, fd, op->flags);
+        break;
+    case VERGE__FSYNC:
+        io_uring_prep_fsync(sqe, fd, op->flags != 0 ? IORING_FSYNC_DATASYNC : 0);
+        break;
+    case VERGE__OPENAT:
+        io_uring_prep_openat(sqe, fd, op->file.path, flags, op->file.mode);
+        break;
+    case VERGE__CLOSE:
+        io_uring_prep_close(sqe, fd);
+        break;
+    case VERGE__SPLICE:
+        io_uring_prep_splice(sqe, fd, op->splice.offset_in, op->splice.fd_out, op->splice.offset_out,
+                             (unsigned)op->splice.size, op->flags);
+        break;
+    case VERGE__CUSTOM:
+        prepare_custom(sqe, op);
+        break;
+    }
+}
