@@ -20,12 +20,12 @@
 #define MS UINT64_C(1000000)
 #define PATIENCE_NS (2000 * MS) /* of the server, for a message */
 #define PATIENCE_OF_CLIENT_NS (20000 * MS)
+#define NOBODY UINT32_MAX
 
 enum {
     CLIENT_COUNT = 200,
     STALLS_ONE_IN = 10,
     MESSAGES_BEFORE_STALL = 5,
-    NOBODY = UINT32_MAX,
 };
 
 struct message {
