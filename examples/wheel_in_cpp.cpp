@@ -5,8 +5,10 @@
 #include <verge/base.h>
 #include <verge/histogram.h>
 #include <verge/interval.h>
+#include <verge/io.h>
 #include <verge/metrics.h>
 #include <verge/service.h>
+#include <verge/task.h>
 #include <verge/verge.h>
 #include <verge/wheel.h>
 

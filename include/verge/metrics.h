@@ -17,7 +17,7 @@
  *   M3 no effects  no call allocates, blocks, changes what it describes, or depends on the locale.
  *
  * The texts of several calls may follow each other if their families differ: verge_wheel_...,
- * verge_service_..., or the names given to verge_histogram_metrics. Several objects of one kind go into one call.
+ * verge_service_..., verge_runtime_..., or the names given to verge_histogram_metrics. Several objects of one kind go into one call.
  *
  * -EINVAL: a label name that is not [a-zA-Z_][a-zA-Z0-9_]*, that starts with __, that is "le" or
  * "quantile", or that is there twice; a label value that is NULL or no UTF-8; objects whose labels are the same; a NULL
@@ -29,6 +29,7 @@
 #include "verge/base.h"
 #include "verge/histogram.h"
 #include "verge/service.h"
+#include "verge/task.h"
 #include "verge/wheel.h"
 
 #ifdef __cplusplus
@@ -54,6 +55,11 @@ VERGE_API int verge_service_metrics(const verge_service *service, const verge_la
 /* The same of several services: labels[i] belongs to services[i]. */
 VERGE_API int verge_services_metrics(const verge_service *const *services, const verge_label *const *labels,
                                      size_t service_count, char *buffer, size_t size);
+
+/* verge_runtime_get_stats as text, of one runtime and of several. From any thread. */
+VERGE_API int verge_runtime_metrics(verge_runtime *runtime, const verge_label *labels, char *buffer, size_t size);
+VERGE_API int verge_runtimes_metrics(verge_runtime *const *runtimes, const verge_label *const *labels,
+                                     size_t runtime_count, char *buffer, size_t size);
 
 /* What the values of a histogram are, and what they are shown in. The bounds that are shown are fixed, so that the
  * histograms of several machines can be added up. */

@@ -179,10 +179,13 @@ void verge__metrics_histogram(struct verge__metrics_writer *writer, const char *
 
 void verge__metrics_fields(struct verge__metrics_writer *writer, const struct verge__metrics_field *fields,
                            size_t field_count, const struct verge__metrics_sources *sources) {
+    const char *statistics = sources->count == 1 ? sources->read(sources->context, 0) : NULL;
     for (size_t i = 0; i < field_count && sources->count > 0; i++) {
         verge__metrics_family(writer, fields[i].name, fields[i].help, fields[i].type);
         for (size_t source = 0; source < sources->count; source++) {
-            const char *statistics = sources->read(sources->context, source);
+            if (sources->count > 1) {
+                statistics = sources->read(sources->context, source);
+            }
             uint64_t value;
             memcpy(&value, statistics + fields[i].offset, sizeof(value));
             verge__metrics_sample(writer, fields[i].name, sources->labels == NULL ? NULL : sources->labels[source],
