@@ -61,12 +61,45 @@ void verge__wake_for_orphans(verge_service *service) {
     }
 }
 
+/*
+ * While there is no worker, nobody takes back the timers that are cancelled. So who makes orphans does, each time that
+ * there are twice as many as were left alive. The rest goes back to where it was; a worker that comes meanwhile is told.
+ */
+static void sweep_orphans(verge_service *service, uint32_t count) {
+    verge__table *table = &service->table;
+    if (VERGE__LIKELY(count <= atomic_load_explicit(&service->orphans_allowed, memory_order_relaxed))) {
+        return;
+    }
+    verge__chain kept = VERGE__CHAIN_EMPTY;
+    verge__chain dead = VERGE__CHAIN_EMPTY;
+    for (verge__chain all = verge__inbox_take(&service->orphans, table); all.count > 0;) {
+        uint32_t index = verge__chain_pop(&all, table);
+        verge__timer *timer = verge__table_at(table, index);
+        uint64_t word = verge__word_load(timer);
+        /* T3. What is dead stays so, and nobody else changes it. One without generations left is for a worker. */
+        bool is_free = verge__word_state(word) == VERGE__DEAD && verge__word_generation(word) != 0;
+        if (is_free) {
+            verge__timer_forget_entry(timer);
+            verge__word_publish(timer, verge__word_with_owner(word & ~(VERGE__LINKED | VERGE__STATE_MASK), 0));
+        }
+        verge__chain_push(is_free ? &dead : &kept, table, index);
+    }
+    atomic_store_explicit(&service->orphans_allowed, 2 * kept.count + (uint32_t)verge__garbage_allowed,
+                          memory_order_relaxed);
+    if (dead.count > 0) {
+        verge__table_give(table, dead.first, dead.last, dead.count);
+    }
+    if (kept.count > 0) {
+        (void)verge__inbox_push(&service->orphans, table, kept);
+    }
+}
+
 void verge__send(verge_service *service, uint32_t worker_id, verge__chain chain, uint64_t deadline_ns) {
     const verge__table *table = &service->table;
     while (chain.count > 0) {
         verge_worker *worker = worker_id == 0 ? NULL : verge__service_place(service, worker_id);
         if (worker == NULL) {
-            (void)verge__inbox_push(&service->orphans, table, chain);
+            sweep_orphans(service, verge__inbox_push(&service->orphans, table, chain));
             verge__wake_for_orphans(service);
             return;
         }

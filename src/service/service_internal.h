@@ -156,9 +156,10 @@ struct verge_service {
     _Atomic uint32_t guest_count; /* workers of the user's that have not left */
 
     _Alignas(VERGE__CACHE_LINE) verge__inbox orphans;
-    _Atomic uint64_t room;  /* capped: timers that may still be started */
-    verge__tally outside;   /* counted by threads that are no workers, by atomic adds */
-    _Atomic uint64_t stuck; /* callbacks that ran too long */
+    _Atomic uint32_t orphans_allowed; /* with more, those that are dead are taken back */
+    _Atomic uint64_t room;            /* capped: timers that may still be started */
+    verge__tally outside;             /* counted by threads that are no workers, by atomic adds */
+    _Atomic uint64_t stuck;           /* callbacks that ran too long */
     _Atomic uint64_t bytes;
 
     _Alignas(VERGE__CACHE_LINE) _Atomic uint32_t metronome_signal;
@@ -173,8 +174,10 @@ static inline verge_worker *verge__service_place(const verge_service *service, u
     return atomic_load_explicit(&service->places[id], memory_order_acquire);
 }
 
+/* Before VERGE_NEVER, which is no time. */
 static inline uint64_t verge__service_clock(const verge_service *service) {
-    return service->options.clock.now_ns(service->options.clock.context);
+    uint64_t now_ns = service->options.clock.now_ns(service->options.clock.context);
+    return now_ns - (now_ns == VERGE_NEVER ? 1 : 0);
 }
 
 /* The tick of a deadline: the first at or after it. The end of time has a tick too. */

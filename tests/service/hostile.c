@@ -64,6 +64,67 @@ static void resets_from_elsewhere_leave_bounded_garbage(void **state) {
     stepped_end(&stepped);
 }
 
+/* Nobody is there to take back what is cancelled. */
+static void timers_cancelled_without_a_worker_leave_nothing(void **state) {
+    (void)state;
+    enum { KEPT = 5000, CANCELLED = 200000 };
+    struct stepped stepped;
+    stepped_begin(&stepped);
+    unsigned fired = 0;
+    uint64_t deadline_ns = now_of(&stepped) + TICK;
+    for (size_t i = 0; i < KEPT + CANCELLED; i++) {
+        verge_timer timer = 0;
+        assert_int_equal(verge_service_start_at(stepped.service, deadline_ns, count_one, &fired, &timer), 0);
+        if (i >= KEPT) {
+            assert_int_equal(verge_service_cancel(stepped.service, timer), 0);
+        }
+    }
+    assert_true(stats_of(stepped.service).bytes < 3 * KEPT * sizeof(verge__timer) + (UINT64_C(2) << 21));
+    verge_worker *worker = join_unbound(stepped.service);
+    advance(&stepped, TICK);
+    do {
+        (void)step(worker);
+    } while (verge_worker_next(worker) == 0);
+    assert_int_equal(fired, KEPT);
+    assert_int_equal(verge_service_count(stepped.service), 0);
+    assert_int_equal(verge_worker_leave(worker), 0);
+    stepped_end(&stepped);
+}
+
+static void run_for_ever(const verge_firing *firing) {
+    assert_true(firing->actual_ns < VERGE_NEVER);
+    count_one(firing);
+}
+
+/* A clock that has run out stands still before the end. */
+static void the_clock_may_run_out(void **state) {
+    (void)state;
+    for (unsigned shift = 0; shift <= 40; shift += 20) {
+        struct stepped stepped;
+        verge_service_options options = stepped_options(&stepped);
+        options.precision_ns = UINT64_C(1) << shift;
+        stepped_create(&stepped, &options);
+        verge_worker *worker = join_bound(stepped.service);
+        unsigned fired = 0;
+        verge_start_options start;
+        assert_int_equal(verge_start_options_init(&start), 0);
+        start.callback = run_for_ever;
+        start.argument = &fired;
+        start.deadline_ns = now_of(&stepped);
+        start.period_ns = HOUR;
+        start.policy = VERGE_INTERVAL_SKIP;
+        assert_int_equal(verge_service_start(stepped.service, &start, NULL), 0);
+        verge_manual_clock_set(&stepped.clock, VERGE_NEVER);
+        for (int i = 0; i < 4; i++) {
+            (void)step(worker);
+        }
+        assert_int_equal(fired, 1);
+        assert_int_equal(verge_service_count(stepped.service), 0);
+        assert_int_equal(verge_worker_leave(worker), 0);
+        stepped_end(&stepped);
+    }
+}
+
 /* ---- marks and generations ---- */
 
 enum { MANY = 2500 };
@@ -297,6 +358,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_end_of_time_can_be_had_at_its_beginning),
         cmocka_unit_test(resets_from_elsewhere_leave_bounded_garbage),
+        cmocka_unit_test(timers_cancelled_without_a_worker_leave_nothing),
+        cmocka_unit_test(the_clock_may_run_out),
         cmocka_unit_test(a_timer_without_an_entry_is_not_found_by_an_old_one),
         cmocka_unit_test(a_record_whose_generations_are_used_up_is_no_timer),
         cmocka_unit_test(a_worker_that_has_left_answers),

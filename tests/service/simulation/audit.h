@@ -34,6 +34,7 @@ struct life {
     bool is_shut;
     bool is_visited;
     bool is_in_callback;
+    bool has_died;
     unsigned cancels_begun; /* that have not returned */
     unsigned calls_begun;   /* the same, resets too */
     bool calls_overlap;     /* more than one at a time, since there was none */
@@ -69,6 +70,9 @@ void audit_reset(struct audit *audit, struct life *life, struct setting *setting
 
 void audit_fired(struct audit *audit, struct life *life, const verge_firing *firing, uint64_t clock_ns);
 void audit_returned(struct life *life);
+
+/* The thread died in its callback: it has ended, whatever was said of it since. */
+void audit_died(struct life *life);
 void audit_visited(struct audit *audit, struct life *life);
 
 /* When all is over: every timer has ended in exactly one way. */

@@ -7,6 +7,7 @@
 #ifndef VERGE_TESTS_SERVICE_SIMULATION_SCHEDULER_H
 #define VERGE_TESTS_SERVICE_SIMULATION_SCHEDULER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "support/random.h"
@@ -30,6 +31,12 @@ void scheduler_run(struct scheduler *scheduler, unsigned actor_count, void (*bod
 
 /* A step of the test's own, inside an actor. */
 void scheduler_step(void);
+
+/* Others go on while *word == expected, until a time. */
+void scheduler_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns);
+
+/* The actor that runs dies where it stands. Does not return. */
+void scheduler_die(void);
 
 /* Whether all other actors sleep or have ended; until when, the first of them that sleeps. */
 bool scheduler_others_sleep(uint64_t *ret_until_ns);

@@ -32,6 +32,9 @@ struct world {
     unsigned acts; /* that each actor does */
     bool is_watched;
     bool memory_fails;
+    bool threads_die;
+    verge_worker *dead[ACTORS_MAX]; /* whose threads have died, and who have not been made to leave */
+    unsigned dead_count;
     bool goes_far;         /* some deadlines are beyond the marks of entries */
     const char *complaint; /* of who looks into the service */
     uint64_t inspections;
@@ -200,6 +203,11 @@ static void on_timer(const verge_firing *firing) {
             for (uint64_t i = below(60); i > 0; i--) { /* it takes its time */
                 scheduler_step();
             }
+        } else if (kind == 7 && world->threads_die && chance(4)) {
+            world->dead[world->dead_count++] = firing->worker;
+            world->busy_count--;
+            audit_died(life);
+            scheduler_die();
         } else if (kind == 6) {
             assert_int_equal(verge_worker_run_once(firing->worker, 0), -EBUSY);
             assert_int_equal(verge_service_destroy(world->service, NULL, NULL), -EDEADLK);
@@ -213,14 +221,41 @@ static void on_timer(const verge_firing *firing) {
 
 /* ---- actors ---- */
 
+/* A loop of the user's, which waits by means of its own. */
+struct waiting {
+    _Atomic uint32_t wakes;
+};
+
+static struct waiting waitings[ACTORS_MAX];
+
+static void wake(void *context) {
+    struct waiting *waiting = context;
+    scheduler_step();
+    atomic_fetch_add(&waiting->wakes, 1);
+}
+
 static verge_worker *join(void) {
     verge_worker *worker = NULL;
     verge_worker_options options;
     assert_int_equal(verge_worker_options_init(&options), 0);
     options.unbound = chance(4);
+    if (scheduler_actor() >= 0) {
+        options.wake = wake;
+        options.wake_context = &waitings[scheduler_actor()];
+    }
     int error = verge_worker_join(world->service, &options, &worker);
     assert_true(error == 0 || error == -ENOMEM);
     return worker;
+}
+
+static void wait_outside(verge_worker *worker) {
+    struct waiting *waiting = &waitings[scheduler_actor()];
+    uint32_t wakes = atomic_load(&waiting->wakes);
+    uint64_t until_ns = verge_worker_begin_wait(worker);
+    if (until_ns != 0) {
+        scheduler_wait(&waiting->wakes, wakes, until_ns);
+        verge_worker_end_wait(worker);
+    }
 }
 
 static void be_worker(void) {
@@ -233,6 +268,8 @@ static void be_worker(void) {
             worker = NULL;
         } else if (chance(3)) {
             do_something();
+        } else if (chance(6)) {
+            wait_outside(worker);
         } else {
             uint64_t until_ns = chance(3) ? clock_now() + below(20 * PRECISION_NS) : chance(3) ? VERGE_NEVER : 0;
             int fired = verge_worker_run_once(worker, until_ns);
@@ -245,8 +282,17 @@ static void be_worker(void) {
     }
 }
 
+static void bury_one(void) {
+    if (world->dead_count > 0) {
+        assert_int_equal(verge_worker_leave(world->dead[--world->dead_count]), 0);
+    }
+}
+
 static void be_remote(void) {
     for (unsigned i = 0; i < world->acts; i++) {
+        if (chance(8)) {
+            bury_one();
+        }
         do_something();
     }
 }
@@ -270,7 +316,9 @@ static void be_time(void) {
         uint64_t until_ns = 0;
         if (scheduler_others_sleep(&until_ns)) {
             inspect();
-            if (until_ns == VERGE_NEVER || chance(8)) {
+            if (world->dead_count > 0 && chance(2)) {
+                bury_one();
+            } else if (until_ns == VERGE_NEVER || chance(8)) {
                 interrupt_one();
             } else if (chance(2)) {
                 verge_manual_clock_set(&world->clock, until_ns);
@@ -371,6 +419,7 @@ static const char *simulate(uint64_t seed) {
     world->is_watched = chance(3);
     world->memory_fails = chance(4);
     world->goes_far = chance(4);
+    world->threads_die = chance(4);
     verge__garbage_allowed = chance(2) ? below(8) : 3072;
     world->scheduler = (struct scheduler){
         .random = &world->random, .clock = &world->clock, .stay_in = 1 + (unsigned)below(6), .steps_max = 2000000};
@@ -379,6 +428,9 @@ static const char *simulate(uint64_t seed) {
     scheduler_run(&world->scheduler, 1 + world->worker_count + world->remote_count, act, NULL);
     if (world->scheduler.is_hung) {
         return "it hangs";
+    }
+    while (world->dead_count > 0) {
+        bury_one();
     }
     inspect();
     bool drains = chance(2);
