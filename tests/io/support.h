@@ -38,9 +38,8 @@ static inline int listen_on_loopback(struct sockaddr_in *ret_address) {
 }
 
 static inline bool is_uring(void) {
-    verge_runtime_stats stats = {.struct_size = sizeof(stats)};
-    CHECK_EQUAL(verge_runtime_get_stats(verge_task_runtime(), &stats), 0);
-    return stats.backend != NULL && strcmp(stats.backend, "io_uring") == 0;
+    const char *backend = stats_of(verge_task_runtime()).backend;
+    return backend != NULL && strcmp(backend, "io_uring") == 0;
 }
 
 #endif

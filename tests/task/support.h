@@ -58,15 +58,31 @@ static inline verge_runtime_options runtime_options(uint32_t worker_count) {
     return options;
 }
 
-/* Runs function as the first task of a new runtime, to the end; the result is function's. */
-static inline intptr_t run_with(verge_runtime_options options, verge_task_function function, void *argument) {
+static inline verge_runtime *runtime_with(verge_runtime_options options) {
     verge_runtime *runtime = NULL;
-    intptr_t result = 0;
     atomic_store(&failed_check_count, 0);
     assert_int_equal(verge_runtime_create(&options, &runtime), 0);
-    assert_int_equal(verge_runtime_run(runtime, function, argument, &result), 0);
+    return runtime;
+}
+
+static inline verge_runtime_stats stats_of(verge_runtime *runtime) {
+    verge_runtime_stats stats = {.struct_size = sizeof(stats)};
+    CHECK_EQUAL(verge_runtime_get_stats(runtime, &stats), 0);
+    return stats;
+}
+
+/* All checks since runtime_with were so. */
+static inline void end_runtime(verge_runtime *runtime) {
     assert_int_equal(verge_runtime_destroy(runtime), 0);
     assert_int_equal(atomic_load(&failed_check_count), 0);
+}
+
+/* Runs function as the first task of a new runtime, to the end; the result is function's. */
+static inline intptr_t run_with(verge_runtime_options options, verge_task_function function, void *argument) {
+    verge_runtime *runtime = runtime_with(options);
+    intptr_t result = 0;
+    assert_int_equal(verge_runtime_run(runtime, function, argument, &result), 0);
+    end_runtime(runtime);
     return result;
 }
 

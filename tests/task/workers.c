@@ -1,29 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Workers come and go, runtimes stop; tasks go on elsewhere or to their end, and nothing leaks. */
+/* Workers come and go; their tasks go on elsewhere. Tasks come from outside. */
 #include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "task/support.h"
 #include "verge/io.h"
-
-static verge_runtime *runtime_with(verge_runtime_options options) {
-    verge_runtime *runtime = NULL;
-    atomic_store(&failed_check_count, 0);
-    assert_int_equal(verge_runtime_create(&options, &runtime), 0);
-    return runtime;
-}
-
-static verge_runtime_stats stats_of(verge_runtime *runtime) {
-    verge_runtime_stats stats = {.struct_size = sizeof(stats)};
-    CHECK_EQUAL(verge_runtime_get_stats(runtime, &stats), 0);
-    return stats;
-}
-
-static void end(verge_runtime *runtime) {
-    assert_int_equal(verge_runtime_destroy(runtime), 0);
-    assert_int_equal(atomic_load(&failed_check_count), 0);
-}
 
 /* ---- retiring ---- */
 
@@ -93,7 +75,7 @@ static void a_worker_that_retires_hands_its_tasks_over(void **state) {
         assert_int_equal(verge_runtime_run(runtime, retires_worker_1, fds, NULL), 0);
         assert_int_equal(stats_of(runtime).workers, 2);
         assert_true(stats_of(runtime).migrated >= 10);
-        end(runtime);
+        end_runtime(runtime);
         assert_int_equal(close(fds[0]) + close(fds[1]), 0);
     }
 }
@@ -159,7 +141,7 @@ static void workers_come_and_go_and_no_task_is_lost(void **state) {
         assert_int_equal(crowd.rounds, 68);
         assert_int_equal(verge_runtime_retire_worker(runtime, 0), -EINVAL);
         assert_int_equal(verge_runtime_retire_worker(runtime, 99), -EINVAL);
-        end(runtime);
+        end_runtime(runtime);
         verge_channel_destroy(crowd.channel);
     }
 }
@@ -208,199 +190,7 @@ static void tasks_are_spawned_from_outside(void **state) {
     }
     assert_int_equal(verge_runtime_spawn(runtime, 3, counts, NULL, NULL), -EINVAL);
     assert_int_equal(verge_runtime_spawn(NULL, 0, counts, NULL, NULL), -EINVAL);
-    end(runtime);
-}
-
-/* ---- shutdown ---- */
-
-struct stopping {
-    verge_mutex mutex;
-    verge_condition condition;
-    verge_channel *channel;
-    int fds[2];
-    _Atomic int begun;
-    _Atomic int ended;
-};
-
-enum { stoppable_count = 80 };
-
-static intptr_t is_stopped(struct stopping *stopping, int result) {
-    CHECK_EQUAL(result, -ECANCELED);
-    CHECK_EQUAL(verge_sleep(1), -ECANCELED);
-    CHECK_EQUAL(verge_spawn(counts, NULL, NULL), -ESHUTDOWN);
-    atomic_fetch_add(&stopping->ended, 1);
-    return 0;
-}
-
-static void begins(struct stopping *stopping) {
-    atomic_fetch_add(&stopping->begun, 1);
-}
-
-static intptr_t stopped_in_sleep(void *argument) {
-    begins(argument);
-    return is_stopped(argument, verge_sleep((int64_t)DAY));
-}
-
-static intptr_t stopped_in_lock(void *argument) {
-    struct stopping *stopping = argument;
-    begins(stopping);
-    const int result = verge_mutex_lock(&stopping->mutex);
-    if (result == 0) { /* T2: it was handed over at the same moment */
-        CHECK_EQUAL(verge_mutex_unlock(&stopping->mutex), 0);
-    }
-    return is_stopped(stopping, result == 0 ? -ECANCELED : result);
-}
-
-static intptr_t stopped_in_receive(void *argument) {
-    struct stopping *stopping = argument;
-    begins(stopping);
-    int item;
-    return is_stopped(stopping, verge_channel_receive(stopping->channel, &item));
-}
-
-static intptr_t stopped_in_read(void *argument) {
-    struct stopping *stopping = argument;
-    begins(stopping);
-    char byte;
-    return is_stopped(stopping, (int)verge_read(stopping->fds[0], &byte, 1, VERGE_NEVER));
-}
-
-static intptr_t stopped_in_read_until(void *argument) {
-    struct stopping *stopping = argument;
-    begins(stopping);
-    char byte;
-    return is_stopped(stopping, (int)verge_recv(stopping->fds[0], &byte, 1, 0, verge_deadline_after(DAY)));
-}
-
-static intptr_t stopped_in_wait(void *argument) {
-    struct stopping *stopping = argument;
-    begins(stopping);
-    verge_mutex own = VERGE_MUTEX_INIT;
-    CHECK_EQUAL(verge_mutex_lock(&own), 0);
-    const int result = verge_condition_wait(&stopping->condition, &own);
-    CHECK_EQUAL(verge_mutex_unlock(&own), 0);
-    return is_stopped(stopping, result);
-}
-
-static intptr_t stopped_in_join(void *argument) {
-    verge_task *task = spawn(stopped_in_sleep, argument);
-    begins(argument);
-    const int result = verge_join(task, NULL);
-    if (result != 0) { /* T2: 0 if it ended at the same moment */
-        CHECK_EQUAL(verge_detach(task), 0);
-    }
-    return is_stopped(argument, result == 0 ? -ECANCELED : result);
-}
-
-static const verge_task_function stoppables[] = {stopped_in_sleep,     stopped_in_lock, stopped_in_receive,
-                                                 stopped_in_read,      stopped_in_wait, stopped_in_join,
-                                                 stopped_in_read_until};
-
-static intptr_t spawns_stoppables(void *argument) {
-    struct stopping *stopping = argument;
-    CHECK_EQUAL(verge_mutex_lock(&stopping->mutex), 0);
-    for (uint32_t i = 0; i < 10 * COUNT_OF(stoppables); i++) {
-        CHECK_EQUAL(verge_spawn_on(i % 2, stoppables[i % COUNT_OF(stoppables)], stopping, NULL), 0);
-    }
-    while (atomic_load(&stopping->begun) < stoppable_count) {
-        CHECK_EQUAL(verge_sleep((int64_t)MS), 0);
-    }
-    verge_runtime_stop(verge_task_runtime());
-    CHECK_EQUAL(verge_sleep((int64_t)DAY), -ECANCELED);
-    CHECK_EQUAL(verge_mutex_unlock(&stopping->mutex), 0);
-    return 0;
-}
-
-static void t5_stop_wakes_all_and_they_run_to_their_end(void **state) {
-    (void)state;
-    struct verge_test_allocator memory;
-    verge_test_allocator_init(&memory);
-    for (int virtual = 0; virtual < 2; virtual ++) {
-        struct stopping stopping = {0};
-        verge_manual_clock clock = {0};
-        verge_runtime_options options = runtime_options(2);
-        if (virtual) { /* the allocator is for one thread */
-            options.virtual_clock = &clock;
-            options.allocator = &memory.allocator;
-        }
-        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, stopping.fds), 0);
-        assert_int_equal(verge_channel_create(sizeof(int), 1, NULL, &stopping.channel), 0);
-        verge_runtime *runtime = runtime_with(options);
-        for (int round = 0; round < 2; round++) { /* a runtime that was stopped runs again */
-            atomic_store(&stopping.begun, 0);
-            atomic_store(&stopping.ended, 0);
-            assert_int_equal(verge_runtime_run(runtime, spawns_stoppables, &stopping, NULL), 0);
-            assert_int_equal(stopping.ended, stoppable_count);
-            assert_int_equal(stats_of(runtime).tasks, 0);
-        }
-        end(runtime);
-        verge_channel_destroy(stopping.channel);
-        assert_int_equal(close(stopping.fds[0]) + close(stopping.fds[1]), 0);
-    }
-    verge_test_allocator_assert_empty(&memory);
-}
-
-static _Atomic int began;
-
-static intptr_t begins_cancelled(void *argument) {
-    (void)argument;
-    CHECK(verge_task_is_cancelled());
-    CHECK_EQUAL(verge_sleep((int64_t)DAY), -ECANCELED);
-    atomic_fetch_add(&began, 1);
-    return 0;
-}
-
-/* Sleepers never resumed when the runtime is destroyed: here even tasks that never began run to their end. */
-static void seed003_destroy_leaves_nobody_behind(void **state) {
-    (void)state;
-    verge_runtime *runtime = runtime_with(runtime_options(2));
-    atomic_store(&began, 0);
-    for (uint32_t i = 0; i < 20; i++) {
-        assert_int_equal(verge_runtime_spawn(runtime, VERGE_WORKER_ANY, begins_cancelled, NULL, NULL), 0);
-    }
-    end(runtime);
-    assert_int_equal(atomic_load(&began), 20);
-}
-
-static void *stops_from_outside(void *runtime) {
-    verge_runtime_stop(runtime);
-    return NULL;
-}
-
-static intptr_t sleeps_until_stopped(void *argument) {
-    pthread_t *thread = argument;
-    CHECK_EQUAL(pthread_create(thread, NULL, stops_from_outside, verge_task_runtime()), 0);
-    return verge_sleep((int64_t)DAY);
-}
-
-static void a_runtime_is_stopped_from_outside(void **state) {
-    (void)state;
-    verge_runtime *runtime = runtime_with(runtime_options(2));
-    for (int i = 0; i < 20; i++) {
-        pthread_t thread;
-        intptr_t result = 0;
-        assert_int_equal(verge_runtime_run(runtime, sleeps_until_stopped, &thread, &result), 0);
-        assert_int_equal(result, -ECANCELED);
-        assert_int_equal(pthread_join(thread, NULL), 0);
-    }
-    end(runtime);
-}
-
-static intptr_t runs_inside(void *argument) {
-    CHECK_EQUAL(verge_runtime_run(argument, counts, NULL, NULL), -EBUSY);
-    CHECK_EQUAL(verge_runtime_destroy(argument), -EBUSY);
-    const verge_runtime_stats stats = stats_of(argument);
-    CHECK_EQUAL(stats.tasks, 1);
-    CHECK(stats.backend != NULL);
-    CHECK(stats.stack_high_water_bytes >= 4096 && stats.stack_high_water_bytes <= stats.stack_size);
-    return 0;
-}
-
-static void a_runtime_that_runs_is_busy(void **state) {
-    (void)state;
-    verge_runtime *runtime = runtime_with(runtime_options(1));
-    assert_int_equal(verge_runtime_run(runtime, runs_inside, runtime, NULL), 0);
-    end(runtime);
+    end_runtime(runtime);
 }
 
 int main(void) {
@@ -408,10 +198,6 @@ int main(void) {
         cmocka_unit_test(a_worker_that_retires_hands_its_tasks_over),
         cmocka_unit_test(workers_come_and_go_and_no_task_is_lost),
         cmocka_unit_test(tasks_are_spawned_from_outside),
-        cmocka_unit_test(t5_stop_wakes_all_and_they_run_to_their_end),
-        cmocka_unit_test(seed003_destroy_leaves_nobody_behind),
-        cmocka_unit_test(a_runtime_is_stopped_from_outside),
-        cmocka_unit_test(a_runtime_that_runs_is_busy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
