@@ -141,6 +141,38 @@ static void overdue_orphans_run_first(void **state) {
     stepped_end(&stepped);
 }
 
+/* What a small batch has left over: of a tick that has begun, and of what came too late for its own. */
+static void a_backlog_goes_to_the_others(void **state) {
+    (void)state;
+    enum { COUNT = 30 };
+    for (int passes = 0; passes < 8; passes++) {
+        struct stepped stepped;
+        struct notes notes[COUNT] = {0};
+        verge_service_options options = stepped_options(&stepped);
+        options.batch = 4;
+        stepped_create(&stepped, &options);
+        verge_worker *going = join_bound(stepped.service);
+        for (uint64_t i = 0; i < COUNT; i++) {
+            const uint64_t delay_ns = i < 10 ? 0 : i < 20 ? TICK : 2 * TICK;
+            (void)start_at(stepped.service, now_of(&stepped) - SECOND * (i < 5) + delay_ns, take_note, &notes[i]);
+        }
+        advance(&stepped, 2 * TICK);
+        for (int pass = 0; pass < passes; pass++) {
+            assert_int_equal(step(going), pass < 7 ? 4 : 2);
+        }
+        leave(going);
+        verge_worker *next = join_bound(stepped.service);
+        for (int pass = 0; pass < 10; pass++) {
+            (void)step(next);
+        }
+        for (size_t i = 0; i < COUNT; i++) {
+            assert_int_equal(notes[i].fired, 1);
+        }
+        leave(next);
+        stepped_end(&stepped);
+    }
+}
+
 /* ---- in a callback ---- */
 
 static void leave_worker(const verge_firing *firing) {
@@ -332,6 +364,7 @@ int main(void) {
         cmocka_unit_test(orphans_wait_for_the_next_to_join),
         cmocka_unit_test(orphans_are_cancelled_and_reset_like_any),
         cmocka_unit_test(overdue_orphans_run_first),
+        cmocka_unit_test(a_backlog_goes_to_the_others),
         cmocka_unit_test(a_callback_that_leaves_is_the_last_of_its_worker),
         cmocka_unit_test(a_thread_that_ends_has_left),
         cmocka_unit_test(another_thread_leaves_for_one_that_died),

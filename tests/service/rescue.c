@@ -166,6 +166,51 @@ static void one_pass_is_enough(void **state) {
     play(&scene, stay_for_a_turn);
 }
 
+/* Whichever of them blocks, the others of its tick and those that came too late for theirs do not wait for it. */
+static struct scene crowd;
+
+static void block_if_first(const verge_firing *firing) {
+    take_note(firing);
+    if (crowd.has_blocked) {
+        return;
+    }
+    crowd.has_blocked = true;
+    (void)start_at(firing->service, 0, take_note, &crowd.notes[7]); /* for its next round */
+    advance(&crowd.stepped, STUCK_AFTER);
+    assert_int_equal(turns(&crowd), 7);
+}
+
+static void the_rest_of_a_batch_is_rescued(void **state) {
+    (void)state;
+    for (uint64_t late = 0; late <= 7; late++) {
+        memset(&crowd, 0, sizeof(crowd));
+        verge_service_options options = stepped_options(&crowd.stepped);
+        options.stuck_after_ns = STUCK_AFTER;
+        stepped_create(&crowd.stepped, &options);
+        crowd.stuck = join_unbound(crowd.stepped.service);
+        crowd.rescuer = join_unbound(crowd.stepped.service);
+        for (uint64_t i = 0; i < 7; i++) {
+            const uint64_t deadline_ns = i < late ? 1 + i : now_of(&crowd.stepped) + TICK * (1 + i % 2);
+            (void)start_on_stuck(&crowd, i, deadline_ns);
+        }
+        verge_start_options blocker = noted(&crowd.notes[6], 0);
+        assert_int_equal(verge_service_cancel(crowd.stepped.service, crowd.timers[6]), 0);
+        blocker.callback = block_if_first;
+        blocker.worker_id = verge_worker_id(crowd.stuck);
+        (void)start_with(crowd.stepped.service, &blocker);
+        advance(&crowd.stepped, 2 * TICK);
+        (void)step(crowd.stuck);
+        (void)step(crowd.stuck);
+        assert_int_equal(verge_service_count(crowd.stepped.service), 0);
+        for (size_t i = 0; i < COUNT_OF(crowd.notes); i++) {
+            assert_int_equal(crowd.notes[i].fired, 1);
+        }
+        leave(crowd.stuck);
+        leave(crowd.rescuer);
+        stepped_end(&crowd.stepped);
+    }
+}
+
 /* ---- the report ---- */
 
 static void be_reported(struct scene *scene) {
@@ -386,6 +431,7 @@ int main(void) {
         cmocka_unit_test(who_returns_in_time_keeps_its_own),
         cmocka_unit_test(what_becomes_due_later_is_rescued_then),
         cmocka_unit_test(one_pass_is_enough),
+        cmocka_unit_test(the_rest_of_a_batch_is_rescued),
         cmocka_unit_test(who_is_stuck_is_reported_once_with_its_timer),
         cmocka_unit_test(without_another_worker_it_is_reported_at_least),
         cmocka_unit_test(what_is_started_on_a_stuck_worker_runs_too),

@@ -76,6 +76,58 @@ static void a_pending_timer_that_is_reset_runs_at_the_new_deadline_only(void **s
     }
 }
 
+/* What a small batch has left over is pending as any: it can be cancelled and moved, by its worker and by others. */
+static void what_is_in_the_backlog_can_still_be_cancelled_and_reset(void **state) {
+    (void)state;
+    enum { COUNT = 12 };
+    for (unsigned variant = 0; variant < 4; variant++) {
+        const bool is_bound = variant % 2 == 0;
+        const uint64_t delay_ns = variant / 2 == 0 ? 0 : TICK; /* late for its tick, or of a tick */
+        struct stepped stepped;
+        struct notes notes[COUNT] = {0};
+        verge_timer timers[COUNT];
+        verge_service_options options = stepped_options(&stepped);
+        options.batch = 1;
+        stepped_create(&stepped, &options);
+        verge_worker *worker = is_bound ? join_bound(stepped.service) : join_unbound(stepped.service);
+        const uint64_t begin_ns = now_of(&stepped);
+        for (size_t i = 0; i < COUNT; i++) {
+            timers[i] =
+                start_at(stepped.service, begin_ns - SECOND + (SECOND + 1) * (delay_ns != 0), take_note, &notes[i]);
+        }
+        advance(&stepped, TICK);
+        assert_int_equal(step(worker), 1);
+        size_t moved = 0;
+        for (size_t i = 0; i < COUNT; i++) {
+            if (notes[i].fired == 0 && i % 3 == 0) {
+                assert_int_equal(verge_service_cancel(stepped.service, timers[i]), 0);
+            } else if (notes[i].fired == 0 && i % 3 == 1) {
+                assert_int_equal(verge_service_reset(stepped.service, timers[i], begin_ns + HOUR), 0);
+                moved++;
+            }
+        }
+        for (int pass = 0; pass < 2 * COUNT; pass++) {
+            (void)step(worker);
+        }
+        assert_int_equal(verge_service_count(stepped.service), moved);
+        verge_manual_clock_set(&stepped.clock, begin_ns + HOUR - 1);
+        assert_int_equal(step(worker), 0);
+        verge_manual_clock_set(&stepped.clock, begin_ns + HOUR + TICK);
+        for (int pass = 0; pass < 2 * COUNT; pass++) {
+            (void)step(worker);
+        }
+        uint32_t fired = 0;
+        for (size_t i = 0; i < COUNT; i++) {
+            assert_true(notes[i].fired <= 1);
+            fired += notes[i].fired;
+        }
+        assert_int_equal(verge_service_count(stepped.service), 0);
+        assert_true(fired >= COUNT * 2 / 3);
+        leave(worker);
+        stepped_end(&stepped);
+    }
+}
+
 /* ---- in callbacks ---- */
 
 struct inside {
@@ -240,6 +292,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pending_timer_that_is_ended_never_runs),
         cmocka_unit_test(a_pending_timer_that_is_reset_runs_at_the_new_deadline_only),
+        cmocka_unit_test(what_is_in_the_backlog_can_still_be_cancelled_and_reset),
         cmocka_unit_test(inside_its_own_callback_every_ending_returns_at_once),
         cmocka_unit_test(a_callback_that_resets_itself_runs_again),
         cmocka_unit_test(reset_then_cancelled_it_does_not_run_again),
