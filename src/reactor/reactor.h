@@ -31,6 +31,7 @@ struct verge__reactor {
     size_t pending_count;              /* submitted and not yet in done */
     int wake_fd;                       /* an eventfd */
     uint64_t wake_count;               /* what was read from it */
+    unsigned refusals;                 /* for tests: io_uring finds its queue full so many times, and cannot empty it */
 };
 
 /* See the functions below. */

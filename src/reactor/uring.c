@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/compiler.h"
 #include "reactor/reactor.h"
 #include "reactor/uring_prepare.h"
 
@@ -97,6 +98,10 @@ static void uring_close(struct verge__reactor *reactor) {
 /* ---- submission ---- */
 
 static struct io_uring_sqe *entry(struct uring *uring) {
+    if (VERGE__UNLIKELY(uring->reactor.refusals != 0)) {
+        uring->reactor.refusals--;
+        return NULL;
+    }
     struct io_uring_sqe *sqe = io_uring_get_sqe(&uring->ring);
     if (sqe == NULL) {
         (void)io_uring_submit(&uring->ring);

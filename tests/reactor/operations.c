@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/inotify.h>
 
 #include "reactor/support.h"
 
@@ -79,6 +80,34 @@ static void pipes_are_waited_for(void **state) {
     assert_int_equal(run(&fixture, &op), 2);
     assert_int_equal(read(fds[0], buffer, sizeof(buffer)), 2);
     close_pair((struct pair){fds[0], fds[1]});
+    close_reactor(&fixture);
+}
+
+/* Files of which the kernel itself may say EAGAIN, as they are O_NONBLOCK: what an operation needs is waited for. */
+static void unusual_files_are_waited_for(void **state) {
+    (void)state;
+    struct fixture fixture;
+    open_reactor(&fixture, 0);
+    char path[] = "/tmp/verge-reactor-XXXXXX", buffer[4096];
+    const int file = mkstemp(path);
+    for (int flags = 0; flags <= IN_NONBLOCK; flags += IN_NONBLOCK) {
+        const int watcher = inotify_init1(flags);
+        assert_true(file >= 0 && watcher >= 0 && inotify_add_watch(watcher, path, IN_MODIFY) >= 0);
+        struct verge__operation op = transfer_op(VERGE__READ, watcher, buffer, sizeof(buffer));
+        assert_false(verge__reactor_submit(fixture.reactor, &op));
+        expect_quiet(&fixture);
+        assert_int_equal(write(file, "x", 1), 1);
+        expect_done(&fixture, &op);
+        assert_true(op.result >= (int32_t)sizeof(struct inotify_event));
+        op = transfer_op(VERGE__READ, watcher, buffer, sizeof(buffer));
+        assert_false(verge__reactor_submit(fixture.reactor, &op));
+        expect_quiet(&fixture);
+        verge__reactor_cancel(fixture.reactor, &op);
+        expect_done(&fixture, &op);
+        assert_int_equal(op.result, -ECANCELED);
+        assert_int_equal(close(watcher), 0);
+    }
+    assert_int_equal(close(file) + unlink(path), 0);
     close_reactor(&fixture);
 }
 
@@ -423,6 +452,7 @@ int main(void) {
         cmocka_unit_test(what_is_there_is_received),
         cmocka_unit_test(what_comes_later_is_waited_for),
         cmocka_unit_test(pipes_are_waited_for),
+        cmocka_unit_test(unusual_files_are_waited_for),
         cmocka_unit_test(a_full_socket_is_waited_for),
         cmocka_unit_test(a_cancelled_operation_is_done_once_and_takes_nothing),
         cmocka_unit_test(a_cancel_that_comes_too_late_loses_nothing),

@@ -64,13 +64,16 @@ static void no_cancel_is_dropped_when_the_queue_is_full(void **state) {
     (void)state;
     struct fixture fixture;
     open_many(&fixture, tiny_ring);
-    for (int submitted = 0; submitted < 2; submitted++) {
+    for (int round = 0; round < 6; round++) {
+        const bool submitted = (round & 1) != 0;
+        fixture.reactor->refusals = round / 2 == 1 ? many / 2 : 0; /* of the operations */
         for (size_t i = 0; i < many; i++) {
             submit(&fixture, i);
         }
         if (submitted) {
             assert_int_equal(wait_once(&fixture, 0), 0);
         }
+        fixture.reactor->refusals = round / 2 == 2 ? many / 2 : 0; /* of the cancellations */
         for (size_t i = 0; i < many; i++) {
             verge__reactor_cancel(fixture.reactor, &ops[i]);
         }
@@ -98,6 +101,7 @@ static void random_cancels_lose_no_byte(void **state) {
     bool busy[files] = {false};
     for (size_t turn = 0; turn < turns; turn++) {
         const size_t i = (size_t)verge_test_below(&random, files);
+        fixture.reactor->refusals = (unsigned)verge_test_below(&random, 4);
         switch (verge_test_below(&random, 4)) {
         case 0:
             if (!busy[i]) {
@@ -130,6 +134,7 @@ static void random_cancels_lose_no_byte(void **state) {
             }
         }
     }
+    fixture.reactor->refusals = 0;
     for (size_t i = 0; i < files; i++) {
         if (busy[i]) {
             verge__reactor_cancel(fixture.reactor, &ops[i]);
