@@ -12,6 +12,9 @@
  *   metronome  a thread that publishes the time while workers are busy, and looks after those that are stuck.
  *
  * Promises, beside G1 to G9 (verge/wheel.h), where deadlines are on the service's clock
+ *   G7  memory     is another here: a timer takes a record of 64 bytes beside its entries, of which those left behind
+ *                  are bounded as in the wheel. What the records and the wheels of workers that stay have taken is
+ *                  kept for the timers that come.
  *   G10 verdicts   a cancel or reset that says 0 has succeeded: the old deadline never fires.
  *   G11 no loss    every timer ends in exactly one of: run, cancelled, handed to the visitor of verge_service_destroy;
  *                  however workers join, leave and die, and threads cancel and reset.
@@ -119,7 +122,8 @@ VERGE_API int verge_service_destroy(verge_service *service, void (*visit)(void *
 VERGE_API int verge_service_add_thread(verge_service *service, uint32_t *ret_worker_id);
 VERGE_API int verge_service_retire_thread(verge_service *service, uint32_t worker_id);
 
-/* Now: as published by the metronome, at most its resolution ago; as the clock has it. */
+/* Now: as published by the metronome, its resolution ago, or up to 16 times that while no timer needs it more often;
+ * as the clock has it. */
 VERGE_API uint64_t verge_service_now(const verge_service *service);
 VERGE_API uint64_t verge_service_exact_now(const verge_service *service);
 

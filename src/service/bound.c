@@ -6,6 +6,7 @@ _Thread_local verge_worker *verge__bound_workers;
 
 /* A thread that ends without leaving leaves then. */
 static pthread_key_t thread_end_key;
+static bool has_thread_end_key;
 static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
 
 static void leave_all(void *unused) {
@@ -18,7 +19,7 @@ static void leave_all(void *unused) {
 }
 
 static void make_thread_end_key(void) {
-    (void)pthread_key_create(&thread_end_key, leave_all);
+    has_thread_end_key = pthread_key_create(&thread_end_key, leave_all) == 0;
 }
 
 void verge__bind(verge_worker *worker) {
@@ -29,7 +30,9 @@ void verge__bind(verge_worker *worker) {
 void verge__bind_until_thread_ends(verge_worker *worker) {
     verge__bind(worker);
     (void)pthread_once(&thread_end_once, make_thread_end_key);
-    (void)pthread_setspecific(thread_end_key, &verge__bound_workers);
+    if (has_thread_end_key) { /* not if others have used up all keys: then it has to leave by itself */
+        (void)pthread_setspecific(thread_end_key, &verge__bound_workers);
+    }
 }
 
 void verge__unbind(verge_worker *worker) {

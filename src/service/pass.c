@@ -127,7 +127,9 @@ static void call(verge_worker *worker, verge_callback callback, const verge_firi
     worker->is_in_callback = true;
     if (watched) {
         atomic_store_explicit(&worker->running_callback, callback, memory_order_relaxed);
-        atomic_store_explicit(&worker->callback_since_ns, worker->now_ns, memory_order_release);
+        /* By the clock: what was published may be old enough to make the callback look stuck already. 0 is nobody's. */
+        uint64_t since_ns = verge__service_clock(service);
+        atomic_store_explicit(&worker->callback_since_ns, since_ns == 0 ? 1 : since_ns, memory_order_release);
         verge__metronome_want(service);
         verge__turn_lay(worker);
     }
@@ -318,10 +320,25 @@ static size_t run_due(verge_worker *worker, uint64_t target) {
     return fired;
 }
 
+/* When there is something to do. */
+static uint64_t next(const verge_worker *worker) {
+    if (worker->incoming.count > 0 || verge__worker_has_backlog(worker) || !verge__inbox_is_empty(&worker->inbox) ||
+        !verge__inbox_is_empty(&worker->service->orphans)) {
+        return 0;
+    }
+    uint64_t tick = verge__calendar_next(&worker->calendar);
+    uint64_t now_tick = worker->now_ns >> worker->shift;
+    if (tick <= now_tick) {
+        return 0;
+    }
+    tick = worker->shelf.count > 0 ? now_tick + 1 : tick;
+    return tick > VERGE_NEVER >> worker->shift ? VERGE_NEVER : tick << worker->shift;
+}
+
 static void publish_state(verge_worker *worker) {
     atomic_store_explicit(&worker->tally.entries, worker->calendar.entry_count, memory_order_relaxed);
     atomic_store_explicit(&worker->tally.entries_moved, worker->calendar.entries_moved, memory_order_relaxed);
-    atomic_store_explicit(&worker->next_ns, verge_worker_next(worker), memory_order_relaxed);
+    atomic_store_explicit(&worker->next_ns, next(worker), memory_order_relaxed);
 }
 
 size_t verge__worker_pass(verge_worker *worker) {
@@ -355,22 +372,15 @@ uint64_t verge_worker_next(verge_worker *worker) {
     if (worker == NULL || !verge__worker_is_there(worker)) {
         return VERGE_NEVER;
     }
-    if (worker->incoming.count > 0 || verge__worker_has_backlog(worker) || !verge__inbox_is_empty(&worker->inbox) ||
-        !verge__inbox_is_empty(&worker->service->orphans)) {
-        return 0;
-    }
-    uint64_t tick = verge__calendar_next(&worker->calendar);
-    uint64_t now_tick = worker->now_ns >> worker->shift;
-    if (tick <= now_tick) {
-        return 0;
-    }
-    tick = worker->shelf.count > 0 ? now_tick + 1 : tick;
-    return tick > VERGE_NEVER >> worker->shift ? VERGE_NEVER : tick << worker->shift;
+    verge__turn_begin(worker); /* a callback of its own may ask */
+    uint64_t next_ns = next(worker);
+    verge__turn_end(worker);
+    return next_ns;
 }
 
 /* Waits until there is something to do, or until then. */
 static void wait_until(verge_worker *worker, uint64_t until_ns) {
-    uint64_t next_ns = verge_worker_next(worker);
+    uint64_t next_ns = next(worker);
     until_ns = next_ns < until_ns ? next_ns : until_ns;
     uint32_t signal = 0;
     if (until_ns <= worker->now_ns || until_ns <= VERGE__WAKING) {
