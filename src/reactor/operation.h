@@ -45,7 +45,7 @@ struct io_uring_sqe;
 struct verge__operation {
     /* The request, by the caller. All else is zero. */
     int fd;
-    uint32_t flags; /* of the system call; events for POLL; whether only data for FSYNC */
+    uint32_t flags; /* of the system call (READ and the like: RWF_); events for POLL; whether only data for FSYNC */
     union {
         struct {
             void *buffer;

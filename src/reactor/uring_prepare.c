@@ -30,15 +30,19 @@ void verge__uring_prepare(struct io_uring_sqe *sqe, const struct verge__operatio
         break;
     case VERGE__READ:
         io_uring_prep_read(sqe, fd, op->transfer.buffer, (unsigned)op->transfer.size, op->offset);
+        sqe->rw_flags = flags;
         break;
     case VERGE__WRITE:
         io_uring_prep_write(sqe, fd, op->transfer.buffer, (unsigned)op->transfer.size, op->offset);
+        sqe->rw_flags = flags;
         break;
     case VERGE__READV:
         io_uring_prep_readv(sqe, fd, op->vector.parts, op->vector.count, op->offset);
+        sqe->rw_flags = flags;
         break;
     case VERGE__WRITEV:
         io_uring_prep_writev(sqe, fd, op->vector.parts, op->vector.count, op->offset);
+        sqe->rw_flags = flags;
         break;
     case VERGE__RECV:
         io_uring_prep_recv(sqe, fd, op->transfer.buffer, op->transfer.size, flags);

@@ -83,6 +83,33 @@ static void pipes_are_waited_for(void **state) {
     close_reactor(&fixture);
 }
 
+/* A kernel that says EAGAIN instead of waiting, as it does of some files that are O_NONBLOCK, and here because it is
+ * told to: what the operation needs is waited for, and can be cancelled while it is. */
+static void a_kernel_that_does_not_wait_is_waited_for(void **state) {
+    (void)state;
+    struct fixture fixture;
+    open_reactor(&fixture, 0);
+    int fds[2];
+    char buffer[16];
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    for (int i = 0; i < 3; i++) {
+        struct verge__operation op = transfer_op(VERGE__READ, fds[0], buffer, sizeof(buffer));
+        op.flags = RWF_NOWAIT;
+        each_kind_waits_for(op, fds[1], &fixture);
+        op = transfer_op(VERGE__READ, fds[0], buffer, sizeof(buffer));
+        op.flags = RWF_NOWAIT;
+        assert_false(verge__reactor_submit(fixture.reactor, &op));
+        for (int turn = 0; turn < i; turn++) {
+            assert_int_equal(wait_once(&fixture, 0), 0);
+        }
+        verge__reactor_cancel(fixture.reactor, &op);
+        expect_done(&fixture, &op);
+        assert_int_equal(op.result, -ECANCELED);
+    }
+    close_pair((struct pair){fds[0], fds[1]});
+    close_reactor(&fixture);
+}
+
 /* Files of which the kernel itself may say EAGAIN, as they are O_NONBLOCK: what an operation needs is waited for. */
 static void unusual_files_are_waited_for(void **state) {
     (void)state;
@@ -452,6 +479,7 @@ int main(void) {
         cmocka_unit_test(what_is_there_is_received),
         cmocka_unit_test(what_comes_later_is_waited_for),
         cmocka_unit_test(pipes_are_waited_for),
+        cmocka_unit_test(a_kernel_that_does_not_wait_is_waited_for),
         cmocka_unit_test(unusual_files_are_waited_for),
         cmocka_unit_test(a_full_socket_is_waited_for),
         cmocka_unit_test(a_cancelled_operation_is_done_once_and_takes_nothing),
