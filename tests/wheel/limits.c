@@ -188,6 +188,27 @@ static void poll_exact_and_to_next_keep_the_work_limit(void **state) {
     wheel_end(wheel);
 }
 
+/* G8: what an upper slot holds moves down a little at every tick of the block before, not at once. */
+static void a_slot_is_drained_over_the_time_before_it(void **state) {
+    (void)state;
+    enum { COUNT = 6400, SLOT = 64 };
+    verge_wheel *wheel = wheel_new(NULL);
+    for (size_t i = 0; i < COUNT; i++) {
+        (void)schedule(wheel, (5 * SLOT + i % SLOT) * TICK, i);
+    }
+    uint64_t most = 0;
+    uint64_t moved_before = 0; /* before the slot begins */
+    for (uint64_t tick = 1; tick < 5 * SLOT; tick++) {
+        assert_quiet(wheel, tick * TICK);
+        const verge_wheel_stats stats = stats_of(wheel);
+        most = stats.last_poll_work > most ? stats.last_poll_work : most;
+        moved_before = stats.entries_moved;
+    }
+    assert_true(most <= COUNT / 8);
+    assert_true(moved_before >= COUNT - COUNT / 16);
+    wheel_end(wheel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limit_of_one_with_many_due_in_one_tick),
@@ -198,6 +219,7 @@ int main(void) {
         cmocka_unit_test(a_work_limit_is_kept),
         cmocka_unit_test(work_is_spread_over_the_time_before),
         cmocka_unit_test(poll_exact_and_to_next_keep_the_work_limit),
+        cmocka_unit_test(a_slot_is_drained_over_the_time_before_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

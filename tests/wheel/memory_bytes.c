@@ -260,6 +260,49 @@ static void entries_outlive_their_records(void **state) {
     tear_down(&fixture);
 }
 
+/* G7 for garbage that is all in one slot, whichever slot of its ring that is. */
+static void garbage_is_bounded_in_every_slot(void **state) {
+    (void)state;
+    enum { COUNT = 12000, RING = 128, SLOT = 64 };
+    static verge_timer timers[COUNT];
+    for (uint64_t start = 0; start <= RING; start += 1 + start / 3 % 5) {
+        verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+        options.start_ns = start * SLOT * TICK;
+        verge_wheel *wheel = wheel_new(&options);
+        for (size_t i = 0; i < COUNT; i++) {
+            timers[i] = schedule(wheel, options.start_ns + (60 * SLOT + i % SLOT) * TICK, i);
+        }
+        for (size_t i = 0; i < COUNT; i++) {
+            assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
+            const verge_wheel_stats stats = stats_of(wheel);
+            assert_true(stats.garbage <= stats.timers + 4096);
+        }
+        wheel_end(wheel);
+    }
+}
+
+/* Slabs of chunks that were given back are used again, wherever they were. */
+static void chunks_grow_again_after_they_were_given_back(void **state) {
+    (void)state;
+    enum { COUNT = 200000, STAY = 100 };
+    static verge_timer timers[COUNT];
+    verge_wheel *wheel = wheel_new(NULL);
+    for (uint64_t round = 0; round < 3; round++) {
+        const size_t count = COUNT >> round;
+        for (size_t i = 0; i < count; i++) {
+            timers[i] = schedule(wheel, (1000 + i % 1000) * TICK, i);
+        }
+        for (size_t i = 0; i < count; i++) {
+            if (i % STAY != round) {
+                assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
+            }
+        }
+        verge_wheel_compact(wheel);
+        assert_well(wheel);
+    }
+    wheel_end(wheel);
+}
+
 int main(void) {
     static verge_order any = VERGE_ORDER_ANY;
     static verge_order fifo = VERGE_ORDER_FIFO;
@@ -278,6 +321,8 @@ int main(void) {
         cmocka_unit_test(handles_survive_growing_and_shrinking),
         {"entries_outlive_their_records", entries_outlive_their_records, NULL, NULL, &any},
         {"entries_outlive_their_records_fifo", entries_outlive_their_records, NULL, NULL, &fifo},
+        cmocka_unit_test(garbage_is_bounded_in_every_slot),
+        cmocka_unit_test(chunks_grow_again_after_they_were_given_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -276,6 +276,39 @@ static void timers_may_be_capped(void **state) {
     wheel_end(wheel);
 }
 
+static void what_makes_no_levels_is_refused(void **state) {
+    (void)state;
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    uint8_t bits[VERGE_LEVEL_COUNT_MAX + 1];
+    memset(bits, 1, sizeof(bits));
+    assert_int_equal(verge_wheel_options_levels(&options, 1, bits, 0), -EINVAL);
+    assert_int_equal(verge_wheel_options_levels(&options, 1, bits, VERGE_LEVEL_COUNT_MAX + 1), -EINVAL);
+    assert_int_equal(verge_wheel_options_levels(&options, 1, bits, VERGE_LEVEL_COUNT_MAX), 0);
+    assert_int_equal(verge_wheel_options_levels(&options, 3, bits, 1), -EINVAL);
+    assert_int_equal(verge_wheel_options_levels(&options, 1, NULL, 1), -EINVAL);
+    assert_int_equal(verge_wheel_options_levels(NULL, 1, bits, 1), -EINVAL);
+    const uint64_t half_of_time = UINT64_C(1) << 63;
+    assert_int_equal(verge_wheel_options_from_duration(&options, 0, 64, 1), -EINVAL);
+    assert_int_equal(verge_wheel_options_from_duration(&options, half_of_time + 1, 2, 1), -EINVAL);
+    assert_int_equal(verge_wheel_options_from_duration(&options, half_of_time, 2, 1), 0);
+    assert_int_equal(verge_wheel_options_from_duration(&options, 1, 3, 1), -EINVAL);
+    assert_int_equal(verge_wheel_options_from_duration(&options, 1, 2, VERGE_LEVEL_COUNT_MAX + 1), -EINVAL);
+}
+
+static void half_an_allocator_is_refused(void **state) {
+    (void)state;
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    verge_wheel *wheel = NULL;
+    verge_allocator allocator = *verge_allocator_default();
+    options.allocator = &allocator;
+    allocator.allocate = NULL;
+    assert_int_equal(verge_wheel_create(&options, &wheel), -EINVAL);
+    allocator = *verge_allocator_default();
+    allocator.release = NULL;
+    assert_int_equal(verge_wheel_create(&options, &wheel), -EINVAL);
+    assert_null(wheel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_are_the_default_preset),
@@ -292,6 +325,8 @@ int main(void) {
         cmocka_unit_test(levels_from_bits),
         cmocka_unit_test(levels_from_a_duration),
         cmocka_unit_test(timers_may_be_capped),
+        cmocka_unit_test(what_makes_no_levels_is_refused),
+        cmocka_unit_test(half_an_allocator_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

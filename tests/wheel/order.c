@@ -157,6 +157,67 @@ static void the_past_precedes_what_comes_due_later(void **state) {
     }
 }
 
+/* A tick of several sorted runs, of which one becomes garbage between two polls. */
+static void cancelled_runs_leave_the_order_alone(void **state) {
+    (void)state;
+    enum { COUNT = 150 };
+    for (size_t first = 0; first < COUNT; first += 30) {
+        for (size_t count = 30; first + count <= COUNT; count += 30) {
+            verge_wheel *wheel = wheel_ordered(VERGE_ORDER_FIFO, 0);
+            verge_timer timers[COUNT];
+            for (size_t i = 0; i < COUNT; i++) {
+                timers[i] = schedule(wheel, 100 * TICK, i);
+            }
+            verge_expiry out;
+            assert_int_equal(verge_wheel_poll(wheel, 101 * TICK, &out, 1), 1);
+            assert_int_equal(number_of(out.data), 0);
+            for (size_t i = first; i < first + count; i++) {
+                (void)verge_wheel_cancel(wheel, timers[i], NULL);
+            }
+            for (size_t i = 1; i < COUNT; i++) {
+                if (i < first || i >= first + count) {
+                    assert_int_equal(verge_wheel_poll(wheel, 101 * TICK, &out, 1), 1);
+                    assert_int_equal(number_of(out.data), i);
+                    assert_well(wheel);
+                }
+            }
+            assert_quiet(wheel, 200 * TICK);
+            wheel_end(wheel);
+        }
+    }
+}
+
+/* An upper slot of several chunks is drained in shares, and some of its timers have been moved on by then. */
+static void timers_moved_out_of_a_slot_that_is_drained(void **state) {
+    (void)state;
+    enum { COUNT = 300, SLOT = 64 };
+    verge_wheel *wheel = wheel_ordered(VERGE_ORDER_DEADLINE, 0);
+    verge_timer timers[COUNT];
+    uint64_t ticks[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        ticks[i] = 3 * SLOT * SLOT + i % SLOT;
+        timers[i] = schedule(wheel, ticks[i] * TICK, i);
+    }
+    for (size_t i = 0; i < COUNT; i += 2) {
+        ticks[i] += (1 + i % 7) * SLOT * (i % 4 == 0 ? SLOT : 1);
+        assert_int_equal(verge_wheel_reschedule(wheel, timers[i], ticks[i] * TICK), 0);
+    }
+    size_t fired = 0;
+    for (uint64_t tick = 1; fired < COUNT; tick++) {
+        verge_expiry out[COUNT];
+        const size_t count = verge_wheel_poll(wheel, tick * TICK, out, COUNT);
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(ticks[number_of(out[i].data)], tick);
+        }
+        fired += count;
+        assert_true(tick < 20 * SLOT * SLOT);
+        if (tick % 61 == 0) {
+            assert_well(wheel);
+        }
+    }
+    wheel_end(wheel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ticks_ascend),
@@ -165,6 +226,8 @@ int main(void) {
         cmocka_unit_test(deadline_order_then_fifo),
         cmocka_unit_test(compact_keeps_the_order),
         cmocka_unit_test(the_past_precedes_what_comes_due_later),
+        cmocka_unit_test(cancelled_runs_leave_the_order_alone),
+        cmocka_unit_test(timers_moved_out_of_a_slot_that_is_drained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
