@@ -79,7 +79,7 @@ static void timers_cancelled_without_a_worker_leave_nothing(void **state) {
             assert_int_equal(verge_service_cancel(stepped.service, timer), 0);
         }
     }
-    assert_true(stats_of(stepped.service).bytes < 3 * KEPT * sizeof(verge__timer) + (UINT64_C(2) << 21));
+    assert_true(stats_of(stepped.service).bytes < (size_t)3 * KEPT * sizeof(verge__timer) + (UINT64_C(2) << 21));
     verge_worker *worker = join_unbound(stepped.service);
     advance(&stepped, TICK);
     do {
