@@ -132,7 +132,7 @@ VERGE_API int verge_runtime_get_stats(verge_runtime *runtime, verge_runtime_stat
 
 /* ---- tasks ---- */
 
-enum { VERGE_WORKER_ANY = UINT32_MAX };
+#define VERGE_WORKER_ANY UINT32_MAX
 
 /*
  * A new task: on the worker of the task that calls; on a named one; from outside of tasks, on any or a named one.

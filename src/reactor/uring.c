@@ -285,7 +285,8 @@ static void wait_for_kernel(struct uring *uring, uint64_t timeout_ns) {
 
 static void uring_wait(struct verge__reactor *reactor, uint64_t timeout_ns) {
     struct uring *uring = uring_of(reactor);
-    const bool has_room = arm_wake(uring) & start_queued(uring);
+    bool has_room = arm_wake(uring);
+    has_room = start_queued(uring) && has_room;
     if (timeout_ns != 0) {
         wait_for_kernel(uring, has_room || timeout_ns < retry_after_ns ? timeout_ns : retry_after_ns);
     } else if (io_uring_sq_ready(&uring->ring) != 0) {

@@ -229,7 +229,7 @@ static void flags_of_recv_are_honoured(void **state) {
     assert_false(verge__reactor_submit(fixture.reactor, &op));
     for (int i = 0; i < 4; i++) {
         expect_quiet(&fixture);
-        assert_int_equal(write(pair.far, "abcd" + i, 1), 1);
+        assert_int_equal(write(pair.far, &"abcd"[i], 1), 1);
     }
     expect_done(&fixture, &op);
     assert_int_equal(op.result, 4);
