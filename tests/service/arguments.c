@@ -120,6 +120,10 @@ static void options_of_a_timer(void **state) {
     assert_int_equal(timer, 0);
     assert_int_equal(verge_service_count(stepped.service), 0);
     assert_int_equal(step(worker), 0);
+    const uint64_t longest_ns = VERGE_NEVER - 1 - now_of(&stepped);
+    assert_int_equal(verge_service_start_after(stepped.service, longest_ns, do_nothing, NULL, &timer), 0);
+    assert_int_equal(info_of(stepped.service, timer).deadline_ns, VERGE_NEVER - 1);
+    assert_int_equal(verge_service_cancel(stepped.service, timer), 0);
     assert_int_equal(verge_service_start(stepped.service, &good, NULL), 0); /* who does not want the handle */
     assert_int_equal(step(worker), 1);
     leave(worker);
@@ -223,6 +227,9 @@ static void statistics_of_any_size(void **state) {
     stats.struct_size = 0;
     assert_int_equal(verge_service_get_stats(stepped.service, &stats), -EINVAL);
     assert_int_equal(verge_service_get_stats(stepped.service, NULL), -EINVAL);
+    assert_int_equal(stats.pending, UINT64_C(0x5a5a5a5a5a5a5a5a));
+    stats.struct_size = sizeof(stats.struct_size); /* knows of nothing, asks for nothing */
+    assert_int_equal(verge_service_get_stats(stepped.service, &stats), 0);
     assert_int_equal(stats.pending, UINT64_C(0x5a5a5a5a5a5a5a5a));
     stats.struct_size = offsetof(verge_service_stats, started);
     assert_int_equal(verge_service_get_stats(stepped.service, &stats), 0);

@@ -123,6 +123,17 @@ static void a_service_by_default_has_a_worker_and_the_monotonic_clock(void **sta
     assert_true(notes.last.scheduled_ns >= now_ns + MS);
 }
 
+static void there_are_as_many_threads_as_there_may_be_workers(void **state) {
+    (void)state;
+    struct stepped stepped;
+    verge_service_options options = stepped_options(&stepped);
+    options.thread_count = VERGE_WORKER_COUNT_MAX;
+    stepped_create(&stepped, &options);
+    assert_int_equal(stats_of(stepped.service).workers, VERGE_WORKER_COUNT_MAX);
+    assert_int_equal(verge_service_add_thread(stepped.service, NULL), -ENOSPC);
+    stepped_end(&stepped);
+}
+
 static void no_clock_is_the_monotonic_clock(void **state) {
     (void)state;
     struct stepped stepped;
@@ -143,6 +154,7 @@ int main(void) {
         cmocka_unit_test(without_memory_there_is_no_service_and_nothing_is_left),
         cmocka_unit_test(a_thread_without_memory_changes_nothing),
         cmocka_unit_test(a_service_by_default_has_a_worker_and_the_monotonic_clock),
+        cmocka_unit_test(there_are_as_many_threads_as_there_may_be_workers),
         cmocka_unit_test(no_clock_is_the_monotonic_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -326,6 +326,31 @@ static void what_is_cancelled_is_not_rescued(void **state) {
     }
 }
 
+/* As long as there is another, nobody is sent to a worker that is stuck, though it has the fewest timers. */
+static void *start_anywhere(void *argument) {
+    struct scene *scene = argument;
+    for (size_t i = 0; i < 8; i++) {
+        scene->timers[i] = start_at(scene->stepped.service, now_of(&scene->stepped) + SECOND, do_nothing, NULL);
+    }
+    return NULL;
+}
+
+static void be_avoided(struct scene *scene) {
+    advance(&scene->stepped, STUCK_AFTER);
+    assert_int_equal(turns(scene), 8);
+    assert_int_equal(verge_worker_count(scene->stuck), 0);
+    join_thread(thread_of(start_anywhere, scene));
+    for (size_t i = 0; i < 8; i++) {
+        assert_int_equal(info_of(scene->stepped.service, scene->timers[i]).worker_id, verge_worker_id(scene->rescuer));
+    }
+}
+
+static void who_is_stuck_is_picked_last(void **state) {
+    (void)state;
+    struct scene scene = {0};
+    play(&scene, be_avoided);
+}
+
 /* ---- the stuck callback itself goes on working ---- */
 
 static void work_on(struct scene *scene) {
@@ -437,6 +462,7 @@ int main(void) {
         cmocka_unit_test(what_is_started_on_a_stuck_worker_runs_too),
         cmocka_unit_test(its_inbox_is_rescued_too),
         cmocka_unit_test(what_is_cancelled_is_not_rescued),
+        cmocka_unit_test(who_is_stuck_is_picked_last),
         cmocka_unit_test(the_stuck_callback_starts_cancels_and_resets),
         cmocka_unit_test(threads_rescue_each_other),
     };
