@@ -191,14 +191,14 @@ static void poll_exact_and_to_next_keep_the_work_limit(void **state) {
 /* G8: what an upper slot holds moves down a little at every tick of the block before, not at once. */
 static void a_slot_is_drained_over_the_time_before_it(void **state) {
     (void)state;
-    enum { COUNT = 6400, SLOT = 64 };
+    enum { COUNT = 6400, SLOT = 64, START = 5 * SLOT };
     verge_wheel *wheel = wheel_new(NULL);
     for (size_t i = 0; i < COUNT; i++) {
-        (void)schedule(wheel, (5 * SLOT + i % SLOT) * TICK, i);
+        (void)schedule(wheel, (START + i % SLOT) * TICK, i);
     }
     uint64_t most = 0;
     uint64_t moved_before = 0; /* before the slot begins */
-    for (uint64_t tick = 1; tick < 5 * SLOT; tick++) {
+    for (uint64_t tick = 1; tick < START; tick++) {
         assert_quiet(wheel, tick * TICK);
         const verge_wheel_stats stats = stats_of(wheel);
         most = stats.last_poll_work > most ? stats.last_poll_work : most;

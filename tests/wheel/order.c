@@ -190,16 +190,16 @@ static void cancelled_runs_leave_the_order_alone(void **state) {
 /* An upper slot of several chunks is drained in shares, and some of its timers have been moved on by then. */
 static void timers_moved_out_of_a_slot_that_is_drained(void **state) {
     (void)state;
-    enum { COUNT = 300, SLOT = 64 };
+    enum { COUNT = 300, SLOT = 64, UPPER_SLOT = SLOT * SLOT, START = 3 * UPPER_SLOT, END = 20 * UPPER_SLOT };
     verge_wheel *wheel = wheel_ordered(VERGE_ORDER_DEADLINE, 0);
     verge_timer timers[COUNT];
     uint64_t ticks[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
-        ticks[i] = 3 * SLOT * SLOT + i % SLOT;
+        ticks[i] = START + i % SLOT;
         timers[i] = schedule(wheel, ticks[i] * TICK, i);
     }
     for (size_t i = 0; i < COUNT; i += 2) {
-        ticks[i] += (1 + i % 7) * SLOT * (i % 4 == 0 ? SLOT : 1);
+        ticks[i] += (1 + i % 7) * (i % 4 == 0 ? UPPER_SLOT : SLOT);
         assert_int_equal(verge_wheel_reschedule(wheel, timers[i], ticks[i] * TICK), 0);
     }
     size_t fired = 0;
@@ -210,7 +210,7 @@ static void timers_moved_out_of_a_slot_that_is_drained(void **state) {
             assert_int_equal(ticks[number_of(out[i].data)], tick);
         }
         fired += count;
-        assert_true(tick < 20 * SLOT * SLOT);
+        assert_true(tick < END);
         if (tick % 61 == 0) {
             assert_well(wheel);
         }
