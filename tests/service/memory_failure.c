@@ -266,11 +266,35 @@ static void what_cannot_be_filed_runs_all_the_same(void **state) {
     stepped_end(&stepped);
 }
 
+/* One, and one only, finds no memory; and there is none when its time has come. */
+static void a_single_one_that_cannot_be_filed_runs_too(void **state) {
+    (void)state;
+    struct stepped stepped;
+    struct notes notes = {0};
+    stepped_begin(&stepped);
+    verge_worker *worker = join_unbound(stepped.service);
+    (void)start_at(stepped.service, now_of(&stepped) + HOUR, do_nothing, NULL); /* there are records from here on */
+    (void)step(worker);
+    stepped.memory.fail_from = stepped.memory.calls + 1;
+    verge_timer last = 0;
+    while (stepped.memory.failures == 0) {
+        last = start_at(stepped.service, now_of(&stepped) + HOUR, take_note, &notes);
+        (void)step(worker);
+    }
+    assert_int_equal(verge_service_reset(stepped.service, last, now_of(&stepped) + SECOND), 0);
+    advance(&stepped, SECOND + TICK);
+    assert_int_equal(step(worker), 1);
+    assert_int_equal(notes.last.timer, last);
+    leave(worker);
+    stepped_end(&stepped);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_allocation_fails_once),
         cmocka_unit_test(all_allocations_fail_from_each_on),
         cmocka_unit_test(what_cannot_be_filed_runs_all_the_same),
+        cmocka_unit_test(a_single_one_that_cannot_be_filed_runs_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

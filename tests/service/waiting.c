@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L /* sem_init */
 #include <semaphore.h>
 
+#include "service/park.h"
 #include "service/support.h"
 
 /* ---- outside of run_once, stepped ---- */
@@ -275,6 +276,41 @@ static void run_once_is_woken_by_an_earlier_start_and_by_an_interrupt(void **sta
     assert_int_equal(verge_service_destroy(sleeper.service, NULL, NULL), 0);
 }
 
+/* Interrupts whoever waits, once; then time passes. */
+static struct {
+    struct stepped stepped;
+    verge_worker *worker;
+    uint32_t waits;
+} hooked;
+
+static bool interrupt_the_first_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
+    (void)word;
+    (void)expected;
+    if (hooked.waits++ == 0) {
+        verge_worker_interrupt(hooked.worker);
+    } else {
+        verge_manual_clock_set(&hooked.stepped.clock, until_ns);
+    }
+    return true;
+}
+
+static void an_interrupt_is_for_one_wait(void **state) {
+    (void)state;
+    struct notes notes = {0};
+    memset(&hooked, 0, sizeof(hooked));
+    stepped_begin(&hooked.stepped);
+    hooked.worker = join_bound(hooked.stepped.service);
+    (void)start_at(hooked.stepped.service, now_of(&hooked.stepped) + TICK, take_note, &notes);
+    verge__wait_hook = interrupt_the_first_wait;
+    assert_int_equal(verge_worker_run_once(hooked.worker, VERGE_NEVER), 0);
+    assert_int_equal(hooked.waits, 1);
+    assert_int_equal(verge_worker_run_once(hooked.worker, VERGE_NEVER), 1);
+    assert_int_equal(hooked.waits, 2);
+    verge__wait_hook = NULL;
+    leave(hooked.worker);
+    stepped_end(&hooked.stepped);
+}
+
 static void run_once_waits_until_it_was_told_to(void **state) {
     (void)state;
     verge_service_options options;
@@ -331,6 +367,7 @@ int main(void) {
         cmocka_unit_test(many_cancelled_timers_wake_their_owner),
         cmocka_unit_test(no_wake_is_lost),
         cmocka_unit_test(run_once_is_woken_by_an_earlier_start_and_by_an_interrupt),
+        cmocka_unit_test(an_interrupt_is_for_one_wait),
         cmocka_unit_test(run_once_waits_until_it_was_told_to),
         cmocka_unit_test(run_once_waits_on_any_clock),
     };
