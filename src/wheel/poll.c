@@ -87,10 +87,11 @@ void verge__wheel_prefetch(void *owner, const verge__entry *entries, size_t coun
     prefetch_records(owner, entries, count);
 }
 
-/* Brings the records of a list's newest chunk towards the cache. */
-static VERGE__ALWAYS_INLINE void prefetch_list(const verge_wheel *wheel, verge__list list) {
+/* Brings the records of a list's newest entries, of one chunk and at most `most`, towards the cache. */
+static VERGE__ALWAYS_INLINE void prefetch_list(const verge_wheel *wheel, verge__list list, size_t most) {
     if (list != NULL) {
         size_t count = verge__list_chunk_count(list);
+        count = count < most ? count : most;
         prefetch_records(wheel, list - count, count);
     }
 }
@@ -257,7 +258,7 @@ static void hand_out_until(verge_wheel *wheel, uint64_t target, handout *to) {
             return;
         }
         if (wheel->batch.sorter == NULL) {
-            prefetch_list(wheel, wheel->batch.list);
+            prefetch_list(wheel, wheel->batch.list, PREFETCH_AHEAD);
         }
     }
 }
@@ -363,7 +364,7 @@ static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out
     } else {
         verge__calendar_settle(&wheel->calendar, &to.budget);
         if (wheel->batch.sorter == NULL) {
-            prefetch_list(wheel, verge__calendar_peek_after(&wheel->calendar, PREFETCH_TICKS));
+            prefetch_list(wheel, verge__calendar_peek_after(&wheel->calendar, PREFETCH_TICKS), VERGE__CHUNK_ENTRIES);
         }
     }
     verge__wheel_set_short_reach(wheel);

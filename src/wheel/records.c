@@ -255,10 +255,18 @@ int verge__records_refill(verge__records *records) {
     return error;
 }
 
-/* set_aside knows where a free record belongs. */
+/* Puts a free record where it belongs. */
+static void put_free(verge__records *records, uint32_t index) {
+    if (VERGE__UNLIKELY(index >= records->aside_from)) {
+        verge__records_set_aside(records, index);
+    } else {
+        verge__records_push(records, verge__records_at(records, index), index);
+    }
+}
+
 void verge__records_spill(verge__records *records) {
     for (size_t i = 0; i < records->recent_count; i++) {
-        verge__records_set_aside(records, (uint32_t)records->recent[i]);
+        put_free(records, (uint32_t)records->recent[i]);
     }
     records->taken_count -= records->recent_count;
     records->recent_count = 0;
@@ -267,7 +275,7 @@ void verge__records_spill(verge__records *records) {
 void verge__records_settle(verge__records *records) {
     verge__records_spill(records);
     if (records->spare != NULL) {
-        verge__records_set_aside(records, (uint32_t)records->spare_timer);
+        put_free(records, (uint32_t)records->spare_timer);
         records->spare = NULL;
         records->taken_count--;
     }

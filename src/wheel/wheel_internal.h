@@ -49,14 +49,14 @@ typedef struct verge__due {
 
 struct verge_wheel {
     /* read or written by every schedule and cancel */
+    verge__records records;
     uint64_t bias_ns; /* what makes (deadline + bias) >> shift the tick of a deadline */
     uint64_t shift;
     uint64_t earliest_ns; /* 0: not known; VERGE_NEVER: nothing is pending */
     verge_timer earliest_timer;
     uint64_t kept_streak;  /* how many of the last timers could keep or adopt an entry, one after the other */
     uint64_t cancels_left; /* before a cancel has to tidy */
-    verge__records records;
-    uint64_t short_reach; /* ticks from the cursor on for which the short ways apply: those that levels
+    uint64_t short_reach;  /* ticks from the cursor on for which the short ways apply: those that levels
                              which are ready cover, if the wheel is plain and without a backlog, else 0 */
     verge__calendar calendar;
 
