@@ -306,6 +306,7 @@ static void an_interrupt_is_for_one_wait(void **state) {
     assert_int_equal(hooked.waits, 1);
     assert_int_equal(verge_worker_run_once(hooked.worker, VERGE_NEVER), 1);
     assert_int_equal(hooked.waits, 2);
+    assert_int_equal(stats_of(hooked.stepped.service).wakeups, 2);
     verge__wait_hook = NULL;
     leave(hooked.worker);
     stepped_end(&hooked.stepped);
