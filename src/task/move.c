@@ -39,6 +39,18 @@ static struct verge_task *first_waiting(struct verge__runner *runner) {
     return task;
 }
 
+/* The runner it is with now may have cancelled its tasks before this one came. If so, nobody else will. */
+static void go_on_waiting(struct verge_task *task) {
+    if (atomic_load(&task->runtime->is_stopping)) {
+        atomic_store(&task->is_cancelled, true);
+        task->wake_reason = ECANCELED;
+        atomic_store(&task->state, VERGE__TASK_READY);
+        verge__post(task);
+    } else {
+        atomic_store(&task->state, VERGE__TASK_WAITING);
+    }
+}
+
 bool verge__runner_move_tasks(struct verge__runner *runner) {
     bool has_moved = false;
     for (;;) {
@@ -54,7 +66,7 @@ bool verge__runner_move_tasks(struct verge__runner *runner) {
         if (is_ready) {
             verge__post(task);
         } else {
-            atomic_store(&task->state, VERGE__TASK_WAITING);
+            go_on_waiting(task);
         }
         has_moved = true;
     }

@@ -185,6 +185,9 @@ int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_index) {
         return -EINVAL;
     }
     (void)pthread_mutex_lock(&runtime->lock);
+    while (runtime->phase == VERGE__RUNTIME_STARTING) { /* threads are being started, and this one might be left out */
+        (void)pthread_cond_wait(&runtime->changed, &runtime->lock);
+    }
     const uint32_t index = atomic_load(&runtime->runner_count);
     const bool needs_thread = runtime->options.virtual_clock == NULL && runtime->phase == VERGE__RUNTIME_RUNNING;
     int error = verge__add_runner(runtime, needs_thread);
@@ -193,6 +196,9 @@ int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_index) {
         if (error != 0) { /* its place stays empty */
             atomic_store(&runtime->runners[index]->is_retiring, true);
         }
+    }
+    if (error == 0 && runtime->options.virtual_clock != NULL) { /* worker 0 may wait for all */
+        verge__runner_alert(runtime->runners[0]);
     }
     (void)pthread_mutex_unlock(&runtime->lock);
     if (error == 0 && ret_index != NULL) {

@@ -40,11 +40,28 @@ static void task_main(void *argument) {
     verge__context_leave(&self->context, &verge__current_runner()->context);
 }
 
+/* Only tasks that will run are counted: whoever ends the last one ends the loops. */
+static int count_task(struct verge_runtime *runtime) {
+    const uint64_t max = runtime->options.task_count_max;
+    uint64_t count = atomic_load(&runtime->task_count);
+    do {
+        if (max != 0 && count >= max) {
+            return -ENOSPC;
+        }
+    } while (!atomic_compare_exchange_weak(&runtime->task_count, &count, count + 1));
+    return 0;
+}
+
 static int create_task(struct verge_runtime *runtime, verge_task_function function, void *argument, bool is_detached,
                        struct verge_task **ret_task) {
     struct verge__stack *stack;
-    const int error = take_stack(runtime, &stack);
+    int error = take_stack(runtime, &stack);
     if (error != 0) {
+        return error;
+    }
+    error = count_task(runtime);
+    if (error != 0) {
+        give_stack(runtime, stack);
         return error;
     }
     struct verge_task *task = verge__stack_block(&runtime->stacks, stack);
@@ -92,15 +109,6 @@ static void hand_over(struct verge__runner *runner, struct verge_task *task) {
     verge__deliver(task);
 }
 
-static int count_task(struct verge_runtime *runtime) {
-    const uint64_t count = atomic_fetch_add(&runtime->task_count, 1);
-    if (runtime->options.task_count_max != 0 && count >= runtime->options.task_count_max) {
-        atomic_fetch_sub(&runtime->task_count, 1);
-        return -ENOSPC;
-    }
-    return 0;
-}
-
 static int spawn(struct verge_runtime *runtime, struct verge__runner *target, verge_task_function function,
                  void *argument, verge_task **ret_task) {
     if (function == NULL) {
@@ -109,14 +117,9 @@ static int spawn(struct verge_runtime *runtime, struct verge__runner *target, ve
     if (atomic_load(&runtime->is_stopping)) {
         return -ESHUTDOWN;
     }
-    int error = count_task(runtime);
-    if (error != 0) {
-        return error;
-    }
     struct verge_task *task;
-    error = create_task(runtime, function, argument, ret_task == NULL, &task);
+    const int error = create_task(runtime, function, argument, ret_task == NULL, &task);
     if (error != 0) {
-        (void)atomic_fetch_sub(&runtime->task_count, 1);
         return error;
     }
     if (ret_task != NULL) {
@@ -173,12 +176,12 @@ static void take_result(struct verge_task *task, intptr_t *ret_result) {
 static int begin_join(struct verge_task *self, struct verge_task *task) {
     int result = 0;
     verge__lock(&task->guard);
-    if (task->has_ended) {
-        result = 1;
-    } else if (task->is_detached) {
+    if (task->is_detached) {
         result = -EINVAL;
-    } else if (task->joiner != NULL) {
+    } else if (task->joiner != NULL) { /* also if it has ended: its joiner has yet to see that */
         result = -EBUSY;
+    } else if (task->has_ended) {
+        result = 1;
     } else {
         verge__wait_begin(self);
         task->joiner = self;

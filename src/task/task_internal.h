@@ -51,8 +51,7 @@ struct verge__runner;
 struct verge_task {
     struct verge__context context;
     _Atomic uint8_t state;
-    uint8_t wake_reason; /* 0, -ETIMEDOUT or -ECANCELED, negated; by whoever made it READY */
-    bool io_timed_out;
+    uint8_t wake_reason;       /* 0, -ETIMEDOUT or -ECANCELED, negated; by whoever made it READY */
     bool is_detached;          /* under guard */
     bool has_ended;            /* under guard */
     _Atomic bool is_cancelled; /* never taken back */
@@ -63,6 +62,7 @@ struct verge_task {
     verge_timer io_timer;               /* 0: none */
     uint64_t io_timer_ns;
     uint64_t io_deadline_ns; /* of the operation; VERGE_NEVER: none, or not in I/O */
+    int io_error;            /* why the operation was cancelled, other than by verge__cancel; 0 */
     int drained_fd;          /* a socket from which it has received all there was; -1 */
     verge_deadline *scope;
     struct verge_task *joiner; /* under guard */
@@ -157,6 +157,7 @@ struct verge_runtime {
     _Atomic uint32_t runner_count;
     _Atomic uint32_t next_runner; /* for tasks from outside */
     _Atomic uint64_t task_count;
+    uint64_t timer_count; /* in virtual time: that are to run */
     _Atomic uint64_t spawned_outside;
     _Atomic bool is_stopping;
     _Atomic bool is_finished; /* no task is left: the loops end */

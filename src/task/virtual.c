@@ -16,8 +16,9 @@ static bool any_has_work(struct verge_runtime *runtime) {
     const uint32_t count = atomic_load(&runtime->runner_count);
     for (uint32_t i = 0; i < count; i++) {
         struct verge__runner *runner = runtime->runners[i];
-        if (runner->worker != NULL && verge__runner_has_work(runner)) {
-            return true;
+        const bool is_open = runner->worker != NULL;
+        if (is_open ? verge__runner_has_work(runner) : atomic_load(&runner->inbox) != &verge__inbox_closed) {
+            return true; /* one that is not open yet is to be opened */
         }
     }
     return false;
@@ -61,6 +62,9 @@ static void step(struct verge__runner *runner, struct verge__reactor *reactor, b
 }
 
 static uint64_t next_deadline(struct verge_runtime *runtime) {
+    if (runtime->timer_count == 0) { /* timers that were cancelled leave entries behind: no time to move to */
+        return VERGE_NEVER;
+    }
     const uint32_t count = atomic_load(&runtime->runner_count);
     uint64_t next_ns = VERGE_NEVER;
     for (uint32_t i = 0; i < count; i++) {
@@ -72,9 +76,24 @@ static uint64_t next_deadline(struct verge_runtime *runtime) {
     return next_ns;
 }
 
+/* The reactor may return before the time, for a signal or for a step on the way of an operation. */
+static bool io_comes_within_its_grace(struct verge_runtime *runtime, struct verge__reactor *reactor) {
+    const uint64_t grace_ns = runtime->options.io_grace_ns;
+    const verge_clock real = verge_clock_monotonic();
+    const uint64_t start_ns = verge__clock_now(&real);
+    uint64_t passed_ns = 0;
+    while (reactor->pending_count != 0 && (passed_ns < grace_ns || passed_ns == 0)) {
+        if (wait_in_reactor(runtime, reactor, grace_ns == VERGE_NEVER ? VERGE_NEVER : grace_ns - passed_ns)) {
+            return true;
+        }
+        passed_ns = verge__clock_now(&real) - start_ns;
+    }
+    return false;
+}
+
 /* Nothing can run. I/O that is pending may still complete for its grace; then it is the clock's turn. */
 static void move_on(struct verge_runtime *runtime, struct verge__reactor *reactor) {
-    if (reactor->pending_count != 0 && wait_in_reactor(runtime, reactor, runtime->options.io_grace_ns)) {
+    if (io_comes_within_its_grace(runtime, reactor)) {
         return;
     }
     const uint64_t next_ns = next_deadline(runtime);
@@ -92,7 +111,7 @@ void verge__virtual_loop(struct verge_runtime *runtime, struct verge__reactor *r
         for (uint32_t i = 0; i < count; i++) {
             step(runtime->runners[i], reactor, &any);
         }
-        if (!any && !any_has_work(runtime)) {
+        if (!any && reactor->done.first == NULL && !any_has_work(runtime)) {
             move_on(runtime, reactor);
         }
     }

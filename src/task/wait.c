@@ -40,9 +40,13 @@ void verge__wake(struct verge_task *task, int reason) {
 
 /* ---- timers ---- */
 
+static bool is_virtual(const struct verge_task *task) {
+    return task->runtime->options.virtual_clock != NULL;
+}
+
 static int start_timer(struct verge_task *self, uint64_t deadline_ns, verge_callback callback, verge_timer *ret_timer) {
     verge_service *service = self->runtime->service;
-    if (self->runtime->options.virtual_clock == NULL) {
+    if (!is_virtual(self)) {
         return verge_service_start_at(service, deadline_ns, callback, self, ret_timer);
     }
     /* One thread steps all workers, and is bound to none. */
@@ -52,13 +56,25 @@ static int start_timer(struct verge_task *self, uint64_t deadline_ns, verge_call
     options.argument = self;
     options.deadline_ns = deadline_ns;
     options.worker_id = verge_worker_id(atomic_load_explicit(&self->runner, memory_order_relaxed)->worker);
-    return verge_service_start(service, &options, ret_timer);
+    const int error = verge_service_start(service, &options, ret_timer);
+    self->runtime->timer_count += error == 0;
+    return error;
+}
+
+/* It has run, or will not. */
+static void uncount_timer(const struct verge_task *task) {
+    if (is_virtual(task)) {
+        task->runtime->timer_count--;
+    }
 }
 
 /* J3. On its own worker a timer is never found running; after the task has moved it may be. */
 static void end_timer(struct verge_task *self, verge_timer timer) {
-    if (verge_service_cancel(self->runtime->service, timer) == VERGE_RUNNING) {
+    const int verdict = verge_service_cancel(self->runtime->service, timer);
+    if (verdict == VERGE_RUNNING) {
         (void)verge_service_cancel_wait(self->runtime->service, timer);
+    } else if (verdict == 0) {
+        uncount_timer(self);
     }
 }
 
@@ -77,6 +93,7 @@ void verge__wait_begin(struct verge_task *self) {
 }
 
 static void on_time(const verge_firing *firing) {
+    uncount_timer(firing->argument);
     verge__wake(firing->argument, -ETIMEDOUT);
 }
 
@@ -139,14 +156,18 @@ static void cancel_operation(struct verge__runner *runner, struct verge__operati
 
 static void on_operation_time(const verge_firing *firing) {
     struct verge_task *task = firing->argument;
+    int error = -ETIMEDOUT;
     if (task->io_deadline_ns > firing->actual_ns && task->io_deadline_ns != VERGE_NEVER) {
         task->io_timer_ns = task->io_deadline_ns;
-        (void)verge_service_reset(firing->service, firing->timer, task->io_deadline_ns);
-        return;
+        error = verge_service_reset(firing->service, firing->timer, task->io_deadline_ns);
+        if (error >= 0) {
+            return;
+        }
     }
     task->io_timer = 0;
+    uncount_timer(task);
     if (task->io_deadline_ns != VERGE_NEVER) {
-        task->io_timed_out = true;
+        task->io_error = error;
         if (task->operation != NULL) { /* else it is done, and the task about to be resumed */
             cancel_operation(atomic_load_explicit(&task->runner, memory_order_relaxed), task->operation);
         }
@@ -172,7 +193,7 @@ static int arm(struct verge_task *self, uint64_t deadline_ns) {
 
 static void disarm(struct verge_task *self) {
     self->io_deadline_ns = VERGE_NEVER;
-    if (self->runtime->options.virtual_clock != NULL) { /* a time at which nothing happens is no time to move to */
+    if (is_virtual(self)) { /* a time at which nothing happens is no time to move to */
         verge__drop_io_timer(self);
     }
 }
@@ -186,24 +207,23 @@ int verge__wait_for_operation(struct verge_task *self, struct verge__operation *
     }
     runner->io_at_once_count = 0;
     self->operation = operation;
-    self->io_timed_out = false;
+    self->io_error = 0;
     atomic_store(&self->state, VERGE__TASK_IN_IO);
-    int error = 0;
     if (atomic_load(&self->is_cancelled)) {
-        error = -ECANCELED;
+        self->io_error = -ECANCELED;
     } else if (can_be_cancelled(operation)) {
-        error = arm(self, verge__effective_deadline(self, deadline_ns));
+        self->io_error = arm(self, verge__effective_deadline(self, deadline_ns));
     }
-    if (error != 0) {
+    if (self->io_error != 0) {
         cancel_operation(runner, operation);
     }
     verge__suspend(self);
     disarm(self);
-    if (operation->result == -ECANCELED && self->io_timed_out) {
+    const int result = operation->result == -ECANCELED && self->io_error != 0 ? self->io_error : operation->result;
+    if (result == -ETIMEDOUT && self->io_error == -ETIMEDOUT) {
         count_timeout();
-        return -ETIMEDOUT;
     }
-    return operation->result == -ECANCELED && error != 0 ? error : operation->result;
+    return result;
 }
 
 static void resume_after_io(struct verge__runner *runner, struct verge_task *task) {
