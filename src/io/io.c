@@ -41,7 +41,8 @@ ptrdiff_t verge_recv(int fd, void *buffer, size_t size, int flags, uint64_t dead
         return -EPERM;
     }
     struct verge__operation operation = transfer(VERGE__RECV, fd, buffer, size);
-    operation.flags = (uint32_t)flags;
+    /* To wait for all and take nothing would be to be given the same bytes again and again. */
+    operation.flags = (uint32_t)((flags & MSG_PEEK) != 0 ? flags & ~MSG_WAITALL : flags);
     /* Who has taken all there was will usually have to wait. A hint: the descriptor may be another one by now. */
     operation.expects_wait = self->drained_fd == fd && (flags & MSG_DONTWAIT) == 0 && !atomic_load(&self->is_cancelled);
     const int result = verge__wait_for_operation(self, &operation, deadline_ns);

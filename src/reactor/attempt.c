@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "reactor/reactor.h"
+
 static bool is_regular(int fd) {
     struct stat status;
     return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
@@ -26,6 +28,12 @@ static bool is_regular(int fd) {
 static bool make_nonblocking(int fd) {
     const int flags = fcntl(fd, F_GETFL);
     return flags >= 0 && (flags & O_NONBLOCK) == 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+/* 1, 0, or -1 with errno: a signal interrupts also who does not wait. */
+static int is_ready(int fd, short events) {
+    struct pollfd poll_fd = {.fd = fd, .events = events};
+    return poll(&poll_fd, 1, 0);
 }
 
 static ssize_t transfer(const struct verge__operation *op, int flags) {
@@ -46,15 +54,23 @@ static ssize_t attempt_transfer(const struct verge__operation *op, enum verge__r
     }
     const ssize_t size = transfer(op, RWF_NOWAIT);
     if (size < 0 && (errno == EOPNOTSUPP || errno == EINVAL)) {
-        if (readiness == VERGE__READY) {
+        /* Whoever came first may have taken all: the file's word counts, not the event's. */
+        const int ready = is_ready(op->fd, (short)verge__operation_readiness(op));
+        if (ready > 0) {
             return transfer(op, 0);
         }
-        errno = EAGAIN;
+        errno = ready == 0 ? EAGAIN : errno;
     }
     return size;
 }
 
-/* MSG_WAITALL collects over several attempts. */
+static bool is_stream(int fd) {
+    int type = 0;
+    socklen_t size = sizeof(type);
+    return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM;
+}
+
+/* MSG_WAITALL collects over several attempts; it says nothing to sockets that keep messages apart. */
 static ssize_t attempt_recv(struct verge__operation *op) {
     char *buffer = op->transfer.buffer;
     const ssize_t size =
@@ -63,7 +79,7 @@ static ssize_t attempt_recv(struct verge__operation *op) {
         return op->progress != 0 && errno != EAGAIN ? (ssize_t)op->progress : size;
     }
     op->progress += (uint32_t)size;
-    if ((op->flags & MSG_WAITALL) != 0 && size != 0 && op->progress < op->transfer.size) {
+    if ((op->flags & MSG_WAITALL) != 0 && size != 0 && op->progress < op->transfer.size && is_stream(op->fd)) {
         errno = EAGAIN;
         return -1;
     }
@@ -82,9 +98,9 @@ static int attempt_connect(struct verge__operation *op) {
         }
         return result;
     }
-    struct pollfd poll_fd = {.fd = op->fd, .events = POLLOUT};
-    if (poll(&poll_fd, 1, 0) == 0) {
-        errno = EAGAIN;
+    const int ready = is_ready(op->fd, POLLOUT);
+    if (ready <= 0) {
+        errno = ready == 0 ? EAGAIN : errno;
         return -1;
     }
     int error = 0;

@@ -213,7 +213,7 @@ static int wait_for_kernel(struct epoll *epoll, struct epoll_event *events, uint
         .tv_nsec = (long)(timeout_ns % 1000000000),
     };
     const int count = epoll_pwait2(epoll->fd, events, event_batch, timeout_ns == VERGE_NEVER ? NULL : &timeout, NULL);
-    if (count >= 0 || errno != ENOSYS) {
+    if (count >= 0 || (errno != ENOSYS && errno != EPERM)) { /* EPERM: of a container's filter */
         return count;
     }
     /* An older kernel counts milliseconds: rounded up, as nothing is to be early. */

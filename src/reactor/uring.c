@@ -239,7 +239,8 @@ static void complete(struct uring *uring, struct verge__operation *operation, in
     result = operation->result;
     const bool is_ready = operation->polls && result > 0;
     const bool waits = !is_ready && is_to_be_waited_for(operation, result);
-    if (is_ready || waits || result == -EINTR) {
+    const bool is_interrupted = result == -EINTR && operation->kind != VERGE__CLOSE; /* which has closed it by then */
+    if (is_ready || waits || is_interrupted) {
         if (!operation->cancel_requested) {
             operation->has_result = false;
             operation->was_started = is_ready || operation->was_started;

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Where two things meet in I/O: two readers of one file, a cancellation and the virtual clock, messages and MSG_WAITALL. */
+#define _GNU_SOURCE
+
+#include <pthread.h>
+#include <termios.h>
+
+#include "io/support.h"
+
+/* ---- a file that knows readiness and no other way not to block; two wait for what is enough for one ---- */
+
+static intptr_t reads_a_byte(void *argument) {
+    const int *fd = argument;
+    char byte;
+    return verge_read(*fd, &byte, 1, verge_deadline_after(50 * MS));
+}
+
+static intptr_t two_read_from_a_terminal(void *argument) {
+    (void)argument;
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    CHECK(master >= 0);
+    CHECK_EQUAL(grantpt(master), 0);
+    CHECK_EQUAL(unlockpt(master), 0);
+    char name[64];
+    CHECK_EQUAL(ptsname_r(master, name, sizeof(name)), 0);
+    const int terminal = open(name, O_RDWR | O_NOCTTY);
+    CHECK(terminal >= 0);
+    struct termios settings;
+    CHECK_EQUAL(tcgetattr(terminal, &settings), 0);
+    cfmakeraw(&settings);
+    CHECK_EQUAL(tcsetattr(terminal, TCSANOW, &settings), 0);
+    verge_task *one = spawn(reads_a_byte, &master), *other = spawn(reads_a_byte, &master);
+    CHECK_EQUAL(verge_sleep((int64_t)MS), 0);
+    CHECK_EQUAL(write(terminal, "x", 1), 1);
+    const intptr_t first = join(one), second = join(other);
+    CHECK_EQUAL(first + second, 1 - ETIMEDOUT);
+    CHECK_EQUAL(close(terminal), 0);
+    CHECK_EQUAL(close(master), 0);
+    return 0;
+}
+
+static void two_readers_of_one_terminal_do_not_block_the_worker(void **state) {
+    (void)state;
+    run_tasks(1, two_read_from_a_terminal, NULL);
+}
+
+/* ---- MSG_WAITALL ---- */
+
+static intptr_t waits_for_all(void *argument) {
+    (void)argument;
+    int fds[2];
+    char buffer[16] = {0};
+    CHECK_EQUAL(socketpair(AF_UNIX, SOCK_DGRAM, 0, fds), 0);
+    CHECK_EQUAL(write(fds[1], "one", 3), 3);
+    CHECK_EQUAL(write(fds[1], "two", 3), 3);
+    CHECK_EQUAL(verge_recv(fds[0], buffer, sizeof(buffer), MSG_WAITALL, verge_deadline_after(20 * MS)), 3);
+    CHECK_EQUAL(verge_recv(fds[0], buffer, sizeof(buffer), MSG_WAITALL, verge_deadline_after(20 * MS)), 3);
+    CHECK(memcmp(buffer, "two", 3) == 0);
+    CHECK_EQUAL(close(fds[0]) + close(fds[1]), 0);
+    const struct pair pair = open_pair();
+    CHECK_EQUAL(write(pair.far, "abc", 3), 3);
+    CHECK_EQUAL(verge_recv(pair.near, buffer, 6, MSG_WAITALL | MSG_PEEK, verge_deadline_after(20 * MS)), 3);
+    CHECK_EQUAL(verge_recv(pair.near, buffer, 6, MSG_WAITALL, verge_deadline_after(20 * MS)), 3); /* lossless */
+    CHECK(memcmp(buffer, "abc", 3) == 0);
+    close_pair(pair);
+    return 0;
+}
+
+static void to_wait_for_all_keeps_messages_apart(void **state) {
+    (void)state;
+    run_tasks(1, waits_for_all, NULL);
+}
+
+/* ---- virtual time ---- */
+
+static intptr_t is_cancelled_at_zero(void *argument) {
+    const int *fd = argument;
+    char byte;
+    CHECK_EQUAL(verge_recv(*fd, &byte, 1, 0, VERGE_NEVER), -ECANCELED);
+    CHECK_EQUAL(verge_now(), 0);
+    return 0;
+}
+
+static intptr_t cancels_and_sleeps(void *argument) {
+    CHECK_EQUAL(verge_task_cancel(argument), 0);
+    return verge_sleep((int64_t)HOUR);
+}
+
+static intptr_t cancels_on_a_worker_before(void *argument) {
+    (void)argument;
+    const struct pair pair = open_pair();
+    int fd = pair.near;
+    verge_task *task = spawn(is_cancelled_at_zero, &fd);
+    verge_task *canceller = spawn_on(1, cancels_and_sleeps, task);
+    join(task);
+    CHECK_EQUAL(join(canceller), 0);
+    close_pair(pair);
+    return 0;
+}
+
+static void t7_a_cancelled_operation_ends_before_the_clock_moves(void **state) {
+    (void)state;
+    assert_int_equal(run_virtual(2, 0, cancels_on_a_worker_before, NULL), HOUR);
+}
+
+static void *writes_later(void *argument) {
+    const int *fd = argument;
+    const struct timespec pause = {.tv_nsec = 10000000};
+    (void)nanosleep(&pause, NULL);
+    CHECK_EQUAL(write(*fd, "x", 1), 1);
+    return NULL;
+}
+
+static intptr_t receives_within_its_grace(void *argument) {
+    struct pair *pair = argument;
+    char byte;
+    CHECK_EQUAL(verge_recv(pair->near, &byte, 1, 0, VERGE_NEVER), 1);
+    CHECK_EQUAL(verge_now(), 0);
+    return 0;
+}
+
+static intptr_t sleeps_while_another_receives(void *argument) {
+    struct pair *pair = argument;
+    pthread_t thread;
+    CHECK_EQUAL(pthread_create(&thread, NULL, writes_later, &pair->far), 0);
+    verge_task *task = spawn(receives_within_its_grace, pair);
+    CHECK_EQUAL(verge_sleep((int64_t)HOUR), 0);
+    join(task);
+    CHECK_EQUAL(pthread_join(thread, NULL), 0);
+    return 0;
+}
+
+/* On a socket that is O_NONBLOCK io_uring takes several steps to receive: none of them uses up the grace. */
+static void t7_the_clock_waits_for_the_grace(void **state) {
+    (void)state;
+    struct pair pair = open_pair();
+    assert_int_equal(fcntl(pair.near, F_SETFL, O_NONBLOCK), 0);
+    verge_manual_clock clock = {0};
+    verge_runtime_options options = runtime_options(1);
+    options.virtual_clock = &clock;
+    options.io_grace_ns = MINUTE;
+    run_with(options, sleeps_while_another_receives, &pair);
+    close_pair(pair);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_readers_of_one_terminal_do_not_block_the_worker),
+        cmocka_unit_test(to_wait_for_all_keeps_messages_apart),
+        cmocka_unit_test(t7_a_cancelled_operation_ends_before_the_clock_moves),
+        cmocka_unit_test(t7_the_clock_waits_for_the_grace),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
