@@ -229,11 +229,7 @@ inline cancel() {
             :: else
             fi
         :: generation_of(w) == handle && state_of(w) == RUNNING ->
-#ifndef M_CANCEL_KEEPS_AGAIN
             to = (w | QUIT) & ~AGAIN;
-#else
-            to = w | QUIT;
-#endif
             change();
             verdict = ok
         fi
@@ -287,9 +283,7 @@ inline reset() {
             :: state_of(w) != RUNNING && has(w, QUIT) ->
                 to = (owner_of(w) == bound -> ended(w) : ended(w | LINKED))
 #endif
-#ifndef M_EARLIER_NOT_SENT
             :: state_of(w) != RUNNING && !has(w, QUIT) && is_earlier && owner_of(w) != bound -> to = to | LINKED
-#endif
             :: else
             fi;
             change();
@@ -328,12 +322,10 @@ inline take() {
     do
     :: !ok ->
         assert(has(w, LINKED) && state_of(w) != FREE); /* S1 */
-#ifndef M_OLD_ENTRY_KEPT
         if
         :: owner_of(w) != id && state_of(w) != RUNNING -> entry_tick = NO_TICK
         :: else
         fi;
-#endif
         atomic {
             if
             :: state_of(w) == RUNNING -> to = w & ~LINKED
