@@ -89,7 +89,7 @@ floods: | build
 
 prove:
 	@scripts/setup prove
-	@proof/prove
+	@proof/prove $(MODELS)
 
 mutate:
 	@scripts/setup mutate
