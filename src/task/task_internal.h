@@ -8,7 +8,7 @@
  * The states of a task, and who changes them:
  *
  *     READY ----loop----> RUNNING ----wait----> WAITING ----wake----> READY
- *                            |                     '--loop that retires--> MOVING --> WAITING, elsewhere
+ *                            |                     '--loop that retires--> MOVING --> WAITING, or READY if all stops
  *                            |----I/O----> IN_IO --------done-----> READY
  *                            |               '--cancel-> IO_CANCEL --loop--> IN_IO, or READY if it is done
  *                            '----return--> ENDED

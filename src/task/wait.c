@@ -219,7 +219,8 @@ int verge__wait_for_operation(struct verge_task *self, struct verge__operation *
     }
     verge__suspend(self);
     disarm(self);
-    const int result = operation->result == -ECANCELED && self->io_error != 0 ? self->io_error : operation->result;
+    const bool gives_reason = operation->result == -ECANCELED && !atomic_load(&self->is_cancelled); /* T4 */
+    const int result = gives_reason && self->io_error != 0 ? self->io_error : operation->result;
     if (result == -ETIMEDOUT && self->io_error == -ETIMEDOUT) {
         count_timeout();
     }
