@@ -237,6 +237,10 @@ static void complete(struct uring *uring, struct verge__operation *operation, in
         verge__operations_remove(&uring->cancels, operation);
     }
     result = operation->result;
+    if (result == -EAGAIN && operation->kind == VERGE__CONNECT && operation->was_started) {
+        result =
+            -ECONNREFUSED; /* a local socket whose queue is full: it is always ready, and waiting would be spinning */
+    }
     const bool is_ready = operation->polls && result > 0;
     const bool waits = !is_ready && is_to_be_waited_for(operation, result);
     const bool is_interrupted = result == -EINTR && operation->kind != VERGE__CLOSE; /* which has closed it by then */

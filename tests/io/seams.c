@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 
 #include <pthread.h>
+#include <sys/un.h>
 #include <termios.h>
 
 #include "io/support.h"
@@ -69,6 +70,31 @@ static intptr_t waits_for_all(void *argument) {
 static void to_wait_for_all_keeps_messages_apart(void **state) {
     (void)state;
     run_tasks(1, waits_for_all, NULL);
+}
+
+/* ---- a local socket whose queue is full ---- */
+
+static intptr_t connects_in_vain(void *argument) {
+    (void)argument;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK_EQUAL(bind(listener, (struct sockaddr *)&address, sizeof(sa_family_t)), 0); /* the kernel finds a name */
+    CHECK_EQUAL(listen(listener, 0), 0);
+    socklen_t size = sizeof(address);
+    CHECK_EQUAL(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+    int clients[2];
+    for (int i = 0; i < 2; i++) {
+        clients[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        CHECK_EQUAL(verge_connect(clients[i], (struct sockaddr *)&address, size, verge_deadline_after(MINUTE)),
+                    i == 0 ? 0 : -ECONNREFUSED);
+    }
+    CHECK_EQUAL(close(clients[0]) + close(clients[1]) + close(listener), 0);
+    return 0;
+}
+
+static void a_full_queue_refuses(void **state) {
+    (void)state;
+    run_tasks(1, connects_in_vain, NULL);
 }
 
 /* ---- virtual time ---- */
@@ -147,6 +173,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_readers_of_one_terminal_do_not_block_the_worker),
         cmocka_unit_test(to_wait_for_all_keeps_messages_apart),
+        cmocka_unit_test(a_full_queue_refuses),
         cmocka_unit_test(t7_a_cancelled_operation_ends_before_the_clock_moves),
         cmocka_unit_test(t7_the_clock_waits_for_the_grace),
     };
