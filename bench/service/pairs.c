@@ -122,7 +122,7 @@ static double heap_pairs(struct locked_heap *locked, size_t pairs) {
     bool done = true;
     for (size_t i = 0, place = 0; i < pairs; i++) {
         (void)pthread_mutex_lock(&locked->lock);
-        done &= quad_heap_cancel(&locked->heap, &nodes[place]);
+        done &= quad_heap_cancel(&locked->heap, &nodes[place]) == 0;
         (void)pthread_mutex_unlock(&locked->lock);
         (void)pthread_mutex_lock(&locked->lock);
         quad_heap_schedule(&locked->heap, &nodes[place], at_ns += 1000);
