@@ -170,7 +170,8 @@ VERGE_API int verge_service_cancel_wait(verge_service *service, verge_timer time
 /* As cancel_wait, and from now on a reset says -ESHUTDOWN: a callback cannot set itself up again. */
 VERGE_API int verge_service_shutdown(verge_service *service, verge_timer timer);
 
-/* Moves a timer's deadline, earlier or later. A periodic one goes on from there. */
+/* Moves a timer's deadline, earlier or later. A periodic one goes on from there. -ENOMEM, and nothing has changed: on the
+ * thread of a worker that has no room to file it. */
 VERGE_API int verge_service_reset(verge_service *service, verge_timer timer, uint64_t deadline_ns);
 
 typedef struct verge_timer_info {

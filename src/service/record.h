@@ -25,7 +25,7 @@
  *
  *       function        from                       to                             who            order    pairs with
  *   T1  start, bound    FREE                       SCHEDULED                      owner          relaxed  (see publish)
- *   T2  start, inbox    FREE                       SCHEDULED LINKED, pushed       starter        relaxed  the push
+ *   T2  start, inbox    FREE                       SCHEDULED LINKED, pushed       starter        release  T3 T6..T10
  *   T3  take            SCHEDULED LINKED           SCHEDULED, owner = taker       taker          acq_rel  T2 T7 T11 T12
  *                       DEAD LINKED                FREE
  *   T4  claim           SCHEDULED, not WRITING     + CLAIMED                      owner          acq_rel  T1 T10 T11
@@ -143,12 +143,18 @@ static inline bool verge__word_change(verge__timer *timer, uint64_t *word, uint6
     return atomic_compare_exchange_strong_explicit(&timer->word, word, to, memory_order_acq_rel, memory_order_acquire);
 }
 
-/* T1, T2: the record is free and the caller's. Relaxed: who has the handle got it from who started the timer, or through an
- * inbox, or took the owner's turn, each of which orders what was written before. (A release here would make
- * the next compare-and-swap wait for the store: a third of the time that a start and a cancel take.) */
+/* T1: the record is free and the caller's. Relaxed: who has the handle got it from who started the timer, or took the owner's
+ * turn, each of which orders what was written before. (A release here would make the next compare-and-swap
+ * wait for the store: a third of the time that a start and a cancel take.) */
 static inline void verge__word_publish(verge__timer *timer, uint64_t to) {
     VERGE__STEP("word: publish");
     atomic_store_explicit(&timer->word, to, memory_order_relaxed);
+}
+
+/* T2. Release: the new owner may find the record by an old entry of its wheel, before it takes it from its inbox. */
+static inline void verge__word_publish_to(verge__timer *timer, uint64_t to) {
+    VERGE__STEP("word: publish");
+    atomic_store_explicit(&timer->word, to, memory_order_release);
 }
 
 static inline uint64_t verge__timer_deadline(const verge__timer *timer) {

@@ -109,7 +109,7 @@ static int start_there(verge_service *service, verge_worker *bound, const verge_
     verge__count_for(bound == NULL ? NULL : &bound->tally.started, &service->outside.started);
     /* Once pushed, it may run at any moment. */
     *ret_timer = verge__word_handle(word, index);
-    verge__word_publish(timer, word);
+    verge__word_publish_to(timer, word);
     verge__send_one(service, target, index, options->deadline_ns);
     return 0;
 }
