@@ -11,7 +11,7 @@
  * thread, so that other work on the machine matters little.
  */
 #include <pthread.h>
-#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <verge/service.h>
@@ -39,12 +39,18 @@ static verge_service *create(void) {
 
 /* ---- pairs ---- */
 
-static double bare_pairs(size_t pairs) {
+static verge_timer *handles(size_t pending) {
+    verge_timer *timers = calloc(pending, sizeof(*timers));
+    must(timers != NULL, "memory");
+    return timers;
+}
+
+static double bare_pairs(size_t pending, size_t pairs) {
     verge_wheel *wheel = NULL;
     must(verge_wheel_create(NULL, &wheel) == 0, "create");
-    verge_timer timers[PENDING];
+    verge_timer *timers = handles(pending);
     uint64_t at_ns = TIMEOUT_NS;
-    for (size_t i = 0; i < PENDING; i++) {
+    for (size_t i = 0; i < pending; i++) {
         must(verge_wheel_schedule(wheel, at_ns++, NULL, &timers[i]) == 0, "schedule");
     }
     uint64_t begin = thread_cpu_ns();
@@ -52,21 +58,22 @@ static double bare_pairs(size_t pairs) {
     for (size_t i = 0, place = 0; i < pairs; i++) {
         errors |= verge_wheel_cancel(wheel, timers[place], NULL);
         errors |= verge_wheel_schedule(wheel, at_ns += 1000, NULL, &timers[place]);
-        place = place + 1 == PENDING ? 0 : place + 1;
+        place = place + 1 == pending ? 0 : place + 1;
     }
     uint64_t end = thread_cpu_ns();
-    must(errors == 0 && verge_wheel_count(wheel) == PENDING, "the wheel's pairs were done");
+    must(errors == 0 && verge_wheel_count(wheel) == pending, "the wheel's pairs were done");
     verge_wheel_destroy(wheel);
+    free(timers);
     return (double)(end - begin) / (double)pairs;
 }
 
 /* The pairs of one worker, which is the calling thread. */
-static double worker_pairs(verge_service *service, size_t pairs) {
+static double worker_pairs(verge_service *service, size_t pending, size_t pairs) {
     verge_worker *worker = NULL;
     must(verge_worker_join(service, NULL, &worker) == 0, "join");
-    verge_timer timers[PENDING];
+    verge_timer *timers = handles(pending);
     uint64_t at_ns = verge_service_exact_now(service) + TIMEOUT_NS;
-    for (size_t i = 0; i < PENDING; i++) {
+    for (size_t i = 0; i < pending; i++) {
         must(verge_service_start_at(service, at_ns++, never, NULL, &timers[i]) == 0, "start");
     }
     uint64_t begin = thread_cpu_ns();
@@ -74,20 +81,21 @@ static double worker_pairs(verge_service *service, size_t pairs) {
     for (size_t i = 0, place = 0; i < pairs; i++) {
         errors |= verge_service_cancel(service, timers[place]);
         errors |= verge_service_start_at(service, at_ns += 1000, never, NULL, &timers[place]);
-        place = place + 1 == PENDING ? 0 : place + 1;
+        place = place + 1 == pending ? 0 : place + 1;
     }
     uint64_t end = thread_cpu_ns();
-    for (size_t i = 0; i < PENDING; i++) {
+    for (size_t i = 0; i < pending; i++) {
         errors |= verge_service_cancel(service, timers[i]);
     }
     must(errors == 0, "the worker's pairs were done");
     must(verge_worker_leave(worker) == 0, "leave");
+    free(timers);
     return (double)(end - begin) / (double)pairs;
 }
 
-static double local_pairs(size_t pairs) {
+static double local_pairs(size_t pending, size_t pairs) {
     verge_service *service = create();
-    double ns = worker_pairs(service, pairs);
+    double ns = worker_pairs(service, pending, pairs);
     must(verge_service_count(service) == 0, "all were cancelled");
     must(verge_service_destroy(service, NULL, NULL) == 0, "destroy");
     return ns;
@@ -144,7 +152,8 @@ static void *run_part(void *argument) {
     struct part *part = argument;
     (void)pthread_barrier_wait(part->barrier);
     part->begin_ns = wall_ns();
-    part->ns = part->heap != NULL ? heap_pairs(part->heap, part->pairs) : worker_pairs(part->service, part->pairs);
+    part->ns =
+        part->heap != NULL ? heap_pairs(part->heap, part->pairs) : worker_pairs(part->service, PENDING, part->pairs);
     part->end_ns = wall_ns();
     return NULL;
 }
@@ -242,7 +251,27 @@ static double cancels(bool remotely, size_t rounds) {
     return median(each, rounds);
 }
 
-void measure_pairs(struct plan *plan) {
+/* The same with more timers than the caches hold. */
+static void measure_many(const struct plan *plan, size_t pending) {
+    size_t rounds = 3;
+    size_t pairs = plan->is_quick ? pending : 2 * pending;
+    double bare[ROUNDS_MAX];
+    double local[ROUNDS_MAX];
+    double ratio[ROUNDS_MAX];
+    for (size_t i = 0; i < rounds; i++) {
+        bare[i] = bare_pairs(pending, pairs);
+        local[i] = local_pairs(pending, pairs);
+        ratio[i] = local[i] / bare[i];
+    }
+    char name[80];
+    (void)snprintf(name, sizeof(name), "start + cancel, %zu pending", pending);
+    heading(name);
+    figure("bare wheel", median(bare, rounds), "ns");
+    figure("a worker of the service", median(local, rounds), "ns");
+    figure("worker / bare wheel", median(ratio, rounds), "");
+}
+
+static void measure_few(struct plan *plan) {
     size_t rounds = plan->is_quick ? 5 : 11;
     size_t pairs = plan->is_quick ? 300000 : 1000000;
     double bare[ROUNDS_MAX];
@@ -258,8 +287,8 @@ void measure_pairs(struct plan *plan) {
     for (size_t i = 0; i < rounds; i++) {
         double rate = 0;
         double heap_rate = 0;
-        bare[i] = bare_pairs(pairs);
-        local[i] = local_pairs(pairs);
+        bare[i] = bare_pairs(PENDING, pairs);
+        local[i] = local_pairs(PENDING, pairs);
         two[i] = two_pairs(pairs, &rate);
         heap[i] = two_heap_pairs(pairs / 4, &heap_rate);
         own_cancel[i] = cancels(false, 8);
@@ -280,4 +309,10 @@ void measure_pairs(struct plan *plan) {
     bound_at_most(plan, "cancel by another thread / by its worker", median(cancel_ratio, rounds), 4);
     bound_at_least(plan, "two workers / one, throughput by processor time", median(scaling, rounds), 1.8);
     bound_at_least(plan, "two workers / heap in a mutex, throughput in real time", median(against_heap, rounds), 5);
+}
+
+void measure_pairs(struct plan *plan) {
+    measure_few(plan);
+    measure_many(plan, 100000);
+    measure_many(plan, 1000000);
 }
