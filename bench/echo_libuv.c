@@ -6,7 +6,7 @@
 #include "echo.h"
 #include "tasks.h"
 
-struct session {
+struct connection {
     uv_tcp_t socket;
     uv_timer_t idle;
     uv_write_t write;
@@ -18,62 +18,62 @@ static uv_tcp_t listener_handle;
 static int ended_count;
 
 static void on_closed(uv_handle_t *handle) {
-    struct session *session = handle->data;
-    if (--session->open_handles == 0) {
-        free(session);
+    struct connection *connection = handle->data;
+    if (--connection->open_handles == 0) {
+        free(connection);
         if (++ended_count == ECHO_CONNECTIONS) {
             uv_close((uv_handle_t *)&listener_handle, NULL);
         }
     }
 }
 
-static void end_session(struct session *session) {
-    if (!uv_is_closing((uv_handle_t *)&session->socket)) {
-        uv_close((uv_handle_t *)&session->socket, on_closed);
-        uv_close((uv_handle_t *)&session->idle, on_closed);
+static void end_connection(struct connection *connection) {
+    if (!uv_is_closing((uv_handle_t *)&connection->socket)) {
+        uv_close((uv_handle_t *)&connection->socket, on_closed);
+        uv_close((uv_handle_t *)&connection->idle, on_closed);
     }
 }
 
 static void on_idle(uv_timer_t *timer) {
-    end_session(timer->data);
+    end_connection(timer->data);
 }
 
 static void on_written(uv_write_t *write, int status) {
     if (status < 0) {
-        end_session(write->data);
+        end_connection(write->data);
     }
 }
 
 static void give_buffer(uv_handle_t *handle, size_t suggested_size, uv_buf_t *buffer) {
-    struct session *session = handle->data;
+    struct connection *connection = handle->data;
     (void)suggested_size;
-    *buffer = uv_buf_init(session->buffer, sizeof(session->buffer));
+    *buffer = uv_buf_init(connection->buffer, sizeof(connection->buffer));
 }
 
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer) {
-    struct session *session = stream->data;
+    struct connection *connection = stream->data;
     if (size < 0) {
-        end_session(session);
+        end_connection(connection);
         return;
     }
-    (void)uv_timer_again(&session->idle);
+    (void)uv_timer_again(&connection->idle);
     uv_buf_t answer = uv_buf_init(buffer->base, (unsigned)size);
     if (uv_try_write(stream, &answer, 1) != size) {
-        session->write.data = session;
-        (void)uv_write(&session->write, stream, &answer, 1, on_written);
+        connection->write.data = connection;
+        (void)uv_write(&connection->write, stream, &answer, 1, on_written);
     }
 }
 
 static void on_connection(uv_stream_t *stream, int status) {
-    struct session *session = calloc(1, sizeof(*session));
-    bench_check(status == 0 && session != NULL, "a connection is served");
-    (void)uv_tcp_init(stream->loop, &session->socket);
-    (void)uv_timer_init(stream->loop, &session->idle);
-    session->socket.data = session->idle.data = session;
-    session->open_handles = 2;
-    bench_check(uv_accept(stream, (uv_stream_t *)&session->socket) == 0, "a connection is accepted");
-    (void)uv_timer_start(&session->idle, on_idle, 30000, 30000);
-    (void)uv_read_start((uv_stream_t *)&session->socket, give_buffer, on_read);
+    struct connection *connection = calloc(1, sizeof(*connection));
+    bench_check(status == 0 && connection != NULL, "a connection is served");
+    (void)uv_tcp_init(stream->loop, &connection->socket);
+    (void)uv_timer_init(stream->loop, &connection->idle);
+    connection->socket.data = connection->idle.data = connection;
+    connection->open_handles = 2;
+    bench_check(uv_accept(stream, (uv_stream_t *)&connection->socket) == 0, "a connection is accepted");
+    (void)uv_timer_start(&connection->idle, on_idle, 30000, 30000);
+    (void)uv_read_start((uv_stream_t *)&connection->socket, give_buffer, on_read);
 }
 
 void echo_serve_libuv(int listener) {

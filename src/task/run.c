@@ -6,9 +6,9 @@
 
 /* ---- running ---- */
 
-static void set_phase(struct verge_runtime *runtime, enum verge__runtime_phase phase) {
+static void set_stage(struct verge_runtime *runtime, enum verge__runtime_stage stage) {
     (void)pthread_mutex_lock(&runtime->lock);
-    runtime->phase = phase;
+    runtime->stage = stage;
     (void)pthread_cond_broadcast(&runtime->changed);
     (void)pthread_mutex_unlock(&runtime->lock);
 }
@@ -23,10 +23,10 @@ static bool report(struct verge__runner *runner, int error) {
         atomic_store(&runner->inbox, NULL);
     }
     (void)pthread_cond_broadcast(&runtime->changed);
-    while (runtime->phase == VERGE__RUNTIME_STARTING) {
+    while (runtime->stage == VERGE__RUNTIME_STARTING) {
         (void)pthread_cond_wait(&runtime->changed, &runtime->lock);
     }
-    const bool runs = error == 0 && runtime->phase == VERGE__RUNTIME_RUNNING;
+    const bool runs = error == 0 && runtime->stage == VERGE__RUNTIME_RUNNING;
     (void)pthread_mutex_unlock(&runtime->lock);
     return runs;
 }
@@ -117,10 +117,10 @@ static int run_threads(struct verge_runtime *runtime, struct main_call *call) {
         error = run_main(runtime, call);
     }
     if (error == 0) {
-        set_phase(runtime, VERGE__RUNTIME_RUNNING);
+        set_stage(runtime, VERGE__RUNTIME_RUNNING);
         verge__runner_loop(first);
     }
-    set_phase(runtime, VERGE__RUNTIME_ENDING);
+    set_stage(runtime, VERGE__RUNTIME_ENDING);
     join_threads(runtime);
     verge__runner_close(first);
     return error;
@@ -137,10 +137,10 @@ static int run_virtual(struct verge_runtime *runtime, struct main_call *call) {
         verge__set_current_runner(NULL);
         error = run_main(runtime, call);
         if (error == 0) {
-            set_phase(runtime, VERGE__RUNTIME_RUNNING);
+            set_stage(runtime, VERGE__RUNTIME_RUNNING);
             verge__virtual_loop(runtime, reactor);
         }
-        set_phase(runtime, VERGE__RUNTIME_ENDING);
+        set_stage(runtime, VERGE__RUNTIME_ENDING);
         verge__virtual_close(runtime);
     }
     verge__reactor_close(reactor);
@@ -152,9 +152,9 @@ int verge_runtime_run(verge_runtime *runtime, verge_task_function function, void
         return runtime == NULL ? -EINVAL : -EBUSY;
     }
     (void)pthread_mutex_lock(&runtime->lock);
-    const bool is_idle = runtime->phase == VERGE__RUNTIME_IDLE;
+    const bool is_idle = runtime->stage == VERGE__RUNTIME_IDLE;
     if (is_idle) {
-        runtime->phase = VERGE__RUNTIME_STARTING;
+        runtime->stage = VERGE__RUNTIME_STARTING;
     }
     (void)pthread_mutex_unlock(&runtime->lock);
     if (!is_idle) {
@@ -164,7 +164,7 @@ int verge_runtime_run(verge_runtime *runtime, verge_task_function function, void
     const int error =
         runtime->options.virtual_clock != NULL ? run_virtual(runtime, &call) : run_threads(runtime, &call);
     atomic_store(&runtime->is_stopping, false);
-    set_phase(runtime, VERGE__RUNTIME_IDLE);
+    set_stage(runtime, VERGE__RUNTIME_IDLE);
     if (error == 0 && ret_result != NULL) {
         *ret_result = call.result;
     }
@@ -185,11 +185,11 @@ int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_index) {
         return -EINVAL;
     }
     (void)pthread_mutex_lock(&runtime->lock);
-    while (runtime->phase == VERGE__RUNTIME_STARTING) { /* threads are being started, and this one might be left out */
+    while (runtime->stage == VERGE__RUNTIME_STARTING) { /* threads are being started, and this one might be left out */
         (void)pthread_cond_wait(&runtime->changed, &runtime->lock);
     }
     const uint32_t index = atomic_load(&runtime->runner_count);
-    const bool needs_thread = runtime->options.virtual_clock == NULL && runtime->phase == VERGE__RUNTIME_RUNNING;
+    const bool needs_thread = runtime->options.virtual_clock == NULL && runtime->stage == VERGE__RUNTIME_RUNNING;
     int error = verge__add_runner(runtime, needs_thread);
     if (error == 0 && needs_thread) {
         error = start_thread(runtime->runners[index]);

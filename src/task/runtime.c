@@ -144,7 +144,7 @@ int verge_runtime_destroy(verge_runtime *runtime) {
         return 0;
     }
     (void)pthread_mutex_lock(&runtime->lock);
-    const bool is_idle = runtime->phase == VERGE__RUNTIME_IDLE;
+    const bool is_idle = runtime->stage == VERGE__RUNTIME_IDLE;
     (void)pthread_mutex_unlock(&runtime->lock);
     if (!is_idle) {
         return -EBUSY;

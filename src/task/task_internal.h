@@ -133,7 +133,7 @@ struct verge__runner {
     int start_error;
 };
 
-enum verge__runtime_phase {
+enum verge__runtime_stage {
     VERGE__RUNTIME_IDLE,
     VERGE__RUNTIME_STARTING,
     VERGE__RUNTIME_RUNNING,
@@ -147,9 +147,9 @@ struct verge_runtime {
     verge_service *service;
     struct verge__stack_store stacks;
 
-    pthread_mutex_t lock; /* of phase, outside_stacks, workers that come and go */
+    pthread_mutex_t lock; /* of stage, outside_stacks, workers that come and go */
     pthread_cond_t changed;
-    enum verge__runtime_phase phase;
+    enum verge__runtime_stage stage;
     struct verge__stack_cache outside_stacks;
     const char *backend;
 
