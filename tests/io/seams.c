@@ -17,9 +17,7 @@ static intptr_t reads_a_byte(void *argument) {
 }
 
 static intptr_t two_read_from_a_terminal(void *argument) {
-    (void)argument;
-    int master = posix_openpt(O_RDWR | O_NOCTTY);
-    CHECK(master >= 0);
+    int master = *(const int *)argument;
     CHECK_EQUAL(grantpt(master), 0);
     CHECK_EQUAL(unlockpt(master), 0);
     char name[64];
@@ -42,7 +40,11 @@ static intptr_t two_read_from_a_terminal(void *argument) {
 
 static void two_readers_of_one_terminal_do_not_block_the_worker(void **state) {
     (void)state;
-    run_tasks(1, two_read_from_a_terminal, NULL);
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    if (master < 0) {
+        skip(); /* a machine without pseudo-terminals: a bare chroot */
+    }
+    run_tasks(1, two_read_from_a_terminal, &master);
 }
 
 /* ---- MSG_WAITALL ---- */
