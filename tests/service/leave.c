@@ -59,6 +59,35 @@ static void its_timers_go_to_the_others(void **state) {
     stepped_end(&stepped);
 }
 
+/* None of them has been taken when the next parcel is sent: what is on its way counts. */
+static void its_timers_are_dealt_evenly(void **state) {
+    (void)state;
+    enum { TIMERS = 6000, PARCEL = 256 };
+    struct stepped stepped;
+    stepped_begin(&stepped);
+    verge_worker *going = join_unbound(stepped.service);
+    verge_worker *staying[2] = {join_unbound(stepped.service), join_unbound(stepped.service)};
+    struct notes notes = {0};
+    for (uint64_t i = 0; i < TIMERS; i++) {
+        verge_start_options options = noted(&notes, now_of(&stepped) + HOUR + i * TICK);
+        options.worker_id = verge_worker_id(going);
+        (void)start_with(stepped.service, &options);
+    }
+    while (verge_worker_next(going) == 0) {
+        (void)step(going);
+    }
+    leave(going);
+    for (int i = 0; i < 2; i++) {
+        while (verge_worker_next(staying[i]) == 0) {
+            (void)step(staying[i]);
+        }
+        assert_in_range(verge_worker_count(staying[i]), TIMERS / 2 - PARCEL, TIMERS / 2 + PARCEL);
+    }
+    leave(staying[0]);
+    leave(staying[1]);
+    stepped_end(&stepped);
+}
+
 static void orphans_wait_for_the_next_to_join(void **state) {
     (void)state;
     struct stepped stepped;
@@ -361,6 +390,7 @@ static void there_are_so_many_workers_and_no_more(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(its_timers_go_to_the_others),
+        cmocka_unit_test(its_timers_are_dealt_evenly),
         cmocka_unit_test(orphans_wait_for_the_next_to_join),
         cmocka_unit_test(orphans_are_cancelled_and_reset_like_any),
         cmocka_unit_test(overdue_orphans_run_first),
