@@ -41,6 +41,8 @@ grep -q '^a table of: run --quick --out' "$work/err"
 jq -e '. == [{"workload": "churn", "timers": 1000, "best": 4.907, "ratio": null},
     {"workload": "\"q", "timers": "1e3", "best": ".5", "ratio": 0.25}]' "$work/json" >/dev/null
 [ -z "$(ls "$work/tmp")" ] # nothing is left behind
+TMPDIR=$work/tmp "$work/verge" bench --json list >"$work/json" 2>"$work/err" # --json may stand anywhere
+grep -q '^a table of: list --out' "$work/err"
 status=0
 TMPDIR=$work/tmp "$work/verge" bench check --json >"$work/out" 2>"$work/err" || status=$?
 [ "$status" -eq 1 ] && [ ! -s "$work/out" ] && [ -z "$(ls "$work/tmp")" ]

@@ -1,58 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* verge - the command-line tool: a table of sub-commands, each in files of its own. */
+/* verge - the command-line tool. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <verge/base.h>
-
-#include "command.h"
-
-static const struct command *const commands[] = {&demo_command, &replay_command, &stress_command, &bench_command};
-
-enum { COMMAND_COUNT = sizeof(commands) / sizeof(*commands) };
-
-static void print_help(FILE *out) {
-    (void)fprintf(out, "usage: verge COMMAND [options]\n\nTimers: see them at work, measure them, choose them.\n\n");
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        (void)fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    }
-    (void)fprintf(out, "\n  verge COMMAND --help   its options\n  verge --version\n");
-}
-
-static const struct command *find_command(const char *name) {
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(commands[i]->name, name) == 0) {
-            return commands[i];
-        }
-    }
-    return NULL;
-}
-
-static int run(int argument_count, char **arguments) {
-    if (argument_count < 2) {
-        print_help(stderr);
-        return EXIT_USAGE;
-    }
-    if (strcmp(arguments[1], "--help") == 0) {
-        print_help(stdout);
-        return EXIT_SUCCESS;
-    }
-    if (strcmp(arguments[1], "--version") == 0) {
-        printf("verge %s\n", verge_version());
-        return EXIT_SUCCESS;
-    }
-    const struct command *command = find_command(arguments[1]);
-    if (command == NULL) {
-        (void)fprintf(stderr, "verge: no such command: %s\ntry: verge --help\n", arguments[1]);
-        return EXIT_USAGE;
-    }
-    return command->run(argument_count - 2, arguments + 2);
-}
+#include "tool.h"
 
 int main(int argc, char **argv) {
-    int status = run(argc, argv);
+    int status = tool_run(argc, argv);
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout) != 0) {
         (void)fprintf(stderr, "verge: cannot write the output: %s\n", strerror(errno));

@@ -3,70 +3,18 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "bench/figures.h"
+#include "bench/program.h"
 #include "command.h"
 
 static const struct option options[] = {
     {.name = "--json", .help = "the figures as JSON; the table goes to stderr"},
     {.name = NULL},
 };
-
-/* ---- where it is: named by VERGE_BENCH, beside this program, in the build tree, or in PATH ---- */
-
-static bool is_program_beside(const char *folder, const char *place, char path[PATH_MAX]) {
-    int length = snprintf(path, PATH_MAX, "%s/%s", folder, place);
-    return length > 0 && length < PATH_MAX && access(path, X_OK) == 0;
-}
-
-static bool find_beside_this_program(char path[PATH_MAX]) {
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (length <= 0) {
-        return false;
-    }
-    self[length] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash == NULL) {
-        return false;
-    }
-    *slash = '\0';
-    return is_program_beside(self, "verge-bench", path) || is_program_beside(self, "../../bench/verge-bench", path);
-}
-
-static bool find_in_path(char path[PATH_MAX]) {
-    const char *folders = getenv("PATH");
-    while (folders != NULL && *folders != '\0') {
-        size_t length = strcspn(folders, ":");
-        char folder[PATH_MAX];
-        if (length > 0 && length < sizeof(folder)) {
-            memcpy(folder, folders, length);
-            folder[length] = '\0';
-            if (is_program_beside(folder, "verge-bench", path)) {
-                return true;
-            }
-        }
-        folders += length + (folders[length] == ':');
-    }
-    return false;
-}
-
-static bool find_program(char path[PATH_MAX]) {
-    const char *named = getenv("VERGE_BENCH");
-    if (named != NULL && *named != '\0') {
-        int length = snprintf(path, PATH_MAX, "%s", named);
-        return length < PATH_MAX && access(path, X_OK) == 0;
-    }
-    return find_beside_this_program(path) || find_in_path(path);
-}
-
-/* ---- running it ---- */
 
 /* NAME run ARGUMENTS..., or with the word the user has for `run`; and --out FOLDER if it is not NULL. */
 static char **make_arguments(char *path, int count, char **given, char *folder) {
@@ -77,37 +25,23 @@ static char **make_arguments(char *path, int count, char **given, char *folder) 
         return NULL;
     }
     arguments[at++] = path;
-    if (count == 0 || given[0][0] == '-') {
-        arguments[at++] = run_word;
-    }
     for (int i = 0; i < count; i++) {
-        if (strcmp(given[i], "--json") != 0) {
-            arguments[at++] = given[i];
+        if (strcmp(given[i], "--json") == 0) {
+            continue;
         }
+        if (at == 1 && given[i][0] == '-') {
+            arguments[at++] = run_word;
+        }
+        arguments[at++] = given[i];
+    }
+    if (at == 1) {
+        arguments[at++] = run_word;
     }
     if (folder != NULL) {
         arguments[at++] = out_word;
         arguments[at++] = folder;
     }
     return arguments;
-}
-
-/* The child's exit status; EXIT_FAILURE if it was ended otherwise. Its stdout is our stderr. */
-static int run_and_wait(char **arguments) {
-    (void)fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) {
-            (void)execv(arguments[0], arguments);
-        }
-        _exit(127);
-    }
-    int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) != child) {
-        command_complain(&bench_command, "%s: %s", arguments[0], strerror(errno));
-        return EXIT_FAILURE;
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
 }
 
 static int run_for_json(char *path, int count, char **given) {
@@ -119,7 +53,11 @@ static int run_for_json(char *path, int count, char **given) {
         return EXIT_FAILURE;
     }
     char **arguments = make_arguments(path, count, given, folder);
-    int status = arguments != NULL ? run_and_wait(arguments) : EXIT_FAILURE;
+    int status = arguments != NULL ? bench_program_run(arguments) : -ENOMEM;
+    if (status < 0) {
+        command_complain(&bench_command, "%s: %s", path, strerror(-status));
+        status = EXIT_FAILURE;
+    }
     char file[PATH_MAX + 16];
     (void)snprintf(file, sizeof(file), "%s/results.csv", folder);
     if (status == EXIT_SUCCESS && bench_figures_write_json(file, stdout) != 0) {
@@ -146,7 +84,7 @@ static int run(int argument_count, char **given) {
         command_print_help(&bench_command);
         return EXIT_SUCCESS;
     }
-    if (!find_program(path)) {
+    if (!bench_program_find(path)) {
         command_complain(&bench_command,
                          "verge-bench is not here: build it with `make bench` in the source tree, then put it "
                          "beside verge or into PATH, or name it in VERGE_BENCH");
@@ -156,10 +94,8 @@ static int run(int argument_count, char **given) {
         return run_for_json(path, argument_count, given);
     }
     char **arguments = make_arguments(path, argument_count, given, NULL);
-    if (arguments != NULL) {
-        (void)execv(path, arguments);
-    }
-    command_complain(&bench_command, "%s: %s", path, strerror(errno));
+    int error = arguments != NULL ? bench_program_become(arguments) : -ENOMEM;
+    command_complain(&bench_command, "%s: %s", path, strerror(-error));
     free(arguments);
     return EXIT_FAILURE;
 }

@@ -107,16 +107,7 @@ static struct replay_options options_for(const struct settings *settings, verge_
 
 static int read_trace(const char *name, struct trace *trace) {
     struct trace_problem problem = {0};
-    bool is_stdin = strcmp(name, "-") == 0;
-    FILE *file = is_stdin ? stdin : fopen(name, "r");
-    if (file == NULL) {
-        command_complain(&replay_command, "%s: %s", name, strerror(errno));
-        return EXIT_FAILURE;
-    }
-    int error = trace_read(trace, file, &problem);
-    if (!is_stdin) {
-        (void)fclose(file);
-    }
+    int error = trace_read_file(trace, name, &problem);
     if (error == -EINVAL && problem.line > 0) {
         command_complain(&replay_command, "%s:%zu: %s", name, problem.line, problem.text);
     } else if (error != 0) {

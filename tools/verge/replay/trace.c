@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/types.h>
 
 static int fail(const struct trace *trace, const char *text, struct trace_problem *ret_problem) {
@@ -103,6 +104,19 @@ int trace_read(struct trace *trace, FILE *file, struct trace_problem *ret_proble
     }
     free(line);
     return error != 0 ? error : trace_finish(trace, ret_problem);
+}
+
+int trace_read_file(struct trace *trace, const char *name, struct trace_problem *ret_problem) {
+    bool is_stdin = strcmp(name, "-") == 0;
+    FILE *file = is_stdin ? stdin : fopen(name, "r");
+    if (file == NULL) {
+        return -errno;
+    }
+    int error = trace_read(trace, file, ret_problem);
+    if (!is_stdin) {
+        (void)fclose(file);
+    }
+    return error;
 }
 
 void trace_free(struct trace *trace) {

@@ -27,6 +27,9 @@ int trace_add_line(struct trace *trace, const char *text, size_t length, struct 
 int trace_finish(const struct trace *trace, struct trace_problem *ret_problem);     /* after the last line */
 int trace_read(struct trace *trace, FILE *file, struct trace_problem *ret_problem); /* both; or a read error */
 
+/* The file of this name, - for the standard input. Besides the above: why it cannot be opened. */
+int trace_read_file(struct trace *trace, const char *name, struct trace_problem *ret_problem);
+
 void trace_free(struct trace *trace);
 
 #endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tool asked its jobs for; they are not run. */
+#ifndef VERGE_TESTS_FUZZ_ARGUMENTS_H
+#define VERGE_TESTS_FUZZ_ARGUMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    RULE_COUNT_MAX = 12,
+    BENCH_WORD_COUNT_MAX = 32,
+};
+
+enum job { NO_JOB, DEMO, STRESS, REPLAY, BENCH };
+
+struct asked {
+    enum job job;
+    uint64_t values[RULE_COUNT_MAX]; /* in the order of the rules of arguments.c */
+    const char *file;                /* of a trace */
+    const char *words[BENCH_WORD_COUNT_MAX];
+    size_t word_count;
+    bool is_json;
+};
+
+extern struct asked asked;
+
+#endif

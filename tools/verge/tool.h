@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* The tool without its main: a table of sub-commands, each in files of its own. */
+#ifndef VERGE_TOOL_TOOL_H
+#define VERGE_TOOL_TOOL_H
+
+/* Runs the command that the arguments (of main) name. The exit status. */
+int tool_run(int argument_count, char **arguments);
+
+#endif
