@@ -26,6 +26,9 @@
  *   T6 overflow       a task that uses more stack than there is ends the process with SIGSEGV: it corrupts nothing.
  *   T7 virtual time   on a manual clock the runtime steps its workers in a fixed order, and moves the clock to the next
  *                     deadline when no task can run: the same program does the same every time, however many workers.
+ *   T8 lost worker    a task that ends the thread of its worker (pthread_exit) is lost: who joins it gets -EOWNERDEAD, and so
+ *                     does who wants a mutex that it had. Nobody can know what else it left behind, so the runtime stops
+ *                     (T5): all other tasks end, those of that worker on another one, and run returns -EOWNERDEAD.
  *
  * Waiting calls return -EPERM outside of tasks. -EINVAL: an argument makes no sense. A task must
  * unlock what it has locked before it ends; scopes that it did not pop go with it.
@@ -90,7 +93,9 @@ VERGE_API int verge_runtime_create(const verge_runtime_options *options, verge_r
  * Runs tasks until none is left: function first (which may be NULL, if tasks were spawned before), on worker 0, which
  * is the calling thread; the other workers are threads. *ret_result gets what function returned; ret_result may be
  * NULL. Afterwards it may be called again. -EBUSY: it is running; -EAGAIN: no threads; -EMFILE and others: no reactor;
- * then nothing ran.
+ * then nothing ran. -EOWNERDEAD: all tasks have ended, and a worker was lost (T8), for good; if that was the calling
+ * thread, it does not return but ends when all tasks have. Until it returns, the calling thread cannot be cancelled
+ * (pthread_cancel); no thread of a worker can.
  */
 VERGE_API int verge_runtime_run(verge_runtime *runtime, verge_task_function function, void *argument,
                                 intptr_t *ret_result);
@@ -146,7 +151,8 @@ VERGE_API int verge_runtime_spawn(verge_runtime *runtime, uint32_t worker_index,
                                   void *argument, verge_task **ret_task);
 
 /* Waits for a task to end; its handle is then gone. After -ETIMEDOUT and -ECANCELED it is not, and may be joined again.
- * -EDEADLK: itself; -EBUSY: another task is at it. ret_result may be NULL. */
+ * -EDEADLK: itself; -EBUSY: another task is at it. -EOWNERDEAD: it was lost (T8), and its handle is gone. ret_result may be
+ * NULL. */
 VERGE_API int verge_join(verge_task *task, intptr_t *ret_result);
 VERGE_API int verge_join_until(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns);
 
@@ -208,7 +214,7 @@ typedef struct verge_mutex {
 #define VERGE_MUTEX_INIT \
     { {0, 0}, 0, 0, 0 }
 
-/* In the order in which they asked. -EDEADLK: the task has it already. */
+/* In the order in which they asked. -EDEADLK: the task has it already. -EOWNERDEAD: a task that was lost (T8) has it. */
 VERGE_API int verge_mutex_lock(verge_mutex *mutex);
 VERGE_API int verge_mutex_lock_until(verge_mutex *mutex, uint64_t deadline_ns);
 VERGE_API int verge_mutex_try_lock(verge_mutex *mutex); /* -EBUSY */
@@ -225,7 +231,7 @@ typedef struct verge_condition {
 #define VERGE_CONDITION_INIT \
     { {0, 0}, 0, 0 }
 
-/* Gives the mutex up while it waits, and has it again when it returns, whatever it returns. */
+/* Gives the mutex up while it waits, and has it again when it returns, whatever it returns; but for -EOWNERDEAD. */
 VERGE_API int verge_condition_wait(verge_condition *condition, verge_mutex *mutex);
 VERGE_API int verge_condition_wait_until(verge_condition *condition, verge_mutex *mutex, uint64_t deadline_ns);
 

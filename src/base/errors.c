@@ -29,6 +29,8 @@ const char *verge_strerror(int error) {
         return "the deadline has passed";
     case -ECANCELED:
         return "the operation was cancelled";
+    case -EOWNERDEAD:
+        return "the thread of a worker ended in a task";
     default:
         return "an error without a sentence of its own";
     }

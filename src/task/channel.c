@@ -145,7 +145,7 @@ int verge_channel_send_until(verge_channel *channel, const void *item, uint64_t 
     int result = put(channel, item, &woken);
     if (result == -EAGAIN) {
         struct verge__waiter waiter = {.task = self, .item = (void *)(uintptr_t)item};
-        result = verge__wait_in(channel->senders, &channel->guard, &waiter, deadline_ns, VERGE__WAIT);
+        result = verge__wait_in(channel->senders, &channel->guard, &waiter, deadline_ns);
     }
     verge__unlock(&channel->guard);
     verge__deliver_granted(woken);
@@ -162,7 +162,7 @@ int verge_channel_receive_until(verge_channel *channel, void *ret_item, uint64_t
     int result = get(channel, ret_item, &woken);
     if (result == -EAGAIN) {
         struct verge__waiter waiter = {.task = self, .item = ret_item};
-        result = verge__wait_in(channel->receivers, &channel->guard, &waiter, deadline_ns, VERGE__WAIT);
+        result = verge__wait_in(channel->receivers, &channel->guard, &waiter, deadline_ns);
     }
     verge__unlock(&channel->guard);
     verge__deliver_granted(woken);

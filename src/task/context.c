@@ -91,6 +91,14 @@ _Noreturn void verge__context_leave(struct verge__context *from, struct verge__c
     __builtin_unreachable();
 }
 
+void verge__context_unwound(struct verge__context *from, struct verge__context *to) {
+    before_switch(from, to, 1);
+    after_switch(to);
+#if VERGE__ASAN
+    __asan_handle_no_return(); /* nor did the frames of `to` that led to the switch return */
+#endif
+}
+
 void verge__context_deinit(struct verge__context *context) {
 #if VERGE__TSAN
     __tsan_destroy_fiber(context->fiber);

@@ -72,7 +72,10 @@ void verge__context_switch(struct verge__context *from, struct verge__context *t
 /* As switch, but from will never be resumed: its stack may be used for something else as soon as to runs. */
 _Noreturn void verge__context_leave(struct verge__context *from, struct verge__context *to);
 
-/* For a context that has left, or was never resumed. */
+/* The thread is in `to` again without a switch, as its end has unwound the stack of `from`, which is never resumed. */
+void verge__context_unwound(struct verge__context *from, struct verge__context *to);
+
+/* For a context that has left or was unwound, or was never resumed. */
 void verge__context_deinit(struct verge__context *context);
 
 /* "assembly" or "ucontext". */

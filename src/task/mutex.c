@@ -6,16 +6,36 @@
 
 /* ---- mutex ---- */
 
+/* Whoever has it has ended with its thread, and will not unlock it. */
+static bool is_lost(const verge_mutex *mutex) {
+    const struct verge_task *owner = mutex->owner;
+    return owner != NULL && atomic_load(&owner->is_lost);
+}
+
+/* With the guard held. It is woken for no good when it is cancelled, or when a task is lost. */
+static int wait_regardless(verge_mutex *mutex, struct verge__waiter *waiter) {
+    while (!waiter->is_granted && !is_lost(mutex)) {
+        (void)verge__wait_once(mutex->waiting, &mutex->guard, waiter, VERGE_NEVER, VERGE__WAIT_REGARDLESS);
+    }
+    if (!waiter->is_granted && verge__waiters_have(mutex->waiting, waiter)) {
+        verge__waiters_remove(mutex->waiting, waiter);
+    }
+    return waiter->is_granted ? 0 : -EOWNERDEAD;
+}
+
 static int lock_until(struct verge_task *self, verge_mutex *mutex, uint64_t deadline_ns, enum verge__wait_mode mode) {
     int result = 0;
+    struct verge__waiter waiter = {.task = self};
     verge__lock(&mutex->guard);
     if (mutex->owner == NULL) {
         mutex->owner = self;
     } else if (mutex->owner == self) {
         result = -EDEADLK;
+    } else if (is_lost(mutex)) {
+        result = -EOWNERDEAD;
     } else {
-        struct verge__waiter waiter = {.task = self};
-        result = verge__wait_in(mutex->waiting, &mutex->guard, &waiter, deadline_ns, mode);
+        result = mode == VERGE__WAIT ? verge__wait_in(mutex->waiting, &mutex->guard, &waiter, deadline_ns)
+                                     : wait_regardless(mutex, &waiter);
     }
     verge__unlock(&mutex->guard);
     return result;
@@ -39,7 +59,7 @@ int verge_mutex_try_lock(verge_mutex *mutex) {
         return self == NULL ? -EPERM : -EINVAL;
     }
     verge__lock(&mutex->guard);
-    const int result = mutex->owner == NULL ? 0 : -EBUSY;
+    const int result = mutex->owner == NULL ? 0 : is_lost(mutex) ? -EOWNERDEAD : -EBUSY;
     if (result == 0) {
         mutex->owner = self;
     }
@@ -96,8 +116,8 @@ int verge_condition_wait_until(verge_condition *condition, verge_mutex *mutex, u
         verge__waiters_remove(condition->waiting, &waiter);
     }
     verge__unlock(&condition->guard);
-    (void)lock_until(self, mutex, VERGE_NEVER, VERGE__WAIT_REGARDLESS);
-    return result;
+    const int error = lock_until(self, mutex, VERGE_NEVER, VERGE__WAIT_REGARDLESS);
+    return error != 0 ? error : result;
 }
 
 int verge_condition_wait(verge_condition *condition, verge_mutex *mutex) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Running a runtime until no task is left; workers that come and go meanwhile. */
+#define _GNU_SOURCE
+
 #include <errno.h>
 
 #include "task/task_internal.h"
@@ -31,11 +33,24 @@ static bool report(struct verge__runner *runner, int error) {
     return runs;
 }
 
+/* The handler of a thread that ends in a task (lost.c); if another task wants to end it here, it is called once more. */
+static void retire_lost(void *argument) {
+    struct verge__runner *runner = argument;
+    verge__lose_running_task();
+    atomic_store(&runner->is_retiring, true);
+    verge__runner_loop(runner);
+    verge__runner_close(runner);
+}
+
 static void *runner_main(void *argument) {
     struct verge__runner *runner = argument;
+    int before;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     const int error = verge__runner_open(runner, NULL);
     if (report(runner, error)) {
+        pthread_cleanup_push(retire_lost, runner);
         verge__runner_loop(runner);
+        pthread_cleanup_pop(0);
     }
     if (error == 0) {
         verge__runner_close(runner);
@@ -106,44 +121,78 @@ static int run_main(struct verge_runtime *runtime, struct main_call *call) {
     return 0;
 }
 
-static int run_threads(struct verge_runtime *runtime, struct main_call *call) {
+static bool is_virtual(const struct verge_runtime *runtime) {
+    return runtime->options.virtual_clock != NULL;
+}
+
+static int open_run(struct verge_runtime *runtime) {
+    if (!is_virtual(runtime)) {
+        return verge__runner_open(runtime->runners[0], NULL);
+    }
+    struct verge__reactor *reactor;
+    int error = verge__reactor_open(verge__reactor_kind(runtime->options.backend), 0, &runtime->allocator, &reactor);
+    if (error == 0) {
+        error = verge__runner_open(runtime->runners[0], reactor);
+        if (error != 0) {
+            verge__reactor_close(reactor);
+        }
+    }
+    return error;
+}
+
+static void loop_run(struct verge_runtime *runtime) {
+    if (is_virtual(runtime)) {
+        verge__virtual_loop(runtime, runtime->runners[0]->reactor);
+    } else {
+        verge__runner_loop(runtime->runners[0]);
+    }
+}
+
+static void close_run(struct verge_runtime *runtime) {
     struct verge__runner *first = runtime->runners[0];
-    int error = verge__runner_open(first, NULL);
+    set_stage(runtime, VERGE__RUNTIME_ENDING);
+    if (is_virtual(runtime)) {
+        verge__virtual_close(runtime);
+        verge__reactor_close(first->reactor);
+    } else {
+        join_threads(runtime);
+        verge__runner_close(first);
+    }
+}
+
+static void end_run(struct verge_runtime *runtime) {
+    atomic_store(&runtime->is_stopping, false);
+    set_stage(runtime, VERGE__RUNTIME_IDLE);
+}
+
+/* As retire_lost, for the thread that runs worker 0: the runtime ends with it. */
+static void end_lost(void *argument) {
+    struct verge_runtime *runtime = argument;
+    verge__lose_running_task();
+    loop_run(runtime);
+    close_run(runtime);
+    end_run(runtime);
+}
+
+static int run(struct verge_runtime *runtime, struct main_call *call) {
+    int error = open_run(runtime);
     if (error != 0) {
         return error;
     }
-    error = start_threads(runtime);
+    if (!is_virtual(runtime)) {
+        error = start_threads(runtime);
+    }
     if (error == 0) {
         error = run_main(runtime, call);
     }
     if (error == 0) {
         set_stage(runtime, VERGE__RUNTIME_RUNNING);
-        verge__runner_loop(first);
+        pthread_cleanup_push(end_lost, runtime);
+        loop_run(runtime);
+        pthread_cleanup_pop(0);
+        error = atomic_load(&runtime->has_lost_worker) ? -EOWNERDEAD : 0;
     }
-    set_stage(runtime, VERGE__RUNTIME_ENDING);
-    join_threads(runtime);
-    verge__runner_close(first);
-    return error;
-}
-
-static int run_virtual(struct verge_runtime *runtime, struct main_call *call) {
-    struct verge__reactor *reactor;
-    int error = verge__reactor_open(verge__reactor_kind(runtime->options.backend), 0, &runtime->allocator, &reactor);
-    if (error != 0) {
-        return error;
-    }
-    error = verge__runner_open(runtime->runners[0], reactor);
-    if (error == 0) {
-        verge__set_current_runner(NULL);
-        error = run_main(runtime, call);
-        if (error == 0) {
-            set_stage(runtime, VERGE__RUNTIME_RUNNING);
-            verge__virtual_loop(runtime, reactor);
-        }
-        set_stage(runtime, VERGE__RUNTIME_ENDING);
-        verge__virtual_close(runtime);
-    }
-    verge__reactor_close(reactor);
+    close_run(runtime);
     return error;
 }
 
@@ -161,10 +210,12 @@ int verge_runtime_run(verge_runtime *runtime, verge_task_function function, void
         return -EBUSY;
     }
     struct main_call call = {.function = function, .argument = argument};
-    const int error =
-        runtime->options.virtual_clock != NULL ? run_virtual(runtime, &call) : run_threads(runtime, &call);
-    atomic_store(&runtime->is_stopping, false);
-    set_stage(runtime, VERGE__RUNTIME_IDLE);
+    int cancel_state;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    atomic_store(&runtime->has_lost_worker, false);
+    const int error = run(runtime, &call);
+    end_run(runtime);
+    (void)pthread_setcancelstate(cancel_state, &cancel_state);
     if (error == 0 && ret_result != NULL) {
         *ret_result = call.result;
     }
@@ -174,6 +225,7 @@ int verge_runtime_run(verge_runtime *runtime, verge_task_function function, void
 void verge_runtime_stop(verge_runtime *runtime) {
     if (runtime != NULL) {
         atomic_store(&runtime->is_stopping, true);
+        (void)atomic_fetch_add(&runtime->stop_count, 1);
         verge__alert_all(runtime);
     }
 }

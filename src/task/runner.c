@@ -55,7 +55,7 @@ int verge__runner_open(struct verge__runner *runner, struct verge__reactor *shar
         }
     }
     if (error == 0) {
-        runner->has_stopped = false;
+        runner->stops_seen = atomic_load(&runtime->stop_count) - 1; /* of a stop that is on, it has seen nothing */
         verge__context_adopt(&runner->context);
         verge__set_current_runner(runner);
     }
@@ -133,6 +133,12 @@ static bool run_tasks(struct verge__runner *runner) {
 
 /* ---- a turn ---- */
 
+/* Its tasks are cancelled. */
+static bool has_stopped(const struct verge__runner *runner) {
+    return atomic_load(&runner->runtime->is_stopping) &&
+           runner->stops_seen == atomic_load(&runner->runtime->stop_count);
+}
+
 static void empty_inbox(struct verge__runner *runner) {
     struct verge_task *next;
     for (struct verge_task *task = verge__inbox_take(runner); task != NULL; task = next) {
@@ -142,7 +148,7 @@ static void empty_inbox(struct verge__runner *runner) {
         } else {
             verge__queue_push(&runner->ready, task);
         }
-        if (runner->has_stopped) { /* it was on its way when the others were cancelled */
+        if (has_stopped(runner)) { /* it was on its way when the others were cancelled */
             atomic_store(&task->is_cancelled, true);
         }
     }
@@ -163,8 +169,9 @@ bool verge__runner_has_work(struct verge__runner *runner) {
 bool verge__runner_turn(struct verge__runner *runner) {
     (void)atomic_exchange(&runner->attention, false);
     empty_inbox(runner);
-    if (!runner->has_stopped && atomic_load(&runner->runtime->is_stopping)) {
-        runner->has_stopped = true;
+    const uint32_t stop_count = atomic_load(&runner->runtime->stop_count);
+    if (runner->stops_seen != stop_count && atomic_load(&runner->runtime->is_stopping)) {
+        runner->stops_seen = stop_count;
         cancel_all(runner);
     }
     const int fired = verge_worker_run_once(runner->worker, 0);

@@ -152,7 +152,7 @@ int verge_runtime_destroy(verge_runtime *runtime) {
     while (atomic_load(&runtime->task_count) != 0) {
         verge_runtime_stop(runtime);
         const int error = verge_runtime_run(runtime, NULL, NULL, NULL);
-        if (error != 0) {
+        if (error != 0 && error != -EOWNERDEAD) { /* then, too, all have ended */
             return error;
         }
     }

@@ -30,6 +30,13 @@ static void give_stack(struct verge_runtime *runtime, struct verge__stack *stack
     (void)pthread_mutex_unlock(&runtime->lock);
 }
 
+/* Nobody refers to it any more. */
+static void release_task(const struct verge_task *task) {
+    if (!atomic_load(&task->is_lost)) { /* X2 */
+        give_stack(task->runtime, task->stack);
+    }
+}
+
 /* ---- the life of a task ---- */
 
 static void task_main(void *argument) {
@@ -92,7 +99,7 @@ void verge__task_ended(struct verge__runner *runner, struct verge_task *task) {
         verge__deliver(joiner);
     }
     if (is_detached) {
-        give_stack(runtime, task->stack);
+        release_task(task);
     }
     if (atomic_fetch_sub(&runtime->task_count, 1) == 1) {
         atomic_store(&runtime->is_finished, true);
@@ -165,11 +172,15 @@ int verge_runtime_spawn(verge_runtime *runtime, uint32_t worker_index, verge_tas
 
 /* ---- join and detach ---- */
 
-static void take_result(struct verge_task *task, intptr_t *ret_result) {
+static int take_result(struct verge_task *task, intptr_t *ret_result) {
+    if (atomic_load(&task->is_lost)) {
+        return -EOWNERDEAD;
+    }
     if (ret_result != NULL) {
         *ret_result = task->result;
     }
-    give_stack(task->runtime, task->stack);
+    release_task(task);
+    return 0;
 }
 
 /* 1: it has ended. 0: the calling task is registered, and has begun to wait. */
@@ -219,8 +230,7 @@ int verge_join_until(verge_task *task, intptr_t *ret_result, uint64_t deadline_n
             return reason;
         }
     }
-    take_result(task, ret_result);
-    return 0;
+    return take_result(task, ret_result);
 }
 
 int verge_join(verge_task *task, intptr_t *ret_result) {
@@ -237,7 +247,7 @@ int verge_detach(verge_task *task) {
     task->is_detached = error == 0 || task->is_detached;
     verge__unlock(&task->guard);
     if (error == 0 && has_ended) {
-        give_stack(task->runtime, task->stack);
+        release_task(task);
     }
     return error;
 }

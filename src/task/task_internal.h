@@ -11,7 +11,7 @@
  *                            |                     '--loop that retires--> MOVING --> WAITING, or READY if all stops
  *                            |----I/O----> IN_IO --------done-----> READY
  *                            |               '--cancel-> IO_CANCEL --loop--> IN_IO, or READY if it is done
- *                            '----return--> ENDED
+ *                            '----return, or the thread ends (lost.c)--> ENDED
  *
  *   J1  Only the runner's thread resumes a task, and only the one that moved a task from WAITING to READY puts it into
  *       a queue: so it is in at most one queue, once, and a wake that comes second changes nothing.
@@ -54,6 +54,7 @@ struct verge_task {
     uint8_t wake_reason;       /* 0, -ETIMEDOUT or -ECANCELED, negated; by whoever made it READY */
     bool is_detached;          /* under guard */
     bool has_ended;            /* under guard */
+    _Atomic bool is_lost;      /* its worker's thread has ended in it (lost.c); its stack is not used again */
     _Atomic bool is_cancelled; /* never taken back */
     uint32_t guard;
     struct verge_task *next; /* in a queue or an inbox */
@@ -114,7 +115,7 @@ struct verge__runner {
     verge_worker *worker;
     struct verge__stack_cache stacks;
     uint32_t io_at_once_count; /* operations in a row that needed no wait */
-    bool has_stopped;          /* has cancelled its tasks since the last stop */
+    uint32_t stops_seen;       /* has cancelled its tasks since */
     bool owns_reactor;
 
     /* From any thread. */
@@ -160,6 +161,8 @@ struct verge_runtime {
     uint64_t timer_count; /* in virtual time: that are to run */
     _Atomic uint64_t spawned_outside;
     _Atomic bool is_stopping;
+    _Atomic uint32_t stop_count; /* a stop begins */
+    _Atomic bool has_lost_worker;
     _Atomic bool is_finished; /* no task is left: the loops end */
 };
 
@@ -251,6 +254,11 @@ enum verge__reactor_kind verge__reactor_kind(verge_backend backend);
 
 /* One more, at index runner_count. Closed: it takes no tasks until its thread runs. */
 int verge__add_runner(struct verge_runtime *runtime, bool is_closed);
+
+/* ---- lost.c ---- */
+
+/* The calling thread, a worker's, is ending in the middle of a task: that one is lost, and the runtime stops. */
+void verge__lose_running_task(void);
 
 /* ---- move.c ---- */
 

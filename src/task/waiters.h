@@ -60,22 +60,26 @@ static inline void verge__deliver_granted(struct verge_task *task) {
     }
 }
 
-/*
- * Waits with the guard held, and returns with it held: 0 if granted, -EPIPE if closed, else why not; then the waiter
- * is out of the list.
- */
-static inline int verge__wait_in(void **ends, uint32_t *guard, struct verge__waiter *waiter, uint64_t deadline_ns,
-                                 enum verge__wait_mode mode) {
-    int reason;
-    do {
-        verge__wait_begin(waiter->task);
-        if (waiter->next == NULL && waiter->previous == NULL && ends[0] != waiter) {
-            verge__waiters_append(ends, waiter);
-        }
-        verge__unlock(guard);
-        reason = verge__wait(waiter->task, deadline_ns, mode);
-        verge__lock(guard);
-    } while (mode == VERGE__WAIT_REGARDLESS && !waiter->is_granted);
+static inline bool verge__waiters_have(void *const *ends, const struct verge__waiter *waiter) {
+    return waiter->next != NULL || waiter->previous != NULL || ends[0] == waiter;
+}
+
+/* Waits with the guard held, and returns with it held. The waiter keeps its place in the list. */
+static inline int verge__wait_once(void **ends, uint32_t *guard, struct verge__waiter *waiter, uint64_t deadline_ns,
+                                   enum verge__wait_mode mode) {
+    verge__wait_begin(waiter->task);
+    if (!verge__waiters_have(ends, waiter)) {
+        verge__waiters_append(ends, waiter);
+    }
+    verge__unlock(guard);
+    const int reason = verge__wait(waiter->task, deadline_ns, mode);
+    verge__lock(guard);
+    return reason;
+}
+
+/* The same: 0 if granted, -EPIPE if closed, else why not; then the waiter is out of the list. */
+static inline int verge__wait_in(void **ends, uint32_t *guard, struct verge__waiter *waiter, uint64_t deadline_ns) {
+    const int reason = verge__wait_once(ends, guard, waiter, deadline_ns, VERGE__WAIT);
     if (waiter->is_granted || waiter->is_closed) {
         return waiter->is_granted ? 0 : -EPIPE;
     }

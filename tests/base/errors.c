@@ -8,7 +8,7 @@
 #include "verge/base.h"
 
 static const int known[] = {
-    0, -EINVAL, -ERANGE, -ENOENT, -EBADF, -EOVERFLOW, -ENOSPC, -ENOMEM, -EBUSY, -ETIMEDOUT, -ECANCELED,
+    0, -EINVAL, -ERANGE, -ENOENT, -EBADF, -EOVERFLOW, -ENOSPC, -ENOMEM, -EBUSY, -ETIMEDOUT, -ECANCELED, -EOWNERDEAD,
 };
 static const size_t known_count = sizeof(known) / sizeof(known[0]);
 
