@@ -4,6 +4,7 @@
  * and moves when that is done. Timers of those that went may still run here, or on any worker that the service gives
  * them to when this one leaves: they wake their tasks wherever these are.
  */
+#include "base/step.h"
 #include "task/task_internal.h"
 
 struct verge__runner *verge__pick_runner(struct verge_runtime *runtime) {
@@ -21,6 +22,7 @@ struct verge__runner *verge__pick_runner(struct verge_runtime *runtime) {
 static void move(struct verge__runner *runner, struct verge_task *task) {
     verge__drop_io_timer(task);
     verge__unlist_task(runner, task);
+    VERGE__STEP("move: under way");
     while (!verge__list_task(verge__pick_runner(runner->runtime), task)) {
     }
     verge__count(&runner->migrated);

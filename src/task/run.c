@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/step.h"
 #include "task/task_internal.h"
 
 /* ---- running ---- */
@@ -181,6 +182,7 @@ static int run(struct verge_runtime *runtime, struct main_call *call) {
     }
     if (!is_virtual(runtime)) {
         error = start_threads(runtime);
+        VERGE__STEP("run: threads started");
     }
     if (error == 0) {
         error = run_main(runtime, call);
@@ -237,6 +239,7 @@ int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_index) {
         return -EINVAL;
     }
     (void)pthread_mutex_lock(&runtime->lock);
+    VERGE__STEP("add: stage");
     while (runtime->stage == VERGE__RUNTIME_STARTING) { /* threads are being started, and this one might be left out */
         (void)pthread_cond_wait(&runtime->changed, &runtime->lock);
     }

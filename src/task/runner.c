@@ -8,6 +8,7 @@
 #include <sched.h>
 
 #include "base/assert.h"
+#include "base/step.h"
 #include "task/task_internal.h"
 
 /* Tasks that are resumed in a turn, so that timers and I/O have theirs, however many tasks yield. */
@@ -173,6 +174,7 @@ bool verge__runner_turn(struct verge__runner *runner) {
     if (runner->stops_seen != stop_count && atomic_load(&runner->runtime->is_stopping)) {
         runner->stops_seen = stop_count;
         cancel_all(runner);
+        VERGE__STEP("stop: cancelled");
     }
     const int fired = verge_worker_run_once(runner->worker, 0);
     VERGE__INVARIANT(fired >= 0, "a runner leaves its service last");

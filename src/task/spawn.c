@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/step.h"
 #include "task/task_internal.h"
 
 /* ---- memory: the task is in the head of its stack ---- */
@@ -105,6 +106,7 @@ void verge__task_ended(struct verge__runner *runner, struct verge_task *task) {
         atomic_store(&runtime->is_finished, true);
         verge__alert_all(runtime);
     }
+    VERGE__STEP("task: ended");
 }
 
 /* ---- spawn ---- */

@@ -3,6 +3,7 @@
  * Virtual time: the calling thread steps all runners, in their order, until none has anything to do; then the clock
  * moves to the next deadline. All runners share one reactor, and one place to wait in.
  */
+#include "base/step.h"
 #include "task/task_internal.h"
 
 static void set_waiting(struct verge_runtime *runtime, bool is_waiting) {
@@ -38,7 +39,9 @@ static bool ask_reactor(struct verge__reactor *reactor, uint64_t timeout_ns) {
 
 static bool wait_in_reactor(struct verge_runtime *runtime, struct verge__reactor *reactor, uint64_t timeout_ns) {
     set_waiting(runtime, true);
-    const bool any = ask_reactor(reactor, any_has_work(runtime) ? 0 : timeout_ns);
+    const bool has_work = any_has_work(runtime);
+    VERGE__STEP(timeout_ns == VERGE_NEVER ? "virtual: wait for ever" : "virtual: wait");
+    const bool any = ask_reactor(reactor, has_work ? 0 : timeout_ns);
     set_waiting(runtime, false);
     return any || any_has_work(runtime);
 }
@@ -100,6 +103,7 @@ static void move_on(struct verge_runtime *runtime, struct verge__reactor *reacto
     if (next_ns == VERGE_NEVER) {
         (void)wait_in_reactor(runtime, reactor, VERGE_NEVER);
     } else if (next_ns > verge__clock_now(&runtime->clock)) {
+        VERGE__STEP("virtual: clock");
         verge_manual_clock_set(runtime->options.virtual_clock, next_ns);
     }
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Where two things meet: a stop and a worker that retires, a spawn that fails and the end of the last task, a worker that
- * comes while the runtime starts. */
+ * comes while the runtime starts. The threads meet at steps of the code: each race has the outcome that it is about. */
 #define _GNU_SOURCE
 
 #include <pthread.h>
-#include <sched.h>
 
+#include "support/steps.h"
 #include "task/support.h"
 
 static verge_runtime *create(verge_runtime_options options) {
@@ -26,29 +26,56 @@ static intptr_t sleeps_a_day(void *argument) {
     return 0;
 }
 
-/* ---- the worker is moving its tasks when the runtime stops: those that are under way are cancelled, too ---- */
+/* ---- the worker is moving a task when the runtime stops: nobody has it in his list, and yet it is cancelled ---- */
 
-enum { sleeper_count = fewer_under_tsan(2000) };
+static struct {
+    verge_runtime *runtime;
+    _Atomic bool is_begun; /* the task that is to move runs, or waits */
+    _Atomic bool is_under_way;
+    _Atomic bool is_cancelled; /* worker 0 has cancelled all that it had */
+} move;
 
-static intptr_t retires_and_stops(void *argument) {
-    const uint64_t *pause_ns = argument;
-    verge_runtime *runtime = verge_task_runtime();
-    for (int i = 0; i < sleeper_count; i++) {
-        CHECK_EQUAL(verge_spawn_on(1, sleeps_a_day, NULL, NULL), 0);
+static void stop_while_it_moves(const char *step) {
+    if (is_step(step, "move: under way") && !atomic_exchange(&move.is_under_way, true)) {
+        verge_runtime_stop(move.runtime);
+        await(&move.is_cancelled);
+    } else if (is_step(step, "stop: cancelled") && verge_task_worker() == VERGE_WORKER_ANY &&
+               atomic_load(&move.is_under_way)) {
+        atomic_store(&move.is_cancelled, true); /* by worker 0: the other one awaits it */
     }
-    CHECK_EQUAL(verge_sleep((int64_t)(5 * MS)), 0);
-    CHECK_EQUAL(verge_runtime_retire_worker(runtime, 1), 0);
-    const uint64_t until_ns = verge_now() + *pause_ns;
-    while (verge_now() < until_ns) {
+}
+
+static intptr_t moves_asleep(void *argument) {
+    atomic_store(&move.is_begun, true);
+    return sleeps_a_day(argument);
+}
+
+static intptr_t moves_awake(void *argument) {
+    (void)argument;
+    atomic_store(&move.is_begun, true);
+    while (!verge_task_is_cancelled()) {
+        CHECK_EQUAL(verge_yield(), 0);
     }
-    verge_runtime_stop(runtime);
     return 0;
 }
 
-static void t5_a_stop_reaches_tasks_that_change_their_worker(void **state) {
+static intptr_t retires(void *function) {
+    move.runtime = verge_task_runtime();
+    CHECK_EQUAL(verge_spawn_on(1, *(verge_task_function *)function, NULL, NULL), 0);
+    await(&move.is_begun);
+    CHECK_EQUAL(verge_runtime_retire_worker(move.runtime, 1), 0);
+    return sleeps_a_day(NULL);
+}
+
+static void t5_a_stop_reaches_a_task_that_changes_its_worker(void **state) {
     (void)state;
-    for (uint64_t pause_ns = 0; pause_ns < 400 * US; pause_ns += (VERGE__TSAN ? 100 : 40) * US) {
-        run_tasks(2, retires_and_stops, &pause_ns);
+    verge_task_function functions[] = {moves_asleep, moves_awake};
+    for (size_t i = 0; i < COUNT_OF(functions); i++) {
+        memset(&move, 0, sizeof(move));
+        steps_begin(stop_while_it_moves);
+        run_tasks(2, retires, &functions[i]);
+        steps_end();
+        assert_true(move.is_under_way);
     }
 }
 
@@ -58,26 +85,29 @@ static void t5_a_stop_reaches_tasks_that_change_their_worker(void **state) {
 enum { spawned_count = 1024 - 16 };
 
 static atomic_int ended_count;
-static atomic_bool is_refusing;
+static _Atomic bool is_refusing;
+static _Atomic bool is_asked;
+
+static void count_ended(const char *step) {
+    atomic_fetch_add(&ended_count, is_step(step, "task: ended"));
+}
 
 static intptr_t ends(void *argument) {
     (void)argument;
-    atomic_fetch_add(&ended_count, 1);
     return 0;
 }
 
-/* Says no when all tasks have ended. */
+/* Says no when all tasks have ended, the first one of all included. */
 static void *allocate_or_refuse(void *context, size_t size, size_t alignment) {
     (void)context;
     if (!atomic_load(&is_refusing)) {
         const verge_allocator *usual = verge_allocator_default();
         return usual->allocate(usual->context, size, alignment);
     }
+    atomic_store(&is_asked, true);
     while (atomic_load(&ended_count) <= spawned_count) {
         (void)sched_yield();
     }
-    const struct timespec pause = {.tv_nsec = 20000000};
-    (void)nanosleep(&pause, NULL);
     return NULL;
 }
 
@@ -96,8 +126,7 @@ static intptr_t ends_while_another_spawns(void *argument) {
     pthread_t *thread = argument;
     atomic_store(&is_refusing, true);
     CHECK_EQUAL(pthread_create(thread, NULL, spawns_in_vain, verge_task_runtime()), 0);
-    const struct timespec pause = {.tv_nsec = 20000000};
-    (void)nanosleep(&pause, NULL);
+    await(&is_asked);
     return ends(NULL);
 }
 
@@ -111,14 +140,17 @@ static void run_returns_while_another_fails_to_spawn(void **state) {
     options.allocator = &allocator;
     atomic_store(&ended_count, 0);
     atomic_store(&is_refusing, false);
+    atomic_store(&is_asked, false);
     verge_runtime *runtime = create(options);
     static verge_task *tasks[spawned_count];
     for (size_t i = 0; i < COUNT_OF(tasks); i++) {
         assert_int_equal(verge_runtime_spawn(runtime, 0, ends, NULL, &tasks[i]), 0);
     }
     pthread_t thread;
+    steps_begin(count_ended);
     assert_int_equal(verge_runtime_run(runtime, ends_while_another_spawns, &thread, NULL), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
+    steps_end();
     atomic_store(&is_refusing, false);
     for (size_t i = 0; i < COUNT_OF(tasks); i++) {
         assert_int_equal(verge_detach(tasks[i]), 0);
@@ -130,14 +162,29 @@ static void run_returns_while_another_fails_to_spawn(void **state) {
 
 struct arrival {
     verge_runtime *runtime;
+    _Atomic bool is_starting;
+    _Atomic bool has_come;
     _Atomic uint32_t index; /* 0: it is not there yet */
 };
 
+static struct arrival arrival;
+
+/* The threads are started, and the runtime's lock is taken by who adds another: it has to wait, or it has none. */
+static void come_while_it_starts(const char *step) {
+    if (is_step(step, "run: threads started")) {
+        atomic_store(&arrival.is_starting, true);
+        await(&arrival.has_come);
+    } else if (is_step(step, "add: stage")) {
+        atomic_store(&arrival.has_come, true);
+    }
+}
+
 static void *adds_a_worker(void *argument) {
-    struct arrival *arrival = argument;
+    (void)argument;
     uint32_t index = 0;
-    CHECK_EQUAL(verge_runtime_add_worker(arrival->runtime, &index), 0);
-    atomic_store(&arrival->index, index);
+    await(&arrival.is_starting);
+    CHECK_EQUAL(verge_runtime_add_worker(arrival.runtime, &index), 0);
+    atomic_store(&arrival.index, index);
     return NULL;
 }
 
@@ -147,41 +194,50 @@ static intptr_t does_nothing(void *argument) {
 }
 
 static intptr_t uses_the_new_worker(void *argument) {
-    struct arrival *arrival = argument;
-    while (atomic_load(&arrival->index) == 0) {
+    (void)argument;
+    while (atomic_load(&arrival.index) == 0) {
         CHECK_EQUAL(verge_yield(), 0);
     }
-    verge_task *task = spawn_on(arrival->index, does_nothing, NULL);
+    verge_task *task = spawn_on(arrival.index, does_nothing, NULL);
     CHECK_EQUAL(verge_join_until(task, NULL, verge_deadline_after(10 * SECOND)), 0);
     return 0;
 }
 
 static void a_worker_may_come_while_the_runtime_starts(void **state) {
     (void)state;
-    for (int i = 0; i < fewer_under_tsan(200); i++) {
-        struct arrival arrival = {.runtime = create(runtime_options(1))};
-        pthread_t thread;
-        assert_int_equal(pthread_create(&thread, NULL, adds_a_worker, &arrival), 0);
-        for (int spins = 0; spins < i; spins++) {
-            (void)sched_yield();
-        }
-        assert_int_equal(verge_runtime_run(arrival.runtime, uses_the_new_worker, &arrival, NULL), 0);
-        assert_int_equal(pthread_join(thread, NULL), 0);
-        end(arrival.runtime);
-    }
+    arrival = (struct arrival){.runtime = create(runtime_options(1))};
+    steps_begin(come_while_it_starts);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, adds_a_worker, NULL), 0);
+    assert_int_equal(verge_runtime_run(arrival.runtime, uses_the_new_worker, NULL, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    steps_end();
+    end(arrival.runtime);
 }
 
 /* ---- virtual time: a worker that comes from outside, while all others wait ---- */
 
+static struct {
+    _Atomic bool is_waiting;
+    _Atomic bool is_added;
+} outside;
+
+/* The loop has seen that there is nothing to do, and is about to wait for ever. */
+static void come_while_it_waits(const char *step) {
+    if (is_step(step, "virtual: wait for ever") && !atomic_exchange(&outside.is_waiting, true)) {
+        await(&outside.is_added);
+    }
+}
+
 static void *adds_and_uses_a_worker(void *runtime) {
     uint32_t index = 0;
+    await(&outside.is_waiting);
     CHECK_EQUAL(verge_runtime_add_worker(runtime, &index), 0);
     CHECK_EQUAL(verge_runtime_spawn(runtime, index, does_nothing, NULL, NULL), 0);
-    verge_runtime_stats stats = {.struct_size = sizeof(stats)};
-    do {
-        CHECK_EQUAL(verge_runtime_get_stats(runtime, &stats), 0);
+    atomic_store(&outside.is_added, true);
+    while (stats_of(runtime).tasks > 1) {
         (void)sched_yield();
-    } while (stats.tasks > 1);
+    }
     verge_runtime_stop(runtime);
     return NULL;
 }
@@ -194,11 +250,12 @@ static intptr_t waits_for_ever(void *argument) {
 
 static void t7_a_worker_may_come_from_outside(void **state) {
     (void)state;
-    for (int i = 0; i < fewer_under_tsan(50); i++) {
-        pthread_t thread;
-        (void)run_virtual(1, 0, waits_for_ever, &thread);
-        assert_int_equal(pthread_join(thread, NULL), 0);
-    }
+    pthread_t thread;
+    memset(&outside, 0, sizeof(outside));
+    steps_begin(come_while_it_waits);
+    (void)run_virtual(1, 0, waits_for_ever, &thread);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    steps_end();
 }
 
 /* ---- a second join, after the end and before the first one has returned ---- */
@@ -213,18 +270,12 @@ static intptr_t sleeps_a_little(void *argument) {
     return 0;
 }
 
-static uint64_t count_tasks(void) {
-    verge_runtime_stats stats = {.struct_size = sizeof(stats)};
-    CHECK_EQUAL(verge_runtime_get_stats(verge_task_runtime(), &stats), 0);
-    return stats.tasks;
-}
-
 static intptr_t joins_an_ended_task_that_is_being_joined(void *argument) {
     (void)argument;
     verge_task *task = spawn(sleeps_a_little, NULL);
     verge_task *first = spawn_on(1, joins, task);
     CHECK_EQUAL(verge_sleep(1), 0);
-    while (count_tasks() ==
+    while (stats_of(verge_task_runtime()).tasks ==
            3) { /* worker 1 comes after worker 0: it has not resumed the first when the task has ended */
         CHECK_EQUAL(verge_yield(), 0);
     }
@@ -260,9 +311,16 @@ static intptr_t sleeps_a_second(void *argument) {
     return 0;
 }
 
-static void *stops_later(void *runtime) {
-    const struct timespec pause = {.tv_nsec = 50000000};
-    (void)nanosleep(&pause, NULL);
+static _Atomic bool waits_only;
+
+static void see_it_wait(const char *step) {
+    if (is_step(step, "virtual: wait for ever")) {
+        atomic_store(&waits_only, true);
+    }
+}
+
+static void *stops_when_it_waits(void *runtime) {
+    await(&waits_only);
     verge_runtime_stop(runtime);
     return NULL;
 }
@@ -272,7 +330,7 @@ static intptr_t joins_with_time_to_spare(void *argument) {
     CHECK_EQUAL(verge_join_until(task, NULL, HOUR), 0);
     CHECK_EQUAL(verge_now(), SECOND);
     pthread_t *thread = argument;
-    CHECK_EQUAL(pthread_create(thread, NULL, stops_later, verge_task_runtime()), 0);
+    CHECK_EQUAL(pthread_create(thread, NULL, stops_when_it_waits, verge_task_runtime()), 0);
     CHECK_EQUAL(verge_sleep_until(VERGE_NEVER), -ECANCELED);
     CHECK_EQUAL(verge_now(), SECOND);
     return 0;
@@ -281,13 +339,16 @@ static intptr_t joins_with_time_to_spare(void *argument) {
 static void t7_a_deadline_that_was_met_moves_no_clock(void **state) {
     (void)state;
     pthread_t thread;
+    atomic_store(&waits_only, false);
+    steps_begin(see_it_wait);
     assert_int_equal(run_virtual(2, 0, joins_with_time_to_spare, &thread), SECOND);
     assert_int_equal(pthread_join(thread, NULL), 0);
+    steps_end();
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(t5_a_stop_reaches_tasks_that_change_their_worker),
+        cmocka_unit_test(t5_a_stop_reaches_a_task_that_changes_its_worker),
         cmocka_unit_test(run_returns_while_another_fails_to_spawn),
         cmocka_unit_test(a_worker_may_come_while_the_runtime_starts),
         cmocka_unit_test(t7_a_worker_may_come_from_outside),
