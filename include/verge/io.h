@@ -71,7 +71,8 @@ VERGE_API int verge_write_all(int fd, const void *buffer, size_t size, size_t *r
 /* Waits for events of poll(2); those that are there, POLLERR and POLLHUP also unasked. */
 VERGE_API int verge_poll(int fd, short events, uint64_t deadline_ns);
 
-/* Between a pipe and something else, or two pipes; offsets NULL: a pipe, or the file's position. */
+/* Between a pipe and something else, or two pipes; offsets NULL: a pipe, or the file's position. With SPLICE_F_NONBLOCK
+ * it does not wait: -EAGAIN. */
 VERGE_API ptrdiff_t verge_splice(int fd_in, int64_t *offset_in, int fd_out, int64_t *offset_out, size_t size,
                                  unsigned flags, uint64_t deadline_ns);
 

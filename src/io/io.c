@@ -5,7 +5,9 @@
 #include "verge/io.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 
 #include "task/task_internal.h"
 
@@ -183,8 +185,8 @@ int verge_poll(int fd, short events, uint64_t deadline_ns) {
     return run(&operation, deadline_ns);
 }
 
-ptrdiff_t verge_splice(int fd_in, int64_t *offset_in, int fd_out, int64_t *offset_out, size_t size, unsigned flags,
-                       uint64_t deadline_ns) {
+static int splice_once(int fd_in, const int64_t *offset_in, int fd_out, const int64_t *offset_out, size_t size,
+                       unsigned flags, uint64_t deadline_ns) {
     struct verge__operation operation = {
         .kind = VERGE__SPLICE,
         .fd = fd_in,
@@ -194,7 +196,22 @@ ptrdiff_t verge_splice(int fd_in, int64_t *offset_in, int fd_out, int64_t *offse
                    .offset_in = offset_in != NULL ? *offset_in : -1,
                    .offset_out = offset_out != NULL ? *offset_out : -1},
     };
-    const int result = run(&operation, deadline_ns);
+    return run(&operation, deadline_ns);
+}
+
+/* If either end is O_NONBLOCK the kernel waits for neither. */
+ptrdiff_t verge_splice(int fd_in, int64_t *offset_in, int fd_out, int64_t *offset_out, size_t size, unsigned flags,
+                       uint64_t deadline_ns) {
+    int result = splice_once(fd_in, offset_in, fd_out, offset_out, size, flags, deadline_ns);
+    while (result == -EAGAIN && (flags & SPLICE_F_NONBLOCK) == 0) {
+        result = verge_poll(fd_in, POLLIN, deadline_ns);
+        if (result >= 0) {
+            result = verge_poll(fd_out, POLLOUT, deadline_ns);
+        }
+        if (result >= 0) {
+            result = splice_once(fd_in, offset_in, fd_out, offset_out, size, flags, deadline_ns);
+        }
+    }
     if (result > 0 && offset_in != NULL) {
         *offset_in += result;
     }

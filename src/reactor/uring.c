@@ -221,6 +221,12 @@ static bool is_to_be_waited_for(const struct verge__operation *operation, int32_
            (result == -EINPROGRESS && operation->kind == VERGE__CONNECT);
 }
 
+/* What the kernel does in a thread of its own ends, when it is cancelled, with a number meant for the kernel itself:
+ * ERESTARTSYS and its like, which no header has. */
+static bool is_interruption(int32_t result) {
+    return result == -EINTR || (result <= -512 && result >= -516 && result != -515);
+}
+
 static void complete(struct uring *uring, struct verge__operation *operation, int32_t result, uint32_t bits) {
     if (!operation->has_result) {
         operation->result = result;
@@ -243,7 +249,7 @@ static void complete(struct uring *uring, struct verge__operation *operation, in
     }
     const bool is_ready = operation->polls && result > 0;
     const bool waits = !is_ready && is_to_be_waited_for(operation, result);
-    const bool is_interrupted = result == -EINTR && operation->kind != VERGE__CLOSE; /* which has closed it by then */
+    const bool is_interrupted = is_interruption(result) && operation->kind != VERGE__CLOSE; /* which has closed it */
     if (is_ready || waits || is_interrupted) {
         if (!operation->cancel_requested) {
             operation->has_result = false;
