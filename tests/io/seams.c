@@ -2,6 +2,7 @@
 /* Where two things meet in I/O: two readers of one file, a cancellation and the virtual clock, messages and MSG_WAITALL. */
 #define _GNU_SOURCE
 
+#include <limits.h>
 #include <pthread.h>
 #include <sys/un.h>
 #include <termios.h>
@@ -133,6 +134,41 @@ static void t7_a_cancelled_operation_ends_before_the_clock_moves(void **state) {
     assert_int_equal(run_virtual(2, 0, cancels_on_a_worker_before, NULL), HOUR);
 }
 
+/* ---- the deadline comes between the cancellation and the end of the operation: the queue of io_uring is full ---- */
+
+static intptr_t receives_until_noon(void *argument) {
+    const int *fd = argument;
+    char byte;
+    return verge_recv(*fd, &byte, 1, 0, 12 * HOUR);
+}
+
+static intptr_t cancels_before_noon(void *argument) {
+    (void)argument;
+    const struct pair pair = open_pair();
+    int fd = pair.near;
+    struct verge__reactor *reactor = verge_task_runtime()->runners[0]->reactor;
+    verge_task *task = spawn(receives_until_noon, &fd);
+    CHECK_EQUAL(verge_sleep_until(11 * HOUR), 0);
+    reactor->refusals = UINT_MAX;
+    CHECK_EQUAL(verge_task_cancel(task), 0);
+    CHECK_EQUAL(verge_sleep_until(13 * HOUR), 0);
+    reactor->refusals = 0;
+    CHECK_EQUAL(join(task), -ECANCELED);
+    close_pair(pair);
+    return 0;
+}
+
+static void t4_who_was_cancelled_is_told_so_though_its_deadline_comes(void **state) {
+    (void)state;
+    verge_manual_clock clock = {0};
+    verge_runtime_options options = runtime_options(1);
+    options.virtual_clock = &clock;
+    options.io_grace_ns = 0;
+    run_with(options, cancels_before_noon, NULL);
+}
+
+/* ---- the grace ---- */
+
 static struct {
     verge_runtime *runtime;
     int waits;
@@ -203,6 +239,7 @@ int main(void) {
         cmocka_unit_test(to_wait_for_all_keeps_messages_apart),
         cmocka_unit_test(a_full_queue_refuses),
         cmocka_unit_test(t7_a_cancelled_operation_ends_before_the_clock_moves),
+        cmocka_unit_test(t4_who_was_cancelled_is_told_so_though_its_deadline_comes),
         cmocka_unit_test(t7_the_clock_waits_for_the_grace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
