@@ -2,6 +2,7 @@
 /* Cancelling a timer: T6 to T9, T13, T14. */
 #include <errno.h>
 
+#include "base/exchange.h"
 #include "service/park.h"
 #include "service/turn.h"
 
@@ -11,11 +12,9 @@ void verge__give_up(verge_service *service, verge_worker *bound, verge__timer *t
         return; /* who takes it from there frees it */
     }
     if (bound != NULL && verge__word_owner(word) == bound->id) {
-        verge__count(&bound->live, timer->entry_tick == VERGE__NO_TICK ? 0 : UINT64_MAX);
+        verge__worker_count_live(bound, timer->entry_tick == VERGE__NO_TICK ? 0 : -1);
         verge__worker_free(bound, timer, index);
-        if (VERGE__UNLIKELY(verge__worker_is_untidy(bound))) {
-            verge__worker_tidy(bound);
-        }
+        verge__worker_keep_tidy(bound);
         return;
     }
     verge__send_one(service, verge__word_owner(word), index, VERGE_NEVER);
@@ -76,49 +75,48 @@ static VERGE__ALWAYS_INLINE int cancel_on_turn(verge_service *service, verge_tim
 
 /* The short way of the bound worker, T6: a timer of its own that waits for its deadline. False, and nothing has changed:
  * something is not as usual. */
-static VERGE__ALWAYS_INLINE bool cancel_shortly(verge_worker *worker, verge_timer handle) {
-    verge__timer *timer = verge__table_find(&worker->service->table, handle);
-    if (VERGE__UNLIKELY(timer == NULL || !worker->is_plain || worker->free.count == VERGE__FREE_KEPT ||
-                        handle >> 32 == UINT32_MAX)) {
+static VERGE__ALWAYS_INLINE bool cancel_shortly(const verge_service *service, verge_worker *worker, verge_timer handle,
+                                                bool machine_has_cas) {
+    verge__timer *timer = NULL;
+    uint32_t free_count = verge__worker_free_count(worker);
+    if (VERGE__UNLIKELY(!verge__table_has(&service->table, (uint32_t)handle, &timer) ||
+                        free_count >= worker->free_limit)) {
         return false;
     }
-    /* What is there is not looked at but compared. Nothing is handed over (no release); acquire for the sake of a query
-     * (query.c). */
+    verge_timer freed = handle + VERGE__GENERATION_ONE;
+    if (VERGE__UNLIKELY(freed < handle)) {
+        return false; /* its generations are used up */
+    }
+    /* What is there is not looked at but compared: a handle that is no timer's fits no word of a SCHEDULED one. */
     uint64_t word = (handle & VERGE__GENERATION_MASK) + worker->scheduled_here;
     VERGE__STEP("word: change");
-    if (VERGE__UNLIKELY(!atomic_compare_exchange_strong_explicit(&timer->word, &word,
-                                                                 word + VERGE__GENERATION_ONE - VERGE__SCHEDULED,
-                                                                 memory_order_acquire, memory_order_relaxed))) {
+    if (VERGE__UNLIKELY(!verge__exchange_relaxed(&timer->word, word, word + VERGE__GENERATION_ONE - VERGE__SCHEDULED,
+                                                 machine_has_cas))) {
         return false;
     }
-    verge__chain *list = &worker->free;
-    timer->link = list->first;
-    list->last = list->count == 0 ? (uint32_t)handle : list->last;
-    list->first = (uint32_t)handle;
-    list->count++;
-    verge__count(&worker->live, UINT64_MAX);
+    worker->free[free_count] = freed;
+    atomic_store_explicit(&worker->free_count, free_count + 1, memory_order_relaxed);
     verge__count(&worker->tally.cancelled_locally, 1);
     return true;
 }
 
 static VERGE__NOINLINE int cancel_at_length(verge_service *service, verge_timer timer) {
-    return cancel_on_turn(service, timer, 0);
+    return service == NULL ? -EINVAL : cancel_on_turn(service, timer, 0);
 }
 
-static VERGE__NOINLINE int tidy(verge_worker *worker) {
-    verge__worker_tidy(worker);
-    return 0;
+static VERGE__NOINLINE int cancel_without_cas(verge_service *service, verge_worker *bound, verge_timer timer) {
+    return cancel_shortly(service, bound, timer, false) ? 0 : cancel_at_length(service, timer);
 }
 
 int verge_service_cancel(verge_service *service, verge_timer timer) {
-    if (VERGE__UNLIKELY(service == NULL)) {
-        return -EINVAL;
-    }
-    verge_worker *bound = verge__bound(service);
-    if (VERGE__UNLIKELY(bound == NULL || !cancel_shortly(bound, timer))) {
+    verge_worker *bound = verge__bound_plainly(service);
+    if (VERGE__UNLIKELY(bound == NULL)) {
         return cancel_at_length(service, timer);
     }
-    return VERGE__UNLIKELY(verge__worker_is_untidy(bound)) ? tidy(bound) : 0;
+    if (VERGE__UNLIKELY(!bound->machine_has_cas)) {
+        return cancel_without_cas(service, bound, timer);
+    }
+    return VERGE__LIKELY(cancel_shortly(service, bound, timer, true)) ? 0 : cancel_at_length(service, timer);
 }
 
 /* ---- waiting for the callback ---- */

@@ -99,7 +99,6 @@ int verge__worker_init_wheel(verge_worker *worker, uint64_t now_ns) {
         verge__calendar_deinit(&worker->calendar);
         return error;
     }
-    worker->calendar.entry_limit = worker->calendar.entry_capacity;
     worker->round_end = worker->calendar.cursor;
     return 0;
 }
@@ -113,9 +112,7 @@ void verge__worker_deinit_wheel(verge_worker *worker) {
 
 int verge__worker_prepare(verge_worker *worker, uint64_t tick) {
     (void)tick; /* all levels are ready */
-    int error = verge__calendar_secure_one(&worker->calendar);
-    worker->calendar.entry_limit = worker->calendar.entry_capacity;
-    return error;
+    return verge__calendar_secure_one(&worker->calendar);
 }
 
 void verge__worker_file_late(verge_worker *worker, verge__timer *timer, uint32_t index) {
@@ -157,7 +154,7 @@ void verge__worker_file_or_shelve(verge_worker *worker, verge__timer *timer, uin
         return;
     }
     if (verge__worker_prepare(worker, tick) == 0) {
-        verge__count(&worker->live, timer->entry_tick == VERGE__NO_TICK ? 1 : 0);
+        verge__worker_count_live(worker, timer->entry_tick == VERGE__NO_TICK ? 1 : 0);
         verge__worker_file(worker, timer, index, tick);
     } else {
         shelve(worker, timer, index);
@@ -179,11 +176,33 @@ static size_t scrub_pile(verge_worker *worker, verge__pile *pile) {
 }
 
 /* As the wheel does (wheel/tidy.c): whoever makes garbage beyond what is allowed sifts more than it makes. */
-void verge__worker_tidy(verge_worker *worker) {
+static void tidy(verge_worker *worker) {
     size_t seen = 0;
     for (int step = 0; step < SCRUB_STEPS_AT_ONCE && seen < SCRUB_ENTRIES_AT_ONCE && verge__worker_is_untidy(worker);
          step++) {
         seen += verge__calendar_scrub(&worker->calendar) + scrub_pile(worker, &worker->late) +
                 scrub_pile(worker, &worker->first) + scrub_pile(worker, &worker->batch);
     }
+}
+
+/* How far the short ways may go. A quarter of the entries that may still be filed is a number of timers that may end,
+ * each of which takes away the room of 11/8 entries, as long as the records are kept. */
+static void set_limits(verge_worker *worker) {
+    verge__calendar *calendar = &worker->calendar;
+    size_t live = verge__worker_live(worker);
+    size_t allowed = verge__entries_allowed(live);
+    size_t ends = allowed > calendar->entry_count ? (allowed - calendar->entry_count) / 4 : 0;
+    uint32_t free_count = verge__worker_free_count(worker);
+    ends = ends < VERGE__FREE_KEPT - free_count ? ends : VERGE__FREE_KEPT - free_count;
+    ends = ends < live ? ends : live;
+    worker->free_limit = free_count + (uint32_t)ends;
+    size_t entry_limit = verge__entries_allowed(live - ends);
+    calendar->entry_limit = entry_limit < calendar->entry_capacity ? entry_limit : calendar->entry_capacity;
+}
+
+void verge__worker_keep_tidy(verge_worker *worker) {
+    if (VERGE__UNLIKELY(verge__worker_is_untidy(worker))) {
+        tidy(worker);
+    }
+    set_limits(worker);
 }

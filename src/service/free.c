@@ -1,56 +1,63 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The free records of a worker: two chains of at most VERGE__FREE_KEPT. Records go to the pool, and come from there, a
- * chain at a time, so that a worker which starts and ends timers in turn takes the pool's lock once in 256 times at
- * most.
+ * The free records of a worker: a stack of at most VERGE__FREE_KEPT, of generations and indexes, so that to start a timer in
+ * the record of the last one that ended waits for nothing that lies in the record. Half as many go to the pool at once
+ * and come from there, so that a worker which starts and ends timers in turn takes the pool's lock once in 128 times at most.
  */
+#include <string.h>
+
 #include "service/service_internal.h"
 
-/* Gives a chain to the pool: its records' entries, left behind in this wheel, cannot be adopted any more, and when they
- * come up they find that the record is not this worker's. */
-static void give(verge_worker *worker, verge__chain *chain) {
+enum { AT_ONCE = VERGE__FREE_KEPT / 2 };
+
+static void count_free(verge_worker *worker, int by) {
+    atomic_store_explicit(&worker->free_count, verge__worker_free_count(worker) + (uint32_t)by, memory_order_relaxed);
+    verge__count(&worker->held, (uint64_t)(int64_t)by);
+}
+
+/* Gives the records that were freed first to the pool: their entries, left behind in this wheel, cannot be adopted any more,
+ * and when they come up they find that the record is not this worker's. */
+static void give(verge_worker *worker, uint32_t count) {
     verge__table *table = &worker->service->table;
-    if (chain->count == 0) {
+    if (count == 0) {
         return;
     }
-    for (uint32_t index = chain->first, i = 0; i < chain->count; i++) {
+    verge__chain chain = VERGE__CHAIN_EMPTY;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = (uint32_t)worker->free[i];
         verge__timer *timer = verge__table_at(table, index);
         verge__timer_forget_entry(timer);
         uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);
         atomic_store_explicit(&timer->word, verge__word_with_owner(word, 0), memory_order_relaxed);
-        index = timer->link;
+        verge__chain_push(&chain, table, index);
     }
-    verge__table_give(table, chain->first, chain->last, chain->count);
-    *chain = VERGE__CHAIN_EMPTY;
+    verge__table_give(table, chain.first, chain.last, chain.count);
+    memmove(worker->free, worker->free + count, (verge__worker_free_count(worker) - count) * sizeof(worker->free[0]));
+    count_free(worker, -(int)count);
 }
 
 void verge__worker_give_all_free(verge_worker *worker) {
-    give(worker, &worker->free);
-    give(worker, &worker->free_spare);
+    give(worker, verge__worker_free_count(worker));
 }
 
 int verge__worker_refill(verge_worker *worker) {
-    if (VERGE__LIKELY(worker->free.count > 0)) {
+    if (VERGE__LIKELY(verge__worker_free_count(worker) > 0)) {
         return 0;
     }
-    if (worker->free_spare.count > 0) {
-        worker->free = worker->free_spare;
-        worker->free_spare = VERGE__CHAIN_EMPTY;
-        return 0;
-    }
-    uint32_t first = 0;
+    verge__table *table = &worker->service->table;
+    uint32_t index = 0;
     size_t count = 0;
-    int error = verge__table_take(&worker->service->table, VERGE__FREE_KEPT, &first, &count);
+    int error = verge__table_take(table, AT_ONCE, &index, &count);
     if (error != 0) {
         return error;
     }
-    /* The last one is needed only when the chain is given away, and found then. */
-    worker->free = (verge__chain){.first = first, .count = (uint32_t)count};
-    uint32_t last = first;
-    for (size_t i = 1; i < count; i++) {
-        last = verge__table_at(&worker->service->table, last)->link;
+    for (size_t i = 0; i < count; i++) {
+        verge__timer *timer = verge__table_at(table, index);
+        uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);
+        worker->free[i] = verge__word_handle(word, index);
+        index = timer->link;
     }
-    worker->free.last = last;
+    count_free(worker, (int)count);
     return 0;
 }
 
@@ -64,10 +71,15 @@ void verge__worker_free(verge_worker *worker, verge__timer *timer, uint32_t inde
         verge__word_publish(timer, word | VERGE__DEAD);
         return;
     }
-    if (VERGE__UNLIKELY(worker->free.count == VERGE__FREE_KEPT)) {
-        give(worker, &worker->free_spare);
-        worker->free_spare = worker->free;
-        worker->free = VERGE__CHAIN_EMPTY;
+    if (VERGE__UNLIKELY(verge__worker_free_count(worker) == VERGE__FREE_KEPT)) {
+        give(worker, AT_ONCE);
     }
-    verge__chain_push(&worker->free, &worker->service->table, index);
+    worker->free[verge__worker_free_count(worker)] = verge__word_handle(word, index);
+    count_free(worker, 1);
+}
+
+uint32_t verge__worker_pop_free(verge_worker *worker) {
+    uint32_t free_count = verge__worker_free_count(worker) - 1;
+    atomic_store_explicit(&worker->free_count, free_count, memory_order_relaxed);
+    return (uint32_t)worker->free[free_count];
 }

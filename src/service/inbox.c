@@ -34,7 +34,7 @@ uint32_t verge__service_pick(const verge_service *service) {
         /* One that is stuck only if there is no other. */
         bool is_stuck = atomic_load_explicit(&worker->reported_since_ns, memory_order_relaxed) != 0;
         uint64_t on_the_way = atomic_load_explicit(&worker->inbox.head, memory_order_relaxed) >> 32;
-        uint64_t load = (verge__counted(&worker->live) + on_the_way) | (is_stuck ? UINT64_C(1) << 63 : 0);
+        uint64_t load = (verge__worker_live(worker) + on_the_way) | (is_stuck ? UINT64_C(1) << 63 : 0);
         if (load < least) {
             least = load;
             picked = id;
@@ -145,7 +145,7 @@ bool verge__worker_take(verge_worker *worker, verge__timer *timer, uint32_t inde
         }
     } while (!verge__word_change(timer, &word, taken_by(worker, word)));
     if (verge__word_state(word) == VERGE__DEAD) {
-        verge__count(&worker->live, timer->entry_tick == VERGE__NO_TICK ? 0 : UINT64_MAX);
+        verge__worker_count_live(worker, timer->entry_tick == VERGE__NO_TICK ? 0 : -1);
         verge__worker_free(worker, timer, index);
     }
     return verge__word_state(word) == VERGE__SCHEDULED;
@@ -175,8 +175,6 @@ void verge__worker_receive(verge_worker *worker) {
             verge__worker_file_or_shelve(worker, timer, index);
         }
         /* For each one, as for whoever starts and cancels: a pass takes more than one round of tidying makes good. */
-        if (VERGE__UNLIKELY(verge__worker_is_untidy(worker))) {
-            verge__worker_tidy(worker);
-        }
+        verge__worker_keep_tidy(worker);
     }
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/exchange.h"
 #include "service/park.h"
 #include "service/turn.h"
 
@@ -70,13 +71,17 @@ static int take_place(verge_service *service, const verge_worker_options *option
     }
     worker->now_ns = now_ns;
     worker->is_thread = is_thread;
-    worker->is_plain = service->options.timer_cap == 0 && !verge__service_watches(service);
+    bool is_plain = service->options.timer_cap == 0 && !verge__service_watches(service);
+    worker->plain_service = is_plain ? (const void *)service : worker;
+    worker->machine_has_cas = verge__machine_has_cas();
     worker->scheduled_here = verge__word_with_owner(VERGE__SCHEDULED, worker->id);
     worker->is_in_pass = worker->is_in_callback = worker->wants_to_leave = false;
-    worker->incoming = worker->shelf = worker->free = worker->free_spare = VERGE__CHAIN_EMPTY;
+    worker->incoming = worker->shelf = VERGE__CHAIN_EMPTY;
     worker->wake = options->wake;
     worker->wake_context = options->wake_context;
-    atomic_store_explicit(&worker->live, 0, memory_order_relaxed);
+    atomic_store_explicit(&worker->free_count, 0, memory_order_relaxed);
+    atomic_store_explicit(&worker->held, 0, memory_order_relaxed);
+    verge__worker_keep_tidy(worker); /* sets its limits */
     atomic_store_explicit(&worker->next_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&worker->is_to_retire, false, memory_order_relaxed);
     atomic_store_explicit(&worker->is_interrupted, false, memory_order_relaxed);
@@ -129,5 +134,5 @@ verge_service *verge_worker_service(const verge_worker *worker) {
 }
 
 size_t verge_worker_count(const verge_worker *worker) {
-    return worker == NULL ? 0 : (size_t)verge__counted(&worker->live);
+    return worker == NULL ? 0 : verge__worker_live(worker);
 }

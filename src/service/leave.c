@@ -135,7 +135,7 @@ static void leave_now(verge_worker *worker) {
     send_chain(&parcel_, &worker->shelf);
     send_chain(&parcel_, &worker->incoming);
     send_off(&parcel_);
-    VERGE__INVARIANT(verge__counted(&worker->live) == 0, "S2: a worker that has left has no timer");
+    VERGE__INVARIANT(verge__worker_live(worker) == 0, "S2: a worker that has left has no timer");
     verge__worker_give_all_free(worker);
     atomic_store_explicit(&worker->tally.entries, 0, memory_order_relaxed);
     verge__worker_deinit_wheel(worker);

@@ -284,7 +284,7 @@ static bool begin_round(verge_worker *worker, uint64_t target) {
     if (is_over) {
         worker->first = worker->late;
         worker->late = (verge__pile){0};
-        worker->round_end = target;
+        worker->round_end = target > worker->calendar.cursor ? target : worker->calendar.cursor;
     }
     return is_over;
 }
@@ -359,9 +359,7 @@ size_t verge__worker_pass(verge_worker *worker) {
     if (VERGE__UNLIKELY(worker->shelf.count > 0)) {
         fired += run_shelf(worker, target - 1, worker->service->options.batch - fired);
     }
-    if (verge__worker_is_untidy(worker)) {
-        verge__worker_tidy(worker);
-    }
+    verge__worker_keep_tidy(worker);
     publish_state(worker);
     return fired;
 }

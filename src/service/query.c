@@ -70,7 +70,7 @@ static void collect(const verge_service *service, verge_service_stats *stats) {
     for (uint32_t id = 1; id <= count; id++) {
         const verge_worker *worker = verge__service_place(service, id);
         add_tally(stats, &worker->tally);
-        live += verge__counted(&worker->live);
+        live += verge__worker_live(worker);
         stats->workers += atomic_load_explicit(&worker->place_state, memory_order_relaxed) == VERGE__PLACE_JOINED;
     }
     atomic_thread_fence(memory_order_acquire);

@@ -34,7 +34,7 @@
  *   T5  return          RUNNING                    FREE; DEAD if LINKED           owner          acq_rel  T9 T11
  *                       RUNNING AGAIN or WRITING,  SCHEDULED                      owner
  *                         or periodic
- *   T6  cancel, bound   SCHEDULED                  FREE                           owner          acquire  T11, query
+ *   T6  cancel, bound   SCHEDULED                  FREE                           owner          relaxed  T11, query (below)
  *   T7  cancel, remote  SCHEDULED                  DEAD LINKED, pushed            any            acq_rel  T3
  *                       SCHEDULED LINKED           DEAD LINKED                    any
  *   T8  cancel          SCHEDULED WRITING/CLAIMED  + QUIT                         any            acq_rel  T4 T11
@@ -57,6 +57,14 @@
  *                  left none of its own entries counting: T12 clears entry_tick, and so does who leaves.
  *   callback, argument, period, policy: written before T1, T2 only; read by any (atomic), who then looks whether the
  *                  generation still stands.
+ *
+ * Why T6 may be relaxed. It hands nothing over, and reads nothing that another has written: entry_tick and link of a timer
+ * that is not LINKED are the owner's. But the owner uses the record again, and what it writes then (T1) must come after what
+ * others did with the life that has ended: after the deadline that a reset has written before T11, after what a query
+ * has read before it changed the word to the same. Both release; T6 compares with what they stored, and all that follows
+ * it is stored only if the comparison held. No machine makes a store before the branch that it hangs on, and no compiler
+ * moves one up over verge__exchange_relaxed. (C11 has no word for that order; its acquire would hold up every load
+ * that follows, which is a fifth of the time that a start and a cancel take.)
  *
  * Why an entry found late does no harm. A wheel's entry names a record and a tick. The owner believes it only if the word says
  * that it is the owner, and the record's entry_tick - which nobody else writes - is that tick.
@@ -144,8 +152,7 @@ static inline bool verge__word_change(verge__timer *timer, uint64_t *word, uint6
 }
 
 /* T1: the record is free and the caller's. Relaxed: who has the handle got it from who started the timer, or took the owner's
- * turn, each of which orders what was written before. (A release here would make the next compare-and-swap
- * wait for the store: a third of the time that a start and a cancel take.) */
+ * turn, each of which orders what was written before. */
 static inline void verge__word_publish(verge__timer *timer, uint64_t to) {
     VERGE__STEP("word: publish");
     atomic_store_explicit(&timer->word, to, memory_order_relaxed);

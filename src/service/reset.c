@@ -114,9 +114,7 @@ static int reset(verge_service *service, verge_worker *bound, verge_timer handle
         }
     } else if (is_own) {
         verge__worker_file(bound, timer, (uint32_t)handle, verge__worker_tick(bound, deadline_ns));
-        if (verge__worker_is_untidy(bound)) {
-            verge__worker_tidy(bound);
-        }
+        verge__worker_keep_tidy(bound);
     } else if (deadline_ns < old_ns) {
         send_to_owner(service, timer, (uint32_t)handle, word, deadline_ns);
     }

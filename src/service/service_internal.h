@@ -26,6 +26,7 @@
  *   S3  a record's owner field changes only in the hands of who took it from an inbox
  *   S4  started = pending + ended + cancelled
  *   S5  entries that do not count are bounded, as in the wheel
+ *   S6  a round ends at the cursor or later, unless another worker has taken ticks (rescue.c)
  */
 #ifndef VERGE_SRC_SERVICE_SERVICE_INTERNAL_H
 #define VERGE_SRC_SERVICE_SERVICE_INTERNAL_H
@@ -39,7 +40,7 @@ enum {
     VERGE__CACHE_LINE = 128,       /* pairs of lines are fetched together */
     VERGE__DEAD_BEFORE_WAKE = 256, /* cancelled timers that may wait for a sleeping owner to take them back */
     VERGE__GARBAGE_ALLOWED = 3072, /* entries without a timer, beside 3/8 of the timers there are */
-    VERGE__FREE_KEPT = 256,        /* records that go to and come from the pool at once */
+    VERGE__FREE_KEPT = 256, /* free records that a worker keeps; half of them go to and come from the pool at once */
 };
 
 /* In place of its tick: that an entry is among those that came too late for their tick. */
@@ -90,19 +91,22 @@ typedef enum verge__place_state {
 struct verge_worker {
     /* ---- its own: for who holds the turn ---- */
     verge_service *service;
+    /* The service, if it has no cap and is not watched: then the short ways apply. Else what is no service: this worker. */
+    const void *plain_service;
     verge_worker *bound_next; /* of the workers this thread is bound to */
     uint64_t part_mask;       /* the bits of a time that are a part of a tick */
     uint64_t scheduled_here;  /* the lower half of a word: SCHEDULED, with this owner and no flag */
     uint8_t shift;
-    bool is_plain;  /* no cap, not watched: the short ways apply */
-    bool is_thread; /* of the service's */
+    bool machine_has_cas; /* base/exchange.h */
+    bool is_thread;       /* of the service's */
     bool is_in_pass;
     bool is_in_callback;
     bool wants_to_leave;
     uint32_t id;
-    verge__chain free;       /* records, the last freed first; at most VERGE__FREE_KEPT */
-    verge__chain free_spare; /* as many again, or none */
-    verge__counter live;     /* timers with an entry in its wheel, dead ones that did not come back included */
+    _Atomic uint32_t free_count;
+    uint32_t free_limit; /* with so many, to free one takes the long way; at most VERGE__FREE_KEPT */
+    verge__counter
+        held; /* free records, and timers with an entry in its wheel (those that are dead and not back, too) */
     verge__calendar calendar;
     verge__pile late;  /* came too late for their tick: for the next round */
     verge__pile first; /* those for this round */
@@ -117,6 +121,7 @@ struct verge_worker {
     uint32_t busy_count;   /* passes without a wait */
     void (*wake)(void *context);
     void *wake_context;
+    uint64_t free[VERGE__FREE_KEPT]; /* records, the last freed at the end: generation, as in the word, and index */
 
     _Alignas(VERGE__CACHE_LINE) verge__tally tally;
     verge_histogram lateness;
@@ -203,6 +208,25 @@ static inline bool verge__worker_is_there(const verge_worker *worker) {
     return atomic_load_explicit(&worker->place_state, memory_order_relaxed) == VERGE__PLACE_JOINED;
 }
 
+static inline uint32_t verge__worker_free_count(const verge_worker *worker) {
+    return atomic_load_explicit(&worker->free_count, memory_order_relaxed);
+}
+
+/* Timers with an entry in its wheel. Any thread may ask. */
+static inline size_t verge__worker_live(const verge_worker *worker) {
+    uint64_t free_count = verge__worker_free_count(worker);
+    uint64_t held = verge__counted(&worker->held);
+    return held > free_count ? (size_t)(held - free_count) : 0; /* another thread may see one of them only */
+}
+
+/* Its timers have become one more or one less, and its free records not. */
+static inline void verge__worker_count_live(verge_worker *worker, int by) {
+    verge__count(&worker->held, (uint64_t)(int64_t)by);
+    if (by < 0) { /* one timer less: at most three entries less are allowed */
+        worker->calendar.entry_limit -= worker->calendar.entry_limit < 3 ? worker->calendar.entry_limit : 3;
+    }
+}
+
 /* Whether this is the entry that the timer has. */
 static inline bool verge__timer_has_entry(const verge__timer *timer, verge__entry entry) {
     return (uint32_t)timer->entry_tick == entry.mark && timer->entry_tick != VERGE__NO_TICK;
@@ -218,6 +242,15 @@ extern _Thread_local verge_worker *verge__bound_workers
 static inline verge_worker *verge__bound(const verge_service *service) {
     verge_worker *worker = verge__bound_workers;
     while (VERGE__UNLIKELY(worker != NULL && worker->service != service)) {
+        worker = worker->bound_next;
+    }
+    return worker;
+}
+
+/* The same for the short ways: NULL if they do not apply. */
+static VERGE__ALWAYS_INLINE verge_worker *verge__bound_plainly(const verge_service *service) {
+    verge_worker *worker = verge__bound_workers;
+    while (VERGE__UNLIKELY(worker != NULL && worker->plain_service != service)) {
         worker = worker->bound_next;
     }
     return worker;
@@ -261,12 +294,21 @@ extern size_t verge__garbage_allowed;
 static const size_t verge__garbage_allowed = VERGE__GARBAGE_ALLOWED;
 #endif
 
-/* Keeps garbage within bounds: to be called by who makes some, if it is too much. */
-void verge__worker_tidy(verge_worker *worker);
+/* Keeps garbage within bounds: to be called by who makes some. The short ways do not count it. They stop at free_limit and at
+ * the calendar's entry_limit, which are such that there cannot be too much before:
+ *
+ *     entry_limit <= entries allowed with (held - free_limit) timers
+ *
+ * as a short way that ends a timer frees its record, and one that starts a timer takes a free one: neither changes `held`. */
+void verge__worker_keep_tidy(verge_worker *worker);
+
+/* How many entries there may be with so many timers. */
+static inline size_t verge__entries_allowed(size_t live) {
+    return live + live / 4 + live / 8 + verge__garbage_allowed;
+}
 
 static inline bool verge__worker_is_untidy(const verge_worker *worker) {
-    size_t live = (size_t)verge__counted(&worker->live);
-    return worker->calendar.entry_count > live + live / 4 + live / 8 + verge__garbage_allowed;
+    return worker->calendar.entry_count > verge__entries_allowed(verge__worker_live(worker));
 }
 
 /* Whether it is too late for a tick: it has been taken, or is for a round that has begun without this. */
@@ -282,7 +324,7 @@ static inline bool verge__worker_serves(const verge_worker *worker, uint64_t ent
 /* The timer's entry has come up, or is dropped: it has none any more. */
 static inline void verge__worker_lose_entry(verge_worker *worker, verge__timer *timer, uint64_t word) {
     verge__timer_forget_entry(timer);
-    verge__count(&worker->live, verge__word_state(word) == VERGE__FREE ? 0 : UINT64_MAX);
+    verge__worker_count_live(worker, verge__word_state(word) == VERGE__FREE ? 0 : -1);
 }
 
 /* An entry that does not count is dropped; if it is one that could be adopted, it cannot be any more. */
@@ -296,6 +338,9 @@ static inline void verge__worker_drop(verge_worker *worker, verge__timer *timer,
 
 /* Makes sure that there is one. -ENOMEM, -ENOSPC. */
 int verge__worker_refill(verge_worker *worker);
+
+/* Takes one, for a timer: what the worker holds stays the same. */
+uint32_t verge__worker_pop_free(verge_worker *worker);
 void verge__worker_free(verge_worker *worker, verge__timer *timer, uint32_t index);
 void verge__worker_give_all_free(verge_worker *worker);
 

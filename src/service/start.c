@@ -39,30 +39,29 @@ static VERGE__ALWAYS_INLINE void fill(verge__timer *timer, uint64_t deadline_ns,
 
 /* The short way of the bound worker: a timer that runs once, no lock, no loop, no call. False, and nothing has changed:
  * something is not as usual. */
-static VERGE__ALWAYS_INLINE bool start_shortly(verge_worker *worker, uint64_t deadline_ns, verge_callback callback,
-                                               void *argument, verge_timer *ret_timer) {
+static VERGE__ALWAYS_INLINE bool start_shortly(const verge_service *service, verge_worker *worker, uint64_t deadline_ns,
+                                               verge_callback callback, void *argument, verge_timer *ret_timer) {
     verge__calendar *calendar = &worker->calendar;
     uint64_t tick = (deadline_ns + worker->part_mask) >> worker->shift; /* beyond the end of time: 0 */
-    if (VERGE__UNLIKELY(!worker->is_plain || worker->free.count == 0 || verge__worker_is_late(worker, tick))) {
+    uint32_t free_count = verge__worker_free_count(worker);
+    VERGE__INVARIANT(worker->round_end >= calendar->cursor, "S6: a round ends at the cursor or later");
+    if (VERGE__UNLIKELY(free_count == 0 || tick < worker->round_end)) {
         return false;
     }
-    uint32_t index = worker->free.first;
-    verge__timer *timer = verge__table_at(&worker->service->table, index);
+    verge_timer handle = worker->free[--free_count] + VERGE__GENERATION_ONE;
+    uint32_t index = (uint32_t)handle;
+    verge__timer *timer = verge__table_at(&service->table, index);
     if (!verge__worker_serves(worker, timer->entry_tick, tick)) {
         if (VERGE__UNLIKELY(!verge__calendar_try_file(calendar, tick, index, false))) {
             return false;
         }
         timer->entry_tick = tick;
     }
-    worker->free.first = timer->link;
-    worker->free.count--;
-    uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);
-    word = (word & VERGE__GENERATION_MASK) + VERGE__GENERATION_ONE + worker->scheduled_here;
+    atomic_store_explicit(&worker->free_count, free_count, memory_order_relaxed);
     fill(timer, deadline_ns, callback, argument, 0);
-    verge__count(&worker->live, 1);
     verge__count(&worker->tally.started, 1);
-    *ret_timer = verge__word_handle(word, index);
-    verge__word_publish(timer, word);
+    *ret_timer = handle;
+    verge__word_publish(timer, (handle & VERGE__GENERATION_MASK) + worker->scheduled_here);
     return true;
 }
 
@@ -75,17 +74,17 @@ static int start_here(verge_worker *worker, const verge_start_options *options, 
     if (VERGE__UNLIKELY(error != 0)) {
         return error;
     }
-    uint32_t index = verge__chain_pop(&worker->free, &worker->service->table);
+    uint32_t index = verge__worker_pop_free(worker);
     verge__timer *timer = verge__table_at(&worker->service->table, index);
     uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);
     word = verge__word_with_owner(word, worker->id) + VERGE__GENERATION_ONE + VERGE__SCHEDULED;
     fill(timer, options->deadline_ns, options->callback, options->argument, options->period_ns);
     timer->policy = (uint8_t)options->policy;
     verge__worker_file(worker, timer, index, tick);
-    verge__count(&worker->live, 1);
     verge__count(&worker->tally.started, 1);
     *ret_timer = verge__word_handle(word, index);
     verge__word_publish(timer, word);
+    verge__worker_keep_tidy(worker);
     return 0;
 }
 
@@ -163,17 +162,15 @@ int verge_service_start(verge_service *service, const verge_start_options *optio
 static VERGE__NOINLINE int start_at_length(verge_service *service, uint64_t deadline_ns, verge_callback callback,
                                            void *argument, verge_timer *ret_timer) {
     const verge_start_options options = {.callback = callback, .argument = argument, .deadline_ns = deadline_ns};
-    return is_valid(&options) ? start(service, &options, ret_timer) : -EINVAL;
+    return service != NULL && is_valid(&options) ? start(service, &options, ret_timer) : -EINVAL;
 }
 
 int verge_service_start_at(verge_service *service, uint64_t deadline_ns, verge_callback callback, void *argument,
                            verge_timer *ret_timer) {
-    if (VERGE__UNLIKELY(service == NULL || callback == NULL || deadline_ns == VERGE_NEVER)) {
-        return -EINVAL;
-    }
     verge_timer timer = 0;
-    verge_worker *bound = verge__bound(service);
-    if (VERGE__UNLIKELY(bound == NULL || !start_shortly(bound, deadline_ns, callback, argument, &timer))) {
+    verge_worker *bound = verge__bound_plainly(service);
+    if (VERGE__UNLIKELY(bound == NULL || callback == NULL || deadline_ns == VERGE_NEVER ||
+                        !start_shortly(service, bound, deadline_ns, callback, argument, &timer))) {
         return start_at_length(service, deadline_ns, callback, argument, ret_timer);
     }
     if (ret_timer != NULL) {

@@ -10,7 +10,7 @@ static size_t segment_bytes(uint32_t segment) {
     return (size_t)verge__table_segment_room(segment) * sizeof(verge__timer);
 }
 
-static _Atomic(verge__timer *) *segment_place(const verge__table *table, uint32_t segment) {
+static verge__table_part *segment_place(const verge__table *table, uint32_t segment) {
     verge__table_group *group =
         atomic_load_explicit(&table->groups[segment >> VERGE__TABLE_GROUP_BITS], memory_order_acquire);
     return group == NULL ? NULL : &group->segments[segment & ((1 << VERGE__TABLE_GROUP_BITS) - 1)];
@@ -36,7 +36,7 @@ void verge__table_deinit(verge__table *table) {
             break;
         }
         for (uint32_t s = 0; s < 1 << VERGE__TABLE_GROUP_BITS; s++) {
-            verge__timer *segment = atomic_load_explicit(&group->segments[s], memory_order_relaxed);
+            verge__timer *segment = atomic_load_explicit(&group->segments[s].records, memory_order_relaxed);
             if (segment != NULL) {
                 allocator->release(allocator->context, segment, segment_bytes(g << VERGE__TABLE_GROUP_BITS | s));
             }
@@ -62,7 +62,7 @@ static int grow(verge__table *table) {
     if (segment == UINT32_MAX >> VERGE__TABLE_SEGMENT_BITS) {
         return -ENOSPC; /* the last one would contain VERGE__NO_INDEX */
     }
-    _Atomic(verge__timer *) *place = segment_place(table, segment);
+    verge__table_part *place = segment_place(table, segment);
     if (place == NULL) {
         verge__table_group *group = allocate(table, sizeof(*group), _Alignof(verge__table_group));
         if (group == NULL) {
@@ -77,15 +77,15 @@ static int grow(verge__table *table) {
     if (records == NULL) {
         return -ENOMEM;
     }
-    atomic_store_explicit(place, records, memory_order_release);
+    atomic_store_explicit(&place->records, records, memory_order_release);
     return 0;
 }
 
 /* The next record that was never used. */
 static int take_fresh(verge__table *table, uint32_t *ret_index) {
     uint32_t index = table->next;
-    _Atomic(verge__timer *) *place = segment_place(table, index >> VERGE__TABLE_SEGMENT_BITS);
-    if (place == NULL || atomic_load_explicit(place, memory_order_relaxed) == NULL) {
+    const verge__table_part *place = segment_place(table, index >> VERGE__TABLE_SEGMENT_BITS);
+    if (place == NULL || atomic_load_explicit(&place->records, memory_order_relaxed) == NULL) {
         int error = grow(table);
         if (error != 0) {
             return error;
@@ -94,6 +94,8 @@ static int take_fresh(verge__table *table, uint32_t *ret_index) {
     verge__timer *record = verge__table_at(table, index);
     memset(record, 0, sizeof(*record));
     record->entry_tick = VERGE__NO_TICK;
+    atomic_store_explicit(&segment_place(table, index >> VERGE__TABLE_SEGMENT_BITS)->known,
+                          (index & (VERGE__TABLE_SEGMENT_RECORDS - 1)) + 1, memory_order_release);
     table->next = verge__table_next_index(index);
     *ret_index = index;
     return 0;

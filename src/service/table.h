@@ -11,7 +11,7 @@
  * exchange them with the pool many at a time; other threads take one and give it to a worker by starting it.
  *
  * What pairs: a record's index reaches another thread in a handle or through an inbox, after the segment's pointers
- * were stored (release); `fresh` is stored after that, and a handle whose place is not below it never was.
+ * were stored (release); `known` and `fresh` are stored after that, and a handle whose place is not below them never was.
  */
 #ifndef VERGE_SRC_SERVICE_TABLE_H
 #define VERGE_SRC_SERVICE_TABLE_H
@@ -28,13 +28,18 @@ enum {
     VERGE__TABLE_BATCH = 64, /* records that change hands at once */
 };
 
+typedef struct verge__table_part {
+    _Atomic(verge__timer *) records;
+    _Atomic uint32_t known; /* how many of them were ever handed out */
+} verge__table_part;
+
 typedef struct verge__table_group {
-    _Atomic(verge__timer *) segments[1 << VERGE__TABLE_GROUP_BITS];
+    verge__table_part segments[1 << VERGE__TABLE_GROUP_BITS];
 } verge__table_group;
 
 typedef struct verge__table {
-    _Atomic uint32_t fresh;         /* indexes from here on never were */
     verge__table_group first_group; /* of 8 million records: one step less to them */
+    _Atomic uint32_t fresh;         /* indexes from here on never were */
     _Atomic(verge__table_group *) groups[VERGE__TABLE_GROUPS];
     pthread_mutex_t lock; /* of what follows */
     uint32_t pool;        /* free records, linked */
@@ -58,28 +63,49 @@ static inline uint32_t verge__table_segment_room(uint32_t segment) {
     return segment < 3 ? UINT32_C(1024) << (2 * segment) : (uint32_t)VERGE__TABLE_SEGMENT_RECORDS;
 }
 
+static VERGE__ALWAYS_INLINE verge__timer *verge__table_part_at(const verge__table_part *part, uint32_t index) {
+    return atomic_load_explicit(&part->records, memory_order_relaxed) + (index & (VERGE__TABLE_SEGMENT_RECORDS - 1));
+}
+
+/* The segment of an index that is not of the first group; there is one if the index was handed out. */
+static inline const verge__table_part *verge__table_far_part(const verge__table *table, uint32_t index) {
+    uint32_t segment = index >> VERGE__TABLE_SEGMENT_BITS;
+    const verge__table_group *group =
+        atomic_load_explicit(&table->groups[segment >> VERGE__TABLE_GROUP_BITS], memory_order_acquire);
+    return group == NULL ? NULL : &group->segments[segment & ((1 << VERGE__TABLE_GROUP_BITS) - 1)];
+}
+
 /* The record of an index that was handed out. Relaxed: however the index got here, the pointers came before it. */
 static VERGE__ALWAYS_INLINE verge__timer *verge__table_at(const verge__table *table, uint32_t index) {
-    const verge__table_group *group = &table->first_group;
-    uint32_t segment = index >> VERGE__TABLE_SEGMENT_BITS;
-    if (VERGE__UNLIKELY(segment >> VERGE__TABLE_GROUP_BITS != 0)) {
-        group = atomic_load_explicit(&table->groups[segment >> VERGE__TABLE_GROUP_BITS], memory_order_relaxed);
-        segment &= (1 << VERGE__TABLE_GROUP_BITS) - 1;
+    const verge__table_part *part = &table->first_group.segments[index >> VERGE__TABLE_SEGMENT_BITS];
+    if (VERGE__UNLIKELY(index >> (VERGE__TABLE_SEGMENT_BITS + VERGE__TABLE_GROUP_BITS) != 0)) {
+        part = verge__table_far_part(table, index);
     }
-    return atomic_load_explicit(&group->segments[segment], memory_order_relaxed) +
-           (index & (VERGE__TABLE_SEGMENT_RECORDS - 1));
+    return verge__table_part_at(part, index);
+}
+
+/* Whether there is a record of that index, and which. */
+static VERGE__ALWAYS_INLINE bool verge__table_has(const verge__table *table, uint32_t index, verge__timer **ret_timer) {
+    const verge__table_part *part = &table->first_group.segments[index >> VERGE__TABLE_SEGMENT_BITS];
+    if (VERGE__UNLIKELY(index >> (VERGE__TABLE_SEGMENT_BITS + VERGE__TABLE_GROUP_BITS) != 0)) {
+        part = verge__table_far_part(table, index);
+        if (part == NULL) {
+            return false;
+        }
+    }
+    if (VERGE__UNLIKELY((index & (VERGE__TABLE_SEGMENT_RECORDS - 1)) >=
+                        atomic_load_explicit(&part->known, memory_order_acquire))) {
+        return false;
+    }
+    *ret_timer = verge__table_part_at(part, index);
+    return true;
 }
 
 /* The record of a handle, live or not; NULL if the handle never was. */
-static VERGE__ALWAYS_INLINE verge__timer *verge__table_find(const verge__table *table, verge_timer handle) {
-    uint32_t index = (uint32_t)handle;
-    uint32_t generation = (uint32_t)(handle >> 32);
-    if (VERGE__UNLIKELY(index >= atomic_load_explicit(&table->fresh, memory_order_acquire) || (generation & 1) == 0 ||
-                        (index & (VERGE__TABLE_SEGMENT_RECORDS - 1)) >=
-                            verge__table_segment_room(index >> VERGE__TABLE_SEGMENT_BITS))) {
-        return NULL;
-    }
-    return verge__table_at(table, index);
+static inline verge__timer *verge__table_find(const verge__table *table, verge_timer handle) {
+    verge__timer *timer = NULL;
+    bool is_odd = (handle & VERGE__GENERATION_ONE) != 0;
+    return is_odd && verge__table_has(table, (uint32_t)handle, &timer) ? timer : NULL;
 }
 
 /* Why a handle is not live, when its record's word is `word`: it is gone, or never was. */

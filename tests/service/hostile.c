@@ -185,6 +185,7 @@ static void a_record_whose_generations_are_used_up_is_no_timer(void **state) {
     verge__timer *record = verge__table_at(&stepped.service->table, (uint32_t)timer);
     uint64_t word = atomic_load(&record->word) & ~VERGE__GENERATION_MASK;
     atomic_store(&record->word, word | UINT64_C(0xfffffffe) << 32);
+    worker->free[verge__worker_free_count(worker) - 1] = UINT64_C(0xfffffffe) << 32 | (uint32_t)timer;
     verge_timer last = 0;
     assert_int_equal(verge_service_start_at(stepped.service, deadline_ns, count_one, &fired, &last), 0);
     assert_int_equal(last >> 32, UINT32_MAX);

@@ -256,9 +256,85 @@ static void destroy_ends_what_runs_and_hands_back_the_rest(void **state) {
     }
 }
 
+/* ---- a look and a reset against the record's next life ---- */
+
+/* What a timer was started with, found again by its argument. */
+struct life {
+    _Atomic verge_timer timer; /* 0 until it has started */
+    uint64_t deadline_ns;
+};
+
+struct lives {
+    verge_service *service;
+    struct life *life; /* none is used twice: who looks may be slow */
+    _Atomic verge_timer latest;
+    _Atomic bool is_over;
+    uint64_t reset_ns; /* where the other thread resets to: later than any deadline */
+};
+
+static void never(const verge_firing *firing) {
+    (void)firing;
+    fail_msg("a timer of an hour ran");
+}
+
+/* Whatever it is told of a timer was of one life: the argument leads to the life, whose timer and deadline are those. */
+static void *look_and_reset(void *argument) {
+    struct lives *lives = argument;
+    while (!atomic_load_explicit(&lives->is_over, memory_order_relaxed)) {
+        verge_timer timer = atomic_load_explicit(&lives->latest, memory_order_acquire);
+        verge_timer_info info;
+        if (timer == 0 || verge_service_query(lives->service, timer, &info) != 0) {
+            continue;
+        }
+        const struct life *life = info.argument;
+        verge_timer other = atomic_load_explicit(&life->timer, memory_order_acquire);
+        assert_true(other == timer);
+        assert_true(info.deadline_ns == life->deadline_ns || info.deadline_ns == lives->reset_ns);
+        (void)verge_service_reset(lives->service, timer, lives->reset_ns);
+    }
+    return NULL;
+}
+
+/* The owner cancels and starts in the same record, over and over. */
+static void a_record_shows_one_life_at_a_time(void **state) {
+    (void)state;
+    static struct lives lives;
+    lives.service = service_with_threads(0);
+    verge_worker *worker = NULL;
+    assert_int_equal(verge_worker_join(lives.service, NULL, &worker), 0);
+    uint64_t first_ns = verge_service_exact_now(lives.service) + 3600 * (1000 * MS);
+    lives.reset_ns = first_ns + 3600 * (1000 * MS);
+    atomic_store(&lives.is_over, false);
+    atomic_store(&lives.latest, 0);
+    uint64_t turns = rounds(600000);
+    lives.life = calloc(turns, sizeof(*lives.life));
+    assert_non_null(lives.life);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, look_and_reset, &lives), 0);
+    for (uint64_t i = 0; i < turns; i++) {
+        struct life *life = &lives.life[i];
+        life->deadline_ns = first_ns + i;
+        verge_timer timer = 0;
+        assert_int_equal(verge_service_start_at(lives.service, life->deadline_ns, never, life, &timer), 0);
+        atomic_store_explicit(&life->timer, timer, memory_order_release);
+        atomic_store_explicit(&lives.latest, timer, memory_order_release);
+        if (i % 1024 == 0) {
+            (void)sched_yield(); /* there may be one processor only */
+        }
+        assert_int_equal(verge_service_cancel(lives.service, timer), 0);
+    }
+    atomic_store(&lives.is_over, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(verge_service_count(lives.service), 0);
+    assert_int_equal(verge_worker_leave(worker), 0);
+    assert_int_equal(verge_service_destroy(lives.service, NULL, NULL), 0);
+    free(lives.life);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cancelled_or_fired_never_both),
+        cmocka_unit_test(a_record_shows_one_life_at_a_time),
         cmocka_unit_test(reset_or_fired_never_the_old_deadline),
         cmocka_unit_test(nothing_is_lost_while_workers_come_and_go),
         cmocka_unit_test(destroy_ends_what_runs_and_hands_back_the_rest),

@@ -123,7 +123,15 @@ static const char *check_entries(const struct findings *findings, uint64_t until
             return "G12: a worker sleeps beyond a timer of its own";
         }
     }
-    return live == verge__counted(&worker->live) ? NULL : "the timers of a worker are miscounted";
+    return live == verge__worker_live(worker) ? NULL : "the timers of a worker are miscounted";
+}
+
+/* Whether the short ways of starting and cancelling stop before there is too much garbage. */
+static const char *check_limits(const verge_worker *worker) {
+    size_t entry_limit = worker->calendar.entry_limit;
+    bool is_open = worker->calendar.entry_count < entry_limit || verge__worker_free_count(worker) < worker->free_limit;
+    size_t least = (size_t)verge__counted(&worker->held) - worker->free_limit;
+    return !is_open || entry_limit <= verge__entries_allowed(least) ? NULL : "S5: nothing stops garbage from growing";
 }
 
 static const char *check_worker(struct findings *findings) {
@@ -141,6 +149,7 @@ static const char *check_worker(struct findings *findings) {
     }
     see_wheel(findings);
     wrong = verge__calendar_check(&worker->calendar, findings->entries, findings->chunks);
+    wrong = wrong != NULL ? wrong : check_limits(worker);
     return wrong != NULL ? wrong : check_entries(findings, until_ns);
 }
 

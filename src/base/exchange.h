@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/exchange.h - a relaxed compare-and-swap for the shortest ways.
+ *
+ * On aarch64 compilers call a function for it, which looks whether the machine has the instruction. The call, and what is
+ * spilled around it, is a tenth of what it takes to start and cancel a timer: so the caller looks, once, and says so.
+ */
+#ifndef VERGE_SRC_BASE_EXCHANGE_H
+#define VERGE_SRC_BASE_EXCHANGE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+/* ThreadSanitizer must see it. */
+#if defined(__SANITIZE_THREAD__)
+#define VERGE__THREADS_ARE_WATCHED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define VERGE__THREADS_ARE_WATCHED 1
+#endif
+#endif
+
+#if defined(__aarch64__) && !defined(__ARM_FEATURE_ATOMICS) && !defined(VERGE__THREADS_ARE_WATCHED)
+#define VERGE__CAS_IS_OPTIONAL 1
+#include <sys/auxv.h>
+#else
+#define VERGE__CAS_IS_OPTIONAL 0
+#endif
+
+static inline bool verge__machine_has_cas(void) {
+#if VERGE__CAS_IS_OPTIONAL
+    return (getauxval(AT_HWCAP) & HWCAP_ATOMICS) != 0;
+#else
+    return true;
+#endif
+}
+
+/* Strong. The compiler moves nothing across it. `machine_has_cas` is to be a constant: a function that holds both ways spills
+ * for both. */
+static VERGE__ALWAYS_INLINE bool verge__exchange_relaxed(_Atomic uint64_t *object, uint64_t from, uint64_t to,
+                                                         bool machine_has_cas) {
+#if VERGE__CAS_IS_OPTIONAL
+    if (machine_has_cas) {
+        uint64_t found = from;
+        __asm__ volatile(".arch_extension lse\n\tcas %0, %2, %1" : "+r"(found), "+Q"(*object) : "r"(to) : "memory");
+        return found == from;
+    }
+#else
+    (void)machine_has_cas;
+#endif
+    atomic_signal_fence(memory_order_seq_cst);
+    bool is_exchanged =
+        atomic_compare_exchange_strong_explicit(object, &from, to, memory_order_relaxed, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    return is_exchanged;
+}
+
+#endif
