@@ -154,23 +154,37 @@ static bool waits_for_this_thread(const verge_service *service, verge_timer time
         if (is_inside(service, timer)) {
             return true;
         }
-        uint64_t word = verge__word_load(verge__table_at(&service->table, (uint32_t)timer));
+        verge__timer *record = verge__table_at(&service->table, (uint32_t)timer);
+        uint64_t word = verge__word_load(record);
         const verge_worker *runner = verge__service_place(service, verge__word_owner(word));
         if (!is_running(word, timer) || runner == NULL) {
             return false;
         }
         VERGE__STEP("wait: for whom it waits");
-        timer = atomic_load_explicit(&runner->waits_for, memory_order_seq_cst);
+        verge_timer next = atomic_load_explicit(&runner->waits_for, memory_order_seq_cst);
+        /* It may have returned before: then that is what another callback there waits for. */
+        uint64_t word_after = verge__word_load(record);
+        if (!is_running(word_after, timer) || verge__word_owner(word_after) != runner->id) {
+            return false;
+        }
+        timer = next;
     }
     return false;
 }
 
-/* T14, until the callback has returned. */
+/*
+ * T14, until the callback has returned. What is slept on is a number that only grows: the word may look the same again,
+ * when the record is another timer's whose callback is waited for. The number is read before the word is changed, and who returns
+ * adds to it after: if WAITED was seen, the number is another by then, or who sleeps is woken.
+ */
 static void wait_for_return(verge_service *service, verge__timer *timer, verge_timer handle) {
     uint64_t word = verge__word_load(timer);
     while (is_running(word, handle)) {
-        if ((word & VERGE__WAITED) != 0 || verge__word_change(timer, &word, word | VERGE__WAITED)) {
-            verge__futex_wait(service, verge__word_low_half(timer), (uint32_t)(word | VERGE__WAITED), VERGE_NEVER);
+        verge_worker *runner = verge__service_place(service, verge__word_owner(word));
+        VERGE__STEP("wait: returns");
+        uint32_t returns = atomic_load_explicit(&runner->returns, memory_order_acquire);
+        if (verge__word_change(timer, &word, word | VERGE__WAITED)) {
+            verge__futex_wait(service, &runner->returns, returns, VERGE_NEVER);
             word = verge__word_load(timer);
         }
     }

@@ -102,9 +102,10 @@ static void end_running(verge_worker *worker) {
         to = is_written ? (word & ~VERGE__STATE_MASK) | VERGE__SCHEDULED | VERGE__QUIT : verge__word_ended(word);
     } while (!verge__word_change(timer, &word, to));
     atomic_store_explicit(&worker->running, 0, memory_order_relaxed);
+    atomic_store_explicit(&worker->waits_for, 0, memory_order_seq_cst);
     verge__count(&worker->tally.ended, 1);
     verge__service_give_room(worker->service);
-    verge__futex_wake_all(verge__word_low_half(timer));
+    verge__worker_release_waiters(worker);
     if ((to & (VERGE__LINKED | VERGE__WRITING)) == 0) {
         verge__worker_free(worker, timer, (uint32_t)handle);
     }

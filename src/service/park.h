@@ -41,14 +41,10 @@ void verge__park_wake(verge_worker *worker, uint64_t deadline_ns);
 void verge__futex_wait(const verge_service *service, _Atomic uint32_t *word, uint32_t expected, uint64_t until_ns);
 void verge__futex_wake_all(_Atomic uint32_t *word);
 
-/* The half of a record's word that has its state. */
-static inline _Atomic uint32_t *verge__word_low_half(verge__timer *timer) {
-    _Atomic uint32_t *halves = (_Atomic uint32_t *)(void *)&timer->word;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return halves;
-#else
-    return halves + 1;
-#endif
+/* A callback that was WAITED for has returned (T5), or its thread has died. */
+static inline void verge__worker_release_waiters(verge_worker *worker) {
+    (void)atomic_fetch_add_explicit(&worker->returns, 1, memory_order_release);
+    verge__futex_wake_all(&worker->returns);
 }
 
 #if defined(VERGE_STEPS) && VERGE_STEPS

@@ -104,7 +104,7 @@ static void finish(verge_worker *worker, verge__timer *timer, uint32_t index) {
                    : verge__word_ended(word);
     } while (!verge__word_change(timer, &word, to));
     if ((word & VERGE__WAITED) != 0) {
-        verge__futex_wake_all(verge__word_low_half(timer));
+        verge__worker_release_waiters(worker);
     }
     if (!again || (word & VERGE__QUIT) != 0) { /* QUIT and WRITING: it has ended, but who writes frees it */
         verge__count(&worker->tally.ended, 1);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Waiting for callbacks of other threads: real threads, each step of which waits for the other's. */
+#include <string.h>
+
+#include "service/park.h"
 #include "service/support.h"
 
 static verge_service *service_with_threads(uint32_t thread_count) {
@@ -160,11 +163,155 @@ static void a_callback_waits_for_another_workers(void **state) {
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }
 
+/* ---- a record that is another timer's by the time its waiter goes to sleep ---- */
+
+struct relay {
+    struct stepped stepped;
+    verge_timer timers[2];
+    pthread_t waiters[2];
+    _Atomic bool is_about_to_sleep[2];
+    _Atomic bool may_sleep;
+    bool would_sleep; /* the waiter for the first, after its callback has returned */
+};
+
+static struct relay *relay;
+static _Thread_local bool is_first_waiter;
+
+static bool hold_the_first(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
+    (void)until_ns;
+    atomic_store(&relay->is_about_to_sleep[is_first_waiter ? 0 : 1], true);
+    if (is_first_waiter) {
+        await(&relay->may_sleep);
+        relay->would_sleep = atomic_load(word) == expected;
+    }
+    return is_first_waiter;
+}
+
+static void *wait_for_the_first(void *argument) {
+    (void)argument;
+    is_first_waiter = true;
+    assert_int_equal(verge_service_cancel_wait(relay->stepped.service, relay->timers[0]), VERGE_RUNNING);
+    return NULL;
+}
+
+static void *wait_for_the_second(void *argument) {
+    (void)argument;
+    assert_int_equal(verge_service_cancel_wait(relay->stepped.service, relay->timers[1]), VERGE_RUNNING);
+    return NULL;
+}
+
+static void be_the_first(const verge_firing *firing) {
+    relay->timers[0] = firing->timer;
+    relay->waiters[0] = thread_of(wait_for_the_first, NULL);
+    await(&relay->is_about_to_sleep[0]);
+}
+
+static void be_the_second(const verge_firing *firing) {
+    relay->timers[1] = firing->timer;
+    relay->waiters[1] = thread_of(wait_for_the_second, NULL);
+    await(&relay->is_about_to_sleep[1]);
+    atomic_store(&relay->may_sleep, true);
+    join_thread(relay->waiters[0]); /* it has nothing to do with this callback */
+}
+
+static void a_wait_ends_though_its_record_is_waited_for_again(void **state) {
+    (void)state;
+    struct relay the_relay = {0};
+    relay = &the_relay;
+    stepped_begin(&relay->stepped);
+    verge__wait_hook = hold_the_first;
+    verge_worker *worker = join_bound(relay->stepped.service);
+    (void)start_at(relay->stepped.service, 0, be_the_first, NULL);
+    assert_int_equal(step(worker), 1);
+    (void)start_at(relay->stepped.service, 0, be_the_second, NULL);
+    assert_int_equal(step(worker), 1);
+    join_thread(relay->waiters[1]);
+    verge__wait_hook = NULL;
+    assert_int_equal((uint32_t)relay->timers[0], (uint32_t)relay->timers[1]); /* the same record */
+    assert_false(relay->would_sleep);
+    leave(worker);
+    stepped_end(&relay->stepped);
+}
+
+/* ---- a callback that returns while another looks for whom it waits ---- */
+
+struct mistaken {
+    struct stepped stepped;
+    verge_timer quick;  /* returns while it is looked at; another then runs there, and waits for */
+    verge_timer waiter; /* which waits for the quick one */
+    int verdict;
+    _Atomic bool has_begun;
+    _Atomic bool may_return;
+    _Atomic bool has_said;
+};
+
+static struct mistaken *mistaken;
+static _Thread_local bool is_other, says_next;
+
+static void meet(const char *next_step) {
+    if (is_other) {
+        if (says_next) {
+            atomic_store(&mistaken->has_said, true);
+        }
+        says_next = strcmp(next_step, "wait: say for whom") == 0;
+    } else if (strcmp(next_step, "wait: for whom it waits") == 0) {
+        atomic_store(&mistaken->may_return, true);
+        await(&mistaken->has_said);
+    }
+}
+
+static void be_quick(const verge_firing *firing) {
+    mistaken->quick = firing->timer;
+    atomic_store(&mistaken->has_begun, true);
+    await(&mistaken->may_return);
+}
+
+static void wait_for_the_waiter(const verge_firing *firing) {
+    assert_int_equal(verge_service_cancel_wait(firing->service, mistaken->waiter), VERGE_RUNNING);
+}
+
+static void *run_two(void *argument) {
+    (void)argument;
+    is_other = true;
+    verge_worker *worker = join_bound(mistaken->stepped.service);
+    (void)start_at(mistaken->stepped.service, 0, be_quick, NULL);
+    assert_int_equal(step(worker), 1);
+    (void)start_at(mistaken->stepped.service, 0, wait_for_the_waiter, NULL);
+    assert_int_equal(step(worker), 1);
+    leave(worker);
+    return NULL;
+}
+
+static void wait_for_the_quick(const verge_firing *firing) {
+    mistaken->waiter = firing->timer;
+    await(&mistaken->has_begun);
+    mistaken->verdict = verge_service_cancel_wait(firing->service, mistaken->quick);
+}
+
+static void who_waits_is_not_told_of_a_circle_of_others(void **state) {
+    (void)state;
+    struct mistaken the_mistaken = {0};
+    mistaken = &the_mistaken;
+    stepped_begin(&mistaken->stepped);
+    verge__step_hook = meet;
+    verge_worker *worker = join_bound(mistaken->stepped.service);
+    (void)start_at(mistaken->stepped.service, 0, wait_for_the_quick, NULL);
+    const pthread_t thread = thread_of(run_two, NULL);
+    assert_int_equal(step(worker), 1);
+    join_thread(thread);
+    verge__step_hook = NULL;
+    assert_int_equal(mistaken->verdict, VERGE_RUNNING);
+    leave(worker);
+    stepped_end(&mistaken->stepped);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_returns_after_the_callback),
         cmocka_unit_test(callbacks_that_wait_in_a_circle_are_told),
         cmocka_unit_test(a_callback_waits_for_another_workers),
+        cmocka_unit_test(a_wait_ends_though_its_record_is_waited_for_again),
+        cmocka_unit_test(who_waits_is_not_told_of_a_circle_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

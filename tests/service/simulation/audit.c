@@ -65,16 +65,19 @@ void audit_started(struct audit *audit, struct life *life, int error, verge_time
     expect(audit, error == 0 || life->fired == 0, "a timer that was refused ran");
 }
 
-void audit_cancelling(struct audit *audit, struct life *life) {
+unsigned audit_cancelling(struct audit *audit, struct life *life) {
     audit->moment++;
     call_begins(life);
     life->cancels_begun++;
     trace(audit, life, "cancelling", 0, 0);
+    return life->fired;
 }
 
-void audit_cancelled(struct audit *audit, struct life *life, int verdict, bool waited, bool is_inside) {
+void audit_cancelled(struct audit *audit, struct life *life, int verdict, bool waited, bool is_inside,
+                     unsigned fired_before) {
     audit->moment++;
-    (void)call_returns(life);
+    /* If it was reset meanwhile, it may have returned and run again. */
+    bool is_the_run_it_met = call_returns(life) || life->fired == fired_before;
     life->cancels_begun--;
     trace(audit, life, waited ? "cancelled, waited" : "cancelled", 0, verdict);
     switch (verdict) {
@@ -85,11 +88,14 @@ void audit_cancelled(struct audit *audit, struct life *life, int verdict, bool w
         life->is_cancelled = true;
         break;
     case VERGE_RUNNING:
-        expect(audit, !waited || is_inside || !life->is_in_callback, "cancel_wait returned while the callback ran");
+        expect(audit, !waited || is_inside || !life->is_in_callback || !is_the_run_it_met,
+               "cancel_wait returned while the callback ran");
         life->cancels_of_running++;
         break;
     case -EDEADLK:
         expect(audit, waited, "only who waits can be in a circle");
+        expect(audit, life->fired > 0 && life->last_run_that_waited == life->fired,
+               "-EDEADLK was said because of a callback that waited for nobody");
         life->cancels_of_running++;
         break;
     case -ENOENT:

@@ -43,6 +43,7 @@ struct life {
     uint64_t last_scheduled_ns; /* of the last callback */
     unsigned cancels_of_running;
     unsigned fired;
+    unsigned last_run_that_waited; /* of its callback, in cancel_wait; counted as `fired` is */
     unsigned resets_of_running;
     struct setting settings[SETTINGS_MAX];
     size_t setting_count;
@@ -61,8 +62,10 @@ void audit_begin(struct audit *audit);
 struct life *audit_starting(struct audit *audit, uint64_t deadline_ns, bool is_periodic);
 void audit_started(struct audit *audit, struct life *life, int error, verge_timer timer);
 
-void audit_cancelling(struct audit *audit, struct life *life);
-void audit_cancelled(struct audit *audit, struct life *life, int verdict, bool waited, bool is_inside);
+/* Returns how often it had run before, for audit_cancelled. */
+unsigned audit_cancelling(struct audit *audit, struct life *life);
+void audit_cancelled(struct audit *audit, struct life *life, int verdict, bool waited, bool is_inside,
+                     unsigned fired_before);
 
 /* NULL: no more resets of this timer are kept track of; do not reset it. */
 struct setting *audit_resetting(struct audit *audit, struct life *life, uint64_t deadline_ns);

@@ -174,3 +174,8 @@ const char *inspect_service(const verge_service *service) {
     }
     return see_links(&findings, orphans);
 }
+
+bool inspect_is_running(const verge_service *service, verge_timer timer) {
+    uint64_t word = atomic_load(&verge__table_at(&service->table, (uint32_t)timer)->word);
+    return verge__word_generation(word) == (uint32_t)(timer >> 32) && verge__word_state(word) == VERGE__RUNNING_STATE;
+}

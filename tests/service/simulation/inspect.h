@@ -11,4 +11,7 @@
 /* NULL, or what is wrong. */
 const char *inspect_service(const verge_service *service);
 
+/* Whether the callback of that timer runs; at any moment. */
+bool inspect_is_running(const verge_service *service, verge_timer timer);
+
 #endif

@@ -9,13 +9,17 @@
 #include "base/step.h"
 #include "service/park.h"
 
-enum { STACK_SIZE = 256 * 1024 };
+enum {
+    STACK_SIZE = 256 * 1024,
+    HELD_STEPS_MAX = 300,
+};
 
 struct actor {
     struct verge__context context;
     void *stack;
     verge_worker *bound; /* what its thread is bound to */
     bool has_ended;
+    uint64_t held_until; /* steps */
     unsigned number;
     _Atomic uint32_t *waits_on; /* NULL: does not wait */
     uint32_t expected;
@@ -57,6 +61,9 @@ void scheduler_step(void) {
         verge__context_switch(&current->context, &loop); /* not resumed */
     }
     if (verge_test_chance(scheduler->random, scheduler->stay_in)) {
+        if (scheduler->held_one_in != 0 && verge_test_chance(scheduler->random, scheduler->held_one_in)) {
+            current->held_until = scheduler->steps + verge_test_below(scheduler->random, HELD_STEPS_MAX);
+        }
         verge__context_switch(&current->context, &loop);
     }
 }
@@ -73,6 +80,10 @@ static uint64_t clock_now(void) {
 
 static bool sleeps(const struct actor *actor) {
     return actor->waits_on != NULL && atomic_load(actor->waits_on) == actor->expected && clock_now() < actor->until_ns;
+}
+
+bool scheduler_sleeps(unsigned actor) {
+    return !actors[actor].has_ended && sleeps(&actors[actor]);
 }
 
 bool scheduler_others_sleep(uint64_t *ret_until_ns) {
@@ -122,14 +133,21 @@ void scheduler_die(void) {
     abort();
 }
 
-static struct actor *pick(const struct scheduler *scheduler, unsigned actor_count) {
-    unsigned alive[ACTORS_MAX];
+/* Who may go on: those who are not held up, if there are any. */
+static unsigned find_alive(unsigned actor_count, uint64_t steps, unsigned *alive) {
     unsigned count = 0;
     for (unsigned i = 0; i < actor_count; i++) {
-        if (!actors[i].has_ended) {
+        if (!actors[i].has_ended && actors[i].held_until <= steps) {
             alive[count++] = i;
         }
     }
+    return count;
+}
+
+static struct actor *pick(const struct scheduler *scheduler, unsigned actor_count) {
+    unsigned alive[ACTORS_MAX];
+    unsigned count = find_alive(actor_count, scheduler->steps, alive);
+    count = count == 0 ? find_alive(actor_count, UINT64_MAX, alive) : count;
     return count == 0 ? NULL : &actors[alive[verge_test_below(scheduler->random, count)]];
 }
 
@@ -145,6 +163,7 @@ void scheduler_run(struct scheduler *scheduler, unsigned actor_count, void (*bod
     for (unsigned i = 0; i < actor_count; i++) {
         actors[i].has_ended = false;
         actors[i].waits_on = NULL;
+        actors[i].held_until = 0;
         actors[i].bound = NULL;
         actors[i].number = i;
         verge__context_init(&actors[i].context, stack_of(&actors[i]), STACK_SIZE, enter, &actors[i]);

@@ -19,7 +19,8 @@ enum { ACTORS_MAX = 8 };
 struct scheduler {
     struct verge_test_random *random;
     verge_manual_clock *clock;
-    unsigned stay_in; /* an actor goes on with a chance of (stay_in - 1) / stay_in */
+    unsigned stay_in;     /* an actor goes on with a chance of (stay_in - 1) / stay_in */
+    unsigned held_one_in; /* of those that do not, who is held up for long, as by an operating system; 0: none */
     uint64_t steps;
     uint64_t steps_max; /* more is a hang */
     bool is_hung;
@@ -37,6 +38,8 @@ void scheduler_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns
 
 /* The actor that runs dies where it stands. Does not return. */
 void scheduler_die(void);
+
+bool scheduler_sleeps(unsigned actor);
 
 /* Whether all other actors sleep or have ended; until when, the first of them that sleeps. */
 bool scheduler_others_sleep(uint64_t *ret_until_ns);

@@ -16,7 +16,10 @@
 #include "support/cmocka.h"
 #include "support/crash.h"
 
-enum { WORKERS_MAX = 3 };
+enum {
+    WORKERS_MAX = 3,
+    NARROW = 4,
+};
 
 #define PRECISION_NS (UINT64_C(1) << 20)
 
@@ -33,6 +36,7 @@ struct world {
     bool is_watched;
     bool memory_fails;
     bool threads_die;
+    bool is_narrow;                 /* few timers at a time, of which all is due, and most calls wait */
     verge_worker *dead[ACTORS_MAX]; /* whose threads have died, and who have not been made to leave */
     unsigned dead_count;
     bool goes_far;         /* some deadlines are beyond the marks of entries */
@@ -60,6 +64,9 @@ static uint64_t clock_now(void) {
 /* ---- what anybody may do ---- */
 
 static uint64_t some_deadline(void) {
+    if (world->is_narrow && !chance(4)) {
+        return clock_now();
+    }
     switch (below(world->goes_far ? 6 : 4)) {
     case 5:
         return clock_now() + (PRECISION_NS << 20) + below(PRECISION_NS << 34);
@@ -101,7 +108,9 @@ static struct life *some_timer(void) {
     if (world->audit.life_count == 0) {
         return NULL;
     }
-    struct life *life = &world->audit.lives[below(world->audit.life_count)];
+    size_t count = world->audit.life_count;
+    size_t old = world->is_narrow && count > NARROW ? count - NARROW : 0;
+    struct life *life = &world->audit.lives[old + below(count - old)];
     return life->timer == 0 ? NULL : life;
 }
 
@@ -113,17 +122,43 @@ static bool is_inside(const struct life *life) {
     return actor >= 0 && inside[actor] == life;
 }
 
+/* Of the timer whose callback an actor may be waiting for. */
+static struct life *awaited[ACTORS_MAX];
+
+/* NULL: it waits for none any more. */
+static void begin_wait(struct life *life) {
+    int actor = scheduler_actor();
+    if (actor >= 0) {
+        awaited[actor] = life;
+        if (life != NULL && inside[actor] != NULL) {
+            inside[actor]->last_run_that_waited = inside[actor]->fired;
+        }
+    }
+}
+
+/* Nobody sleeps for the sake of a callback that has returned. */
+static void look_at_who_waits(void) {
+    for (unsigned actor = 0; actor < ACTORS_MAX; actor++) {
+        const struct life *life = awaited[actor];
+        if (life != NULL && scheduler_sleeps(actor) && !inspect_is_running(world->service, life->timer)) {
+            world->complaint = "cancel_wait goes on after the callback has returned";
+        }
+    }
+}
+
 static void cancel_one(struct life *life) {
     if (life == NULL) {
         return;
     }
-    unsigned how = (unsigned)below(5);
-    audit_cancelling(&world->audit, life);
+    unsigned how = world->is_narrow ? 2 + (unsigned)below(3) : (unsigned)below(5);
+    unsigned fired_before = audit_cancelling(&world->audit, life);
     life->is_shut = life->is_shut || how == 4;
+    begin_wait(how >= 3 ? life : NULL);
     int verdict = how < 3    ? verge_service_cancel(world->service, life->timer)
                   : how == 3 ? verge_service_cancel_wait(world->service, life->timer)
                              : verge_service_shutdown(world->service, life->timer);
-    audit_cancelled(&world->audit, life, verdict, how >= 3, is_inside(life));
+    begin_wait(NULL);
+    audit_cancelled(&world->audit, life, verdict, how >= 3, is_inside(life), fired_before);
 }
 
 static void reset_one(struct life *life) {
@@ -191,7 +226,9 @@ static void on_timer(const verge_firing *firing) {
     }
     if (actor >= 0 && world->acts > 0) {
         unsigned kind = (unsigned)below(10);
-        if (kind == 0) {
+        if (world->is_narrow && chance(2)) {
+            cancel_one(some_timer());
+        } else if (kind == 0) {
             reset_one(life);
         } else if (kind == 1) {
             cancel_one(life);
@@ -330,6 +367,7 @@ static void be_time(void) {
         if (chance(4)) {
             pass_time();
         }
+        look_at_who_waits();
         scheduler_step();
     }
 }
@@ -358,8 +396,9 @@ static void cancel_periodic(void) {
     for (size_t i = 0; i < world->audit.life_count; i++) {
         struct life *life = &world->audit.lives[i];
         if (life->is_periodic && life->has_started) {
-            audit_cancelling(&world->audit, life);
-            audit_cancelled(&world->audit, life, verge_service_cancel(world->service, life->timer), false, false);
+            unsigned fired_before = audit_cancelling(&world->audit, life);
+            int verdict = verge_service_cancel(world->service, life->timer);
+            audit_cancelled(&world->audit, life, verdict, false, false, fired_before);
         }
     }
 }
@@ -409,6 +448,7 @@ static const char *simulate(uint64_t seed) {
     world = &the_world;
     memset(world, 0, sizeof(*world));
     memset(inside, 0, sizeof(inside));
+    memset(awaited, 0, sizeof(awaited));
     world->random = verge_test_random_from(seed);
     verge_test_allocator_init(&world->memory);
     audit_begin(&world->audit);
@@ -420,9 +460,13 @@ static const char *simulate(uint64_t seed) {
     world->memory_fails = chance(4);
     world->goes_far = chance(4);
     world->threads_die = chance(4);
+    world->is_narrow = chance(4);
     verge__garbage_allowed = chance(2) ? below(8) : 3072;
-    world->scheduler = (struct scheduler){
-        .random = &world->random, .clock = &world->clock, .stay_in = 1 + (unsigned)below(6), .steps_max = 2000000};
+    world->scheduler = (struct scheduler){.random = &world->random,
+                                          .clock = &world->clock,
+                                          .stay_in = 1 + (unsigned)below(6),
+                                          .held_one_in = chance(2) ? 4 + (unsigned)below(60) : 0,
+                                          .steps_max = 2000000};
     world->busy_count = world->worker_count + world->remote_count;
     create();
     scheduler_run(&world->scheduler, 1 + world->worker_count + world->remote_count, act, NULL);
