@@ -30,7 +30,8 @@
  *                     does who wants a mutex that it had. Nobody can know what else it left behind, so the runtime stops
  *                     (T5): all other tasks end, those of that worker on another one, and run returns -EOWNERDEAD.
  *
- * Waiting calls return -EPERM outside of tasks. -EINVAL: an argument makes no sense. A task must
+ * Waiting calls return -EPERM outside of tasks. -EINVAL: an argument makes no sense. -ENOMEM: there was no memory for
+ * the timer of a deadline or sleep that had to be waited for; nothing was taken. A task must
  * unlock what it has locked before it ends; scopes that it did not pop go with it.
  */
 #ifndef VERGE_TASK_H
@@ -109,7 +110,8 @@ VERGE_API int verge_runtime_destroy(verge_runtime *runtime);
 
 /* One more worker, of a runtime that runs or is about to; *ret_index, which may be NULL, gets its index. A worker that
  * retires runs no more tasks: what waits on it for anything but I/O, or could run, goes on elsewhere; it ends when no
- * task is left on it. -EINVAL: worker 0 or none at all; -EALREADY: it is retiring, or has. From anywhere. */
+ * task is left on it. -EINVAL: worker 0 or none at all; -EALREADY: it is retiring, or has; -ENOSPC:
+ * VERGE_RUNTIME_WORKERS_MAX; where the worker cannot begin, as run. From anywhere. */
 VERGE_API int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_index);
 VERGE_API int verge_runtime_retire_worker(verge_runtime *runtime, uint32_t index);
 

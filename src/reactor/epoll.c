@@ -128,10 +128,16 @@ static void finish(struct epoll *epoll, struct verge__operation *operation, int3
     verge__reactor_finish(&epoll->reactor, operation, result);
 }
 
+/* What was collected before the wait for more came to nothing is the caller's. */
+static int32_t end_of_wait(const struct verge__operation *operation, int error) {
+    return operation->progress != 0 ? (int32_t)operation->progress : error;
+}
+
 /* Interest could not be set: nothing would ever wake what waits here. */
 static void fail_all(struct epoll *epoll, int fd, int error) {
     while (epoll->files[fd].waiting.first != NULL) {
-        finish(epoll, epoll->files[fd].waiting.first, error);
+        struct verge__operation *operation = epoll->files[fd].waiting.first;
+        finish(epoll, operation, end_of_wait(operation, error));
     }
 }
 
@@ -156,7 +162,7 @@ static bool epoll_submit(struct verge__reactor *reactor, struct verge__operation
     }
     int error = reserve_file(epoll, operation->fd);
     if (error != 0) {
-        return done_at_once(operation, error);
+        return done_at_once(operation, end_of_wait(operation, error));
     }
     struct file *file = &epoll->files[operation->fd];
     verge__operations_append(&file->waiting, operation);
@@ -166,7 +172,7 @@ static bool epoll_submit(struct verge__reactor *reactor, struct verge__operation
         if (error == -EPERM && verge__attempt(operation, VERGE__ALWAYS_READY, &result)) {
             error = result;
         }
-        return done_at_once(operation, error);
+        return done_at_once(operation, end_of_wait(operation, error));
     }
     operation->state = VERGE__STARTED;
     reactor->pending_count++;
@@ -181,7 +187,7 @@ static void epoll_cancel(struct verge__reactor *reactor, struct verge__operation
     int32_t result = 0;
     operation->cancel_requested = true;
     if (!verge__attempt(operation, VERGE__NOT_KNOWN, &result)) {
-        result = operation->progress != 0 ? (int32_t)operation->progress : -ECANCELED;
+        result = end_of_wait(operation, -ECANCELED);
     }
     finish(epoll_of(reactor), operation, result);
 }

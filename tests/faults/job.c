@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#include "faults/job.h"
+
+#include <stddef.h>
+
+atomic_int job_failures;
+
+void job_fail(const char *file, int line, const char *text, long result) {
+    (void)atomic_fetch_add(&job_failures, 1);
+    (void)fprintf(stderr, "%s:%d: %s: %ld\n", file, line, text, result);
+}
+
+bool job_is_done(long result, const int *errors, const char *file, int line, const char *text) {
+    if (result >= 0) {
+        return true;
+    }
+    bool is_allowed = false;
+    for (const int *error = errors; *error != 0; error++) {
+        is_allowed = is_allowed || *error == -result;
+    }
+    if (!is_allowed || !fault_was_injected()) {
+        job_fail(file, line, text, result);
+    }
+    return false;
+}
+
+verge_clock job_clock(const struct fault_plan *plan) {
+    return (verge_clock){.now_ns = plan->site == SITE_CLOCK ? faulty_clock_now : NULL};
+}

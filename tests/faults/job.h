@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* faults/job.h - what the jobs share. A job is run in a process of its own, once for each fault that is planned. */
+#ifndef VERGE_TESTS_FAULTS_JOB_H
+#define VERGE_TESTS_FAULTS_JOB_H
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "faults/sites.h"
+#include "verge/base.h"
+
+#define US UINT64_C(1000)
+#define MS (1000 * US)
+#define SECOND (1000 * MS)
+#define HOUR (3600 * SECOND)
+
+/* Each prepares, begins the faults of the plan, does its work, ends the faults, and looks at what has become of all. */
+void job_wheel(const struct fault_plan *plan);
+void job_service(const struct fault_plan *plan);
+void job_collect(const struct fault_plan *plan);
+void job_flood(const struct fault_plan *plan);
+void job_runtime(const struct fault_plan *plan);
+
+extern atomic_int job_failures;
+
+#define JOB_CHECK(condition) \
+    do { \
+        if (!(condition)) { \
+            job_fail(__FILE__, __LINE__, #condition, 0); \
+        } \
+    } while (0)
+
+/* A result that is not negative; or one of these errors, where something was made to fail. */
+#define JOB_DONE_OR(result, ...) job_is_done((long)(result), (const int[]){__VA_ARGS__, 0}, __FILE__, __LINE__, #result)
+
+void job_fail(const char *file, int line, const char *text, long result);
+bool job_is_done(long result, const int *errors, const char *file, int line, const char *text);
+
+/* now_ns NULL, for the real one, unless it is the clock that the plan is about. */
+verge_clock job_clock(const struct fault_plan *plan);
+
+#endif

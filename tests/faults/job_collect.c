@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A receive that waits for all (MSG_WAITALL) while the bytes come one after the other. Where waiting fails in the middle,
+ * what was collected by then is the caller's (N2).
+ */
+#define _GNU_SOURCE
+
+#include <string.h>
+#include <unistd.h>
+
+#include "faults/job.h"
+#include "verge/io.h"
+
+enum { BYTE_COUNT = 8 };
+
+static int fds[2];
+static size_t sent, received;
+
+static intptr_t sender(void *argument) {
+    (void)argument;
+    while (sent < BYTE_COUNT) {
+        uint8_t byte = (uint8_t)sent;
+        struct iovec part = {.iov_base = &byte, .iov_len = 1};
+        const struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+        JOB_CHECK(sendmsg(fds[0], &message, 0) == 1); /* which has no faults */
+        sent++;
+        for (int i = 0; i < 200; i++) { /* turns of the worker: the receiver has taken it, and waits again */
+            JOB_CHECK(verge_yield() == 0);
+        }
+    }
+    return 0;
+}
+
+static intptr_t receiver(void *argument) {
+    verge_task *task = NULL;
+    (void)argument;
+    if (!JOB_DONE_OR(verge_spawn(sender, NULL, &task), ENOMEM)) {
+        return 0;
+    }
+    while (received < BYTE_COUNT) {
+        uint8_t bytes[BYTE_COUNT];
+        const ptrdiff_t count = verge_recv(fds[1], bytes, BYTE_COUNT - received, MSG_WAITALL, VERGE_NEVER);
+        if (!JOB_DONE_OR(count, ENOMEM, ENOSPC)) {
+            continue;
+        }
+        for (size_t i = 0; i < (size_t)count; i++) {
+            JOB_CHECK(bytes[i] == received + i);
+        }
+        received += (size_t)count;
+    }
+    JOB_CHECK(verge_join(task, NULL) == 0);
+    return 0;
+}
+
+void job_collect(const struct fault_plan *plan) {
+    verge_runtime_options options;
+    verge_runtime *runtime = NULL;
+    (void)verge_runtime_options_init(&options);
+    options.worker_count = 1;
+    options.clock = job_clock(plan);
+    JOB_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
+    faults_begin(plan);
+    if (JOB_DONE_OR(verge_runtime_create(&options, &runtime), ENOMEM)) {
+        const int error = verge_runtime_run(runtime, receiver, NULL, NULL);
+        (void)JOB_DONE_OR(error, ENOMEM, EMFILE, ENOSPC, EPERM);
+        JOB_CHECK(verge_runtime_destroy(runtime) == 0);
+    }
+    faults_end();
+    JOB_CHECK(received == sent);
+    (void)close(fds[0]);
+    (void)close(fds[1]);
+}

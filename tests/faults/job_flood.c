@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * More operations at one time than the ring has entries, on one socket; a third of them is cancelled. Each byte is
+ * received once, or is still there.
+ */
+#define _GNU_SOURCE
+
+#include <unistd.h>
+
+#include "faults/job.h"
+#include "verge/io.h"
+
+enum { TASK_COUNT = 400, BYTE_COUNT = 100 }; /* so many bytes, each sent alone, fit into a socket */
+
+static int fds[2];
+static verge_task *tasks[TASK_COUNT];
+static uint8_t is_received[BYTE_COUNT];
+
+static void note(const uint8_t *bytes, ptrdiff_t count) {
+    for (ptrdiff_t i = 0; i < count; i++) {
+        is_received[bytes[i]]++;
+    }
+}
+
+static intptr_t receiver(void *argument) {
+    (void)argument;
+    uint8_t byte = 0;
+    const ptrdiff_t count = verge_recv(fds[1], &byte, 1, 0, VERGE_NEVER);
+    if (count != -ECANCELED && JOB_DONE_OR(count, ENOMEM, ENOSPC)) {
+        note(&byte, count);
+    }
+    return 0;
+}
+
+static intptr_t first(void *argument) {
+    (void)argument;
+    for (size_t i = 0; i < TASK_COUNT; i++) {
+        if (!JOB_DONE_OR(verge_spawn(receiver, NULL, &tasks[i]), ENOMEM)) {
+            tasks[i] = NULL;
+        }
+    }
+    for (int i = 0; i < 1000; i++) { /* turns of the worker: all wait */
+        JOB_CHECK(verge_yield() == 0);
+    }
+    for (size_t i = 0; i < BYTE_COUNT; i++) {
+        uint8_t byte = (uint8_t)i;
+        struct iovec part = {.iov_base = &byte, .iov_len = 1};
+        const struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+        JOB_CHECK(sendmsg(fds[0], &message, MSG_DONTWAIT) == 1); /* which has no faults */
+        JOB_CHECK(tasks[3 * i] == NULL || verge_task_cancel(tasks[3 * i]) == 0);
+    }
+    for (size_t i = 0; i < BYTE_COUNT; i++) { /* a byte, or cancelled */
+        JOB_CHECK(tasks[3 * i] == NULL || verge_join(tasks[3 * i], NULL) == 0);
+        tasks[3 * i] = NULL;
+    }
+    (void)shutdown(fds[0], SHUT_WR); /* who gets no byte gets the end */
+    for (size_t i = 0; i < TASK_COUNT; i++) {
+        JOB_CHECK(tasks[i] == NULL || verge_join(tasks[i], NULL) == 0);
+    }
+    return 1;
+}
+
+void job_flood(const struct fault_plan *plan) {
+    verge_runtime_options options;
+    verge_runtime *runtime = NULL;
+    intptr_t has_run = 0;
+    (void)verge_runtime_options_init(&options);
+    options.worker_count = 1;
+    options.stack_size = VERGE_STACK_SIZE_MIN * 4; /* the handler of faults needs room, too */
+    options.clock = job_clock(plan);
+    JOB_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
+    faults_begin(plan);
+    if (JOB_DONE_OR(verge_runtime_create(&options, &runtime), ENOMEM)) {
+        const int error = verge_runtime_run(runtime, first, NULL, &has_run);
+        (void)JOB_DONE_OR(error, ENOMEM, EMFILE, ENOSPC, EPERM);
+        JOB_CHECK(verge_runtime_destroy(runtime) == 0);
+    }
+    faults_end();
+    uint8_t rest[BYTE_COUNT];
+    note(rest, recv(fds[1], rest, sizeof(rest), MSG_DONTWAIT));
+    for (size_t i = 0; has_run != 0 && i < BYTE_COUNT; i++) {
+        JOB_CHECK(is_received[i] == 1);
+    }
+    (void)close(fds[0]);
+    (void)close(fds[1]);
+}

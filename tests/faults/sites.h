@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * faults/sites.h - where the outside world can say no, and how.
+ *
+ * A site is a function of the system's that the library calls. Those of files are caught where the system call is made,
+ * also inside of liburing (trap.c); memory, threads, futexes and the clock are wrapped at link time (wraps.c). Calls are counted by site; a plan is that one of them, by
+ * its number, fails.
+ */
+#ifndef VERGE_TESTS_FAULTS_SITES_H
+#define VERGE_TESTS_FAULTS_SITES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum site {
+    SITE_MEMORY,
+    SITE_THREAD,
+    SITE_CLOCK,
+    SITE_MMAP,
+    SITE_MPROTECT,
+    SITE_MADVISE,
+    SITE_FUTEX_WAIT,
+    SITE_EVENTFD,
+    SITE_EPOLL_CREATE,
+    SITE_EPOLL_CTL,
+    SITE_EPOLL_PWAIT2,
+    SITE_URING_SETUP,
+    SITE_URING_ENTER,
+    SITE_READ,
+    SITE_WRITE,
+    SITE_PREADV2,
+    SITE_PWRITEV2,
+    SITE_RECVFROM,
+    SITE_SENDTO,
+    SITE_ACCEPT,
+    SITE_CONNECT,
+    SITE_POLL,
+    SITE_OPENAT,
+    SITE_FSYNC,
+    SITE_CLOSE,
+    SITE_COUNT,
+};
+
+/* Beside errno values. */
+enum {
+    FAULT_SHORT = 1000, /* io_uring_enter takes half of what is submitted, and does not wait */
+    FAULT_BACK_ONCE,    /* the clock: one reading is 30 ms too early */
+    FAULT_BACK,         /* from this reading on, it is 30 ms too early */
+    FAULT_AHEAD,        /* from this reading on, it is 10 s ahead */
+};
+
+enum { FAULT_KIND_COUNT_MAX = 6 };
+
+struct fault_kind {
+    const char *name; /* NULL ends the list of a site */
+    int error;
+    bool after;    /* the call is made, and what it says is not handed on */
+    uint64_t more; /* how many calls after it fail, too, if the plan is that it goes on; 0: it does not */
+};
+
+struct site_description {
+    const char *name;
+    struct fault_kind kinds[FAULT_KIND_COUNT_MAX];
+};
+
+extern const struct site_description sites[SITE_COUNT];
+
+struct fault_plan {
+    enum site site;
+    const struct fault_kind *kind; /* NULL: nothing fails, calls are counted */
+    uint64_t number;               /* from 1 */
+    bool goes_on;
+};
+
+/* In memory that parent and child share. */
+struct fault_counts {
+    _Atomic uint64_t calls[SITE_COUNT];
+    _Atomic bool was_injected;
+};
+
+extern struct fault_counts *fault_counts;
+
+/* From begin to end calls are counted, and the plan's fails. System calls are caught until the process ends. */
+void faults_begin(const struct fault_plan *plan);
+void faults_end(void);
+
+/* Counts a call; the kind of fault it is to have, or NULL. */
+const struct fault_kind *fault_at(enum site site);
+
+/* Whether anything has failed that need not have: only then may a call be refused. */
+bool fault_was_injected(void);
+
+/* trap.c */
+bool trap_install(void);
+
+/* wraps.c: what was allocated and mapped and not given back; what the clock said at most. */
+int64_t wraps_outstanding(void);
+uint64_t faulty_clock_now(void *context);
+uint64_t faulty_clock_latest(void);
+
+#endif
