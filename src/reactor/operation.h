@@ -86,7 +86,9 @@ struct verge__operation {
     /* The reactor's: */
     uint8_t state;
     bool cancel_requested;
+    bool cancel_sent;  /* io_uring knows of it */
     bool polls;        /* waits for readiness first, or again */
+    bool naps;         /* looks again after a while */
     bool has_result;   /* the result is there, and the kernel has still to let go of the buffers */
     bool was_started;  /* CONNECT: the connection is being made */
     bool was_blocking; /* CONNECT: the file's O_NONBLOCK is to be taken off when it is done */

@@ -9,6 +9,9 @@
  *       leaves that list when its cancellation is submitted, or when it is done, so that a cancellation
  *       never outlives its operation. In the submission queue it stands before anything submitted
  *       later, also before a later operation at the same address.
+ *   U3  an operation whose cancellation was submitted is in `cancelling` until it is done. The kernel may not find it
+ *       (-ENOENT) though it is not done, on its way from a poll to a thread of the kernel's, say: all that are in
+ *       there then are cancelled again.
  * The completion queue may overflow: the kernel then keeps the completions (IORING_FEAT_NODROP, which
  * is required) and liburing fetches them when it sees the flag.
  */
@@ -16,6 +19,7 @@
 
 #include <errno.h>
 #include <liburing.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,7 +30,7 @@
 
 enum { entry_count_default = 256, completions_per_entry = 8, collect_batch = 64 };
 
-enum { user_data_none = 0, user_data_wake = 1 };
+enum { user_data_wake = 1, user_data_cancel = 2 };
 
 static const uint64_t retry_after_ns = 1000000; /* where the kernel, for now, takes no more submissions */
 
@@ -35,6 +39,7 @@ struct uring {
     struct io_uring ring;
     struct verge__operation_list queued;
     struct verge__operation_list cancels;
+    struct verge__operation_list cancelling;
     bool wake_armed;
     bool can_expect_wait; /* the kernel can be told to wait before it looks (Linux 5.19) */
 };
@@ -116,7 +121,7 @@ static bool start(struct uring *uring, struct verge__operation *operation) {
         return false;
     }
     verge__uring_prepare(sqe, operation);
-    if (operation->expects_wait && uring->can_expect_wait && !operation->polls) {
+    if (operation->expects_wait && uring->can_expect_wait && !operation->polls && !operation->naps) {
         sqe->ioprio |= IORING_RECVSEND_POLL_FIRST;
     }
     io_uring_sqe_set_data(sqe, operation);
@@ -144,7 +149,9 @@ static bool start_cancel(struct uring *uring, struct verge__operation *operation
         return false;
     }
     io_uring_prep_cancel(sqe, operation, 0);
-    io_uring_sqe_set_data64(sqe, user_data_none);
+    io_uring_sqe_set_data64(sqe, user_data_cancel);
+    operation->cancel_sent = true;
+    verge__operations_append(&uring->cancelling, operation);
     return true;
 }
 
@@ -155,8 +162,19 @@ static void cancel_started(struct uring *uring, struct verge__operation *operati
     }
 }
 
-static bool is_in_cancels(const struct uring *uring, const struct verge__operation *operation) {
-    return operation->next != NULL || operation->previous != NULL || uring->cancels.first == operation;
+/* It is done: its cancellation is of no use any more. */
+static void end_cancel(struct uring *uring, struct verge__operation *operation) {
+    if (operation->cancel_requested) {
+        verge__operations_remove(operation->cancel_sent ? &uring->cancelling : &uring->cancels, operation);
+    }
+}
+
+static void cancel_again(struct uring *uring) {
+    while (uring->cancelling.first != NULL) {
+        struct verge__operation *operation = verge__operations_take_first(&uring->cancelling);
+        operation->cancel_sent = false;
+        verge__operations_append(&uring->cancels, operation);
+    }
 }
 
 static void uring_cancel(struct verge__reactor *reactor, struct verge__operation *operation) {
@@ -172,10 +190,11 @@ static void uring_cancel(struct verge__reactor *reactor, struct verge__operation
 /* True: nothing is left that found no room. */
 static bool start_queued(struct uring *uring) {
     while (uring->cancels.first != NULL) {
-        if (!start_cancel(uring, uring->cancels.first)) {
+        struct verge__operation *operation = verge__operations_take_first(&uring->cancels);
+        if (!start_cancel(uring, operation)) {
+            verge__operations_append(&uring->cancels, operation);
             return false;
         }
-        (void)verge__operations_take_first(&uring->cancels);
     }
     while (uring->queued.first != NULL) {
         struct verge__operation *operation = uring->queued.first;
@@ -227,6 +246,31 @@ static bool is_interruption(int32_t result) {
     return result == -EINTR || (result <= -512 && result >= -516 && result != -515);
 }
 
+enum next { FINISH, TRY, POLL_FIRST, NAP_FIRST };
+
+/*
+ * A poll of io_uring's also ends when the peer has shut down its side (POLLRDHUP), asked or not. For who waits to write
+ * that is no news, and a poll would say it again and again: he looks again after a nap. The same for verge_poll.
+ */
+static enum next what_next(const struct verge__operation *operation, int32_t *result) {
+    if (operation->naps) {
+        return *result == -ETIME ? TRY : FINISH;
+    }
+    if ((operation->polls || operation->kind == VERGE__POLL) && *result > 0) {
+        *result &= (int32_t)(verge__operation_readiness(operation) | POLLERR | POLLHUP | POLLNVAL);
+        if (*result == 0) {
+            return NAP_FIRST;
+        }
+    }
+    if (operation->polls && *result > 0) {
+        return TRY;
+    }
+    if (is_to_be_waited_for(operation, *result)) {
+        return POLL_FIRST;
+    }
+    return is_interruption(*result) && operation->kind != VERGE__CLOSE /* which has closed it */ ? TRY : FINISH;
+}
+
 static void complete(struct uring *uring, struct verge__operation *operation, int32_t result, uint32_t bits) {
     if (!operation->has_result) {
         operation->result = result;
@@ -239,27 +283,22 @@ static void complete(struct uring *uring, struct verge__operation *operation, in
         }
         return;
     }
-    if (is_in_cancels(uring, operation)) {
-        verge__operations_remove(&uring->cancels, operation);
-    }
+    end_cancel(uring, operation);
     result = operation->result;
     if (result == -EAGAIN && operation->kind == VERGE__CONNECT && operation->was_started) {
         result =
             -ECONNREFUSED; /* a local socket whose queue is full: it is always ready, and waiting would be spinning */
     }
-    const bool is_ready = operation->polls && result > 0;
-    const bool waits = !is_ready && is_to_be_waited_for(operation, result);
-    const bool is_interrupted = is_interruption(result) && operation->kind != VERGE__CLOSE; /* which has closed it */
-    if (is_ready || waits || is_interrupted) {
-        if (!operation->cancel_requested) {
-            operation->has_result = false;
-            operation->was_started = is_ready || operation->was_started;
-            operation->polls = waits;
-            start_or_queue(uring, operation);
-            return;
-        }
-        result = -ECANCELED; /* it has read and written nothing */
+    const enum next next = what_next(operation, &result);
+    if (next != FINISH && !operation->cancel_requested) {
+        operation->has_result = false;
+        operation->was_started = (operation->polls && next == TRY) || operation->was_started;
+        operation->polls = next == POLL_FIRST;
+        operation->naps = next == NAP_FIRST;
+        start_or_queue(uring, operation);
+        return;
     }
+    result = next == FINISH ? result : -ECANCELED; /* it has read and written nothing */
     operation->has_drained = (bits & IORING_CQE_F_SOCK_NONEMPTY) == 0;
     const bool is_connected = result == -EISCONN && operation->kind == VERGE__CONNECT && operation->was_started;
     verge__reactor_finish(&uring->reactor, operation, is_connected ? 0 : result);
@@ -268,19 +307,25 @@ static void complete(struct uring *uring, struct verge__operation *operation, in
 static void collect(struct uring *uring) {
     struct io_uring_cqe *completions[collect_batch];
     unsigned count;
+    bool has_missed = false;
     do {
         count = io_uring_peek_batch_cqe(&uring->ring, completions, collect_batch);
         for (unsigned i = 0; i < count; i++) {
             const uint64_t user_data = io_uring_cqe_get_data64(completions[i]);
             if (user_data == user_data_wake) {
                 uring->wake_armed = false;
-            } else if (user_data != user_data_none) {
+            } else if (user_data == user_data_cancel) {
+                has_missed |= completions[i]->res == -ENOENT;
+            } else {
                 complete(uring, (struct verge__operation *)(uintptr_t)user_data, completions[i]->res,
                          completions[i]->flags);
             }
         }
         io_uring_cq_advance(&uring->ring, count);
     } while (count == collect_batch);
+    if (has_missed) {
+        cancel_again(uring);
+    }
 }
 
 static void wait_for_kernel(struct uring *uring, uint64_t timeout_ns) {

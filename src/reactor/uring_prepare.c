@@ -17,6 +17,11 @@ static void prepare_custom(struct io_uring_sqe *sqe, const struct verge__operati
 void verge__uring_prepare(struct io_uring_sqe *sqe, const struct verge__operation *op) {
     const int fd = op->fd;
     const int flags = (int)op->flags;
+    if (op->naps) {
+        static struct __kernel_timespec nap = {.tv_nsec = 1000000};
+        io_uring_prep_timeout(sqe, &nap, 0, 0);
+        return;
+    }
     if (op->polls) {
         io_uring_prep_poll_add(sqe, fd, verge__operation_readiness(op));
         return;

@@ -5,7 +5,8 @@
 
 #include "reactor/operation.h"
 
-/* All but its user_data. An operation that polls becomes a poll for what it needs. */
+/* All but its user_data. An operation that polls becomes a poll for what it needs, one that naps
+ * a timeout. */
 void verge__uring_prepare(struct io_uring_sqe *sqe, const struct verge__operation *operation);
 
 #endif

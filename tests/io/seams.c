@@ -102,6 +102,76 @@ static void a_full_queue_refuses(void **state) {
     run_tasks(1, connects_in_vain, NULL);
 }
 
+/* ---- a cancellation that comes when io_uring cannot find what is to be cancelled ---- */
+
+static intptr_t connects_after_cancellation(void *argument) {
+    const struct sockaddr_un *address = argument;
+    const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK_EQUAL(verge_task_cancel(verge_task_current()), 0);
+    /* Both go to the kernel at once. There the operation is on its way from one queue to another. */
+    CHECK_EQUAL(verge_connect(fd, (const struct sockaddr *)address, sizeof(sa_family_t) + 6, VERGE_NEVER),
+                is_uring() ? -ECANCELED : -ECONNREFUSED);
+    return close(fd);
+}
+
+static intptr_t has_a_full_queue(void *argument) {
+    (void)argument;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const int listener = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK_EQUAL(bind(listener, (struct sockaddr *)&address, sizeof(sa_family_t)), 0);
+    CHECK_EQUAL(listen(listener, 0), 0);
+    socklen_t size = sizeof(address);
+    CHECK_EQUAL(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+    CHECK_EQUAL(size, sizeof(sa_family_t) + 6);
+    CHECK_EQUAL(connect(client, (struct sockaddr *)&address, size), 0);
+    CHECK_EQUAL(join(spawn(connects_after_cancellation, &address)), 0);
+    CHECK_EQUAL(close(listener) + close(client), 0);
+    return 0;
+}
+
+static void n1_a_cancellation_that_missed_is_repeated(void **state) {
+    (void)state;
+    run_tasks(1, has_a_full_queue, NULL);
+}
+
+/* ---- no room to write, and a peer that will send no more: which is no news for who waits to write ---- */
+
+static int look_count;
+
+static void count_looks(const char *step) {
+    look_count += is_step(step, "virtual: wait");
+}
+
+static intptr_t waits_to_write(void *argument) {
+    const int flags = *(const int *)argument;
+    const struct pair pair = open_pair();
+    char bytes[4096] = {0};
+    while (send(pair.near, bytes, sizeof(bytes), MSG_DONTWAIT) > 0) {
+    }
+    CHECK_EQUAL(shutdown(pair.far, SHUT_WR), 0);
+    CHECK_EQUAL(fcntl(pair.near, F_SETFL, flags), 0);
+    CHECK_EQUAL(verge_send(pair.near, bytes, 1, 0, verge_deadline_after(SECOND)), -ETIMEDOUT);
+    CHECK_EQUAL(verge_write(pair.near, bytes, 1, verge_deadline_after(SECOND)), -ETIMEDOUT);
+    CHECK_EQUAL(verge_poll(pair.near, POLLOUT, verge_deadline_after(SECOND)), -ETIMEDOUT);
+    CHECK_EQUAL(verge_poll(pair.near, POLLIN, VERGE_NEVER), POLLIN);
+    CHECK_EQUAL(verge_poll(pair.near, POLLIN | POLLRDHUP, VERGE_NEVER), POLLIN | POLLRDHUP);
+    CHECK_EQUAL(verge_now(), 3 * SECOND);
+    close_pair(pair);
+    return 0;
+}
+
+static void who_waits_to_write_does_not_spin(void **state) {
+    (void)state;
+    int flags = O_NONBLOCK;
+    look_count = 0;
+    steps_begin(count_looks);
+    (void)run_virtual(1, 0, waits_to_write, &flags);
+    steps_end();
+    assert_true(look_count < 1000); /* in 60 ms of grace: 60 where there are naps, 10,000 in a spin */
+    flags = 0;
+    (void)run_virtual(1, 0, waits_to_write, &flags);
+}
+
 /* ---- virtual time ---- */
 
 static intptr_t is_cancelled_at_zero(void *argument) {
@@ -238,6 +308,8 @@ int main(void) {
         cmocka_unit_test(two_readers_of_one_terminal_do_not_block_the_worker),
         cmocka_unit_test(to_wait_for_all_keeps_messages_apart),
         cmocka_unit_test(a_full_queue_refuses),
+        cmocka_unit_test(who_waits_to_write_does_not_spin),
+        cmocka_unit_test(n1_a_cancellation_that_missed_is_repeated),
         cmocka_unit_test(t7_a_cancelled_operation_ends_before_the_clock_moves),
         cmocka_unit_test(t4_who_was_cancelled_is_told_so_though_its_deadline_comes),
         cmocka_unit_test(t7_the_clock_waits_for_the_grace),
