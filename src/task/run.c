@@ -131,7 +131,8 @@ static int open_run(struct verge_runtime *runtime) {
         return verge__runner_open(runtime->runners[0], NULL);
     }
     struct verge__reactor *reactor;
-    int error = verge__reactor_open(verge__reactor_kind(runtime->options.backend), 0, &runtime->allocator, &reactor);
+    int error = verge__reactor_open(verge__reactor_kind(runtime->options.backend), runtime->ring_entry_count,
+                                    &runtime->allocator, &reactor);
     if (error == 0) {
         error = verge__runner_open(runtime->runners[0], reactor);
         if (error != 0) {

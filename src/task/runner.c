@@ -46,8 +46,8 @@ int verge__runner_open(struct verge__runner *runner, struct verge__reactor *shar
     runner->reactor = shared_reactor;
     runner->owns_reactor = shared_reactor == NULL;
     if (runner->owns_reactor) {
-        error = verge__reactor_open(verge__reactor_kind(runtime->options.backend), 0, &runtime->allocator,
-                                    &runner->reactor);
+        error = verge__reactor_open(verge__reactor_kind(runtime->options.backend), runtime->ring_entry_count,
+                                    &runtime->allocator, &runner->reactor);
     }
     if (error == 0) {
         error = join_service(runner);

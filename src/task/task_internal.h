@@ -153,6 +153,7 @@ struct verge_runtime {
     enum verge__runtime_stage stage;
     struct verge__stack_cache outside_stacks;
     const char *backend;
+    unsigned ring_entry_count; /* for tests: of io_uring's rings; 0: as usual */
 
     struct verge__runner *_Atomic runners[VERGE_RUNTIME_WORKERS_MAX];
     _Atomic uint32_t runner_count;

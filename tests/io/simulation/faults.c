@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* What goes wrong: memory, rings, workers, the clock. */
+#include "io/simulation/world.h"
+
+enum { ALLOCATIONS_FAIL_ONE_IN = 4, WORKERS_MAX = 12 };
+
+static void *allocate(void *context, size_t size, size_t alignment) {
+    if (world->memory_fails && chance(ALLOCATIONS_FAIL_ONE_IN)) {
+        world->memory.failures++;
+        return NULL;
+    }
+    return world->memory.allocator.allocate(context, size, alignment);
+}
+
+void open_faults(void) {
+    verge_test_allocator_init(&world->memory);
+    world->allocator = world->memory.allocator;
+    world->allocator.allocate = allocate;
+    world->memory_fails = false;
+    world->can_fail = chance(2);
+    world->rings_fill = chance(2);
+    const char *backend = getenv("VERGE_BACKEND");
+    const bool is_epoll = backend != NULL && strcmp(backend, "epoll") == 0;
+    world->is_exact = chance(2) || is_epoll;
+}
+
+static void move_clock(const struct player *self) {
+    const uint64_t by_ns = below(chance(10) ? DAY : 100 * MS);
+    world->jumped_ns += by_ns;
+    verge_manual_clock_advance(&world->clock, by_ns);
+    log_event(self, "jump", (int64_t)by_ns);
+}
+
+static void change_workers(const struct player *self) {
+    const uint32_t count = atomic_load(&world->runtime->runner_count);
+    if (chance(2) && count < WORKERS_MAX) {
+        const uint64_t failures = world->memory.failures;
+        uint32_t index = 0;
+        const int error = verge_runtime_add_worker(world->runtime, &index);
+        CHECK(error == 0 || (error == -ENOMEM && world->memory.failures > failures));
+        log_event(self, "add worker", error);
+    } else if (count > 1) {
+        const int error = verge_runtime_retire_worker(world->runtime, 1 + (uint32_t)below(count - 1));
+        CHECK(error == 0 || error == -EALREADY);
+        log_event(self, "retire worker", error);
+    }
+}
+
+/* A task like any other; its own waits may fail as well. */
+intptr_t sabotage(void *argument) {
+    const struct player *self = argument;
+    while (!verge_task_is_cancelled()) {
+        switch (below(8)) {
+        case 0:
+        case 1:
+            world->memory_fails = world->can_fail && !world->memory_fails;
+            log_event(self, "memory", world->memory_fails);
+            break;
+        case 2:
+        case 3:
+            if (world->rings_fill) {
+                world->runtime->runners[0]->reactor->refusals = (unsigned)below(20);
+            }
+            break;
+        case 4:
+            move_clock(self);
+            break;
+        case 5:
+        case 6:
+            change_workers(self);
+            break;
+        default:
+            cancel_somebody(self);
+            break;
+        }
+        (void)verge_sleep((int64_t)below(20 * MS));
+    }
+    world->memory_fails = false;
+    return 0;
+}

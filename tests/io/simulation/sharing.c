@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* What players share: a mutex has one owner, a condition gives its mutex back, an item is received once or never was sent. */
+#include "io/simulation/world.h"
+
+enum { MUTEX_COUNT = 3, CHANNEL_COUNT = 3, ITEMS_MAX = 20000 };
+
+enum item_state { UNUSED, OFFERED, SENT, WITHDRAWN };
+
+static struct {
+    verge_mutex mutexes[MUTEX_COUNT];
+    verge_condition conditions[MUTEX_COUNT];
+    const struct player *owners[MUTEX_COUNT];
+    unsigned tokens[MUTEX_COUNT]; /* under the mutex: what is waited for */
+    verge_channel *channels[CHANNEL_COUNT];
+    bool is_closed[CHANNEL_COUNT];
+    uint8_t states[ITEMS_MAX];
+    uint8_t received[ITEMS_MAX];
+    uint32_t item_count;
+} all;
+
+void open_sharing(void) {
+    memset(&all, 0, sizeof(all));
+    for (size_t i = 0; i < CHANNEL_COUNT; i++) {
+        CHECK_EQUAL(verge_channel_create(sizeof(uint32_t), 1 + below(4), NULL, &all.channels[i]), 0);
+    }
+}
+
+/* ---- mutexes and conditions ---- */
+
+static void own(const struct player *self, size_t i) {
+    CHECK(all.owners[i] == NULL);
+    all.owners[i] = self;
+}
+
+static void disown(const struct player *self, size_t i) {
+    CHECK(all.owners[i] == self);
+    all.owners[i] = NULL;
+}
+
+static bool lock(struct player *self, size_t i) {
+    const bool tries = chance(8);
+    const uint64_t deadline_ns = random_deadline();
+    const struct before before = before_call(self, deadline_ns);
+    const int result =
+        tries ? verge_mutex_try_lock(&all.mutexes[i]) : verge_mutex_lock_until(&all.mutexes[i], deadline_ns);
+    if (tries && result == -EBUSY) {
+        CHECK(all.mutexes[i].owner != NULL);
+        return false;
+    }
+    if (result == 0) {
+        own(self, i);
+    }
+    after_call(self, "lock", &before, result, FOR_TASKS);
+    return result == 0;
+}
+
+static void wait_for_token(struct player *self, size_t i) {
+    while (all.tokens[i] == 0) {
+        const uint64_t deadline_ns = random_deadline();
+        const struct before before = before_call(self, deadline_ns);
+        disown(self, i);
+        const int result = verge_condition_wait_until(&all.conditions[i], &all.mutexes[i], deadline_ns);
+        own(self, i); /* whatever it says */
+        /* It may have had to wait for the mutex, too, for however long. */
+        after_call(self, "condition", &before, result, FOR_IO);
+        if (result != 0) {
+            return;
+        }
+    }
+    all.tokens[i]--;
+}
+
+static void lock_and_unlock(struct player *self) {
+    const size_t i = below(MUTEX_COUNT);
+    if (!lock(self, i)) {
+        return;
+    }
+    if (chance(3)) {
+        wait_for_token(self, i);
+    } else if (chance(2)) {
+        all.tokens[i]++;
+        CHECK_EQUAL(
+            chance(2) ? verge_condition_signal(&all.conditions[i]) : verge_condition_broadcast(&all.conditions[i]), 0);
+    } else if (chance(2)) {
+        (void)verge_sleep((int64_t)below(MS));
+    } else {
+        CHECK_EQUAL(verge_mutex_lock(&all.mutexes[i]), -EDEADLK);
+        CHECK_EQUAL(verge_yield(), 0);
+    }
+    disown(self, i);
+    CHECK_EQUAL(verge_mutex_unlock(&all.mutexes[i]), 0);
+}
+
+/* ---- channels ---- */
+
+static void send_item(struct player *self) {
+    if (all.item_count == ITEMS_MAX) {
+        return;
+    }
+    const size_t i = below(CHANNEL_COUNT);
+    const uint32_t item = all.item_count++;
+    all.states[item] = OFFERED;
+    const bool tries = chance(4);
+    const uint64_t deadline_ns = random_deadline();
+    const struct before before = before_call(self, deadline_ns);
+    const int result = tries ? verge_channel_try_send(all.channels[i], &item)
+                             : verge_channel_send_until(all.channels[i], &item, deadline_ns);
+    all.states[item] = result == 0 ? SENT : WITHDRAWN;
+    CHECK(result == 0 || all.received[item] == 0); /* T2 */
+    if ((tries && result == -EAGAIN) || (result == -EPIPE && all.is_closed[i])) {
+        log_event(self, "not sent", result);
+    } else {
+        after_call(self, "send", &before, result, FOR_TASKS);
+    }
+}
+
+static void count_received(uint32_t item) {
+    CHECK(item < all.item_count && (all.states[item] == OFFERED || all.states[item] == SENT));
+    CHECK_EQUAL(all.received[item], 0);
+    all.received[item]++;
+}
+
+static void receive_item(struct player *self) {
+    const size_t i = below(CHANNEL_COUNT);
+    uint32_t item = UINT32_MAX;
+    const bool tries = chance(4);
+    const uint64_t deadline_ns = random_deadline();
+    const struct before before = before_call(self, deadline_ns);
+    const int result = tries ? verge_channel_try_receive(all.channels[i], &item)
+                             : verge_channel_receive_until(all.channels[i], &item, deadline_ns);
+    if (result == 0) {
+        count_received(item);
+    } else {
+        CHECK_EQUAL(item, UINT32_MAX);
+    }
+    if ((tries && result == -EAGAIN) || (result == -EPIPE && all.is_closed[i])) {
+        log_event(self, "not received", result);
+    } else {
+        after_call(self, "receive", &before, result, FOR_TASKS);
+    }
+}
+
+void share(struct player *self) {
+    const uint64_t choice = below(20);
+    if (choice < 8) {
+        lock_and_unlock(self);
+    } else if (choice < 13) {
+        send_item(self);
+    } else if (choice < 19) {
+        receive_item(self);
+    } else if (chance(10)) {
+        const size_t i = below(CHANNEL_COUNT);
+        all.is_closed[i] = true;
+        CHECK_EQUAL(verge_channel_close(all.channels[i]), 0);
+        log_event(self, "close channel", (int64_t)i);
+    }
+}
+
+/* ---- the end ---- */
+
+void audit_sharing(void) {
+    for (size_t i = 0; i < CHANNEL_COUNT; i++) {
+        uint32_t item;
+        while (verge_channel_try_receive(all.channels[i], &item) == 0) {
+            count_received(item);
+        }
+        verge_channel_destroy(all.channels[i]);
+    }
+    for (uint32_t item = 0; item < all.item_count; item++) {
+        CHECK(all.states[item] != OFFERED);
+        CHECK_EQUAL(all.received[item], all.states[item] == SENT);
+    }
+    for (size_t i = 0; i < MUTEX_COUNT; i++) {
+        CHECK(all.owners[i] == NULL && all.mutexes[i].owner == NULL && all.mutexes[i].waiting[0] == NULL &&
+              all.conditions[i].waiting[0] == NULL);
+    }
+}

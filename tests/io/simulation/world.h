@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * io/simulation/world.h - a runtime in virtual time, and tasks that do whatever a seed says, to themselves and to each
+ * other, while things fail. Who does something says in the log what came of it, and checks that it can be explained.
+ *
+ *   simulation.c  seeds, the world, the audit
+ *   players.c     the tasks: sleep, tick, spawn, join, cancel
+ *   sharing.c     mutexes, conditions, channels
+ *   streams.c     sockets and pipes, each byte numbered; connections
+ *   faults.c      memory that runs out, rings that are full, workers that come and go, a clock that jumps
+ */
+#ifndef VERGE_TESTS_IO_SIMULATION_WORLD_H
+#define VERGE_TESTS_IO_SIMULATION_WORLD_H
+
+#include "io/support.h"
+#include "task/task_internal.h"
+
+/* One count for all files. */
+extern atomic_int world_failed_check_count;
+#define failed_check_count world_failed_check_count
+
+enum { PLAYERS_MAX = 200, EVENTS_MAX = 20000 };
+
+struct player {
+    unsigned id;
+    verge_task *handle; /* NULL: nobody has it, or no more */
+    bool is_being_joined;
+    int begun_count;
+    int ended_count;
+    bool is_cancelled;
+    uint64_t cancelled_ns;
+    uint64_t cancelled_jumped_ns; /* world's, when it was cancelled */
+    uint64_t scope_ns;            /* the earliest of the scopes that it is in */
+};
+
+struct event {
+    const char *what;
+    unsigned player;
+    int64_t result;
+    uint64_t now_ns;
+};
+
+struct world {
+    uint64_t seed;
+    struct verge_test_random random;
+    verge_manual_clock clock;
+    verge_runtime *runtime;
+    struct verge_test_allocator memory;
+    verge_allocator allocator; /* which fails now and then */
+    uint64_t precision_ns;
+    uint64_t jumped_ns; /* what the clock was moved by, beside the runtime */
+    bool memory_fails;
+    bool can_fail; /* memory does, in this world */
+    bool rings_fill;
+    bool is_exact; /* it happens in the same way each time */
+    bool is_stopped;
+    uint64_t stopped_ns;
+    uint64_t stopped_jumped_ns;
+    struct player players[PLAYERS_MAX];
+    unsigned player_count;
+    struct event *events;
+    size_t event_count;
+};
+
+extern struct world *world;
+
+static inline uint64_t below(uint64_t bound) {
+    return verge_test_below(&world->random, bound);
+}
+
+static inline bool chance(uint64_t one_in) {
+    return verge_test_chance(&world->random, one_in);
+}
+
+static inline uint64_t minimum(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+/* ---- what a call is judged by: taken before it, looked at after it ---- */
+
+struct before {
+    uint64_t now_ns;
+    uint64_t jumped_ns;
+    uint64_t failures;
+    uint64_t deadline_ns; /* of the call and of the scopes */
+    bool is_cancelled;
+};
+
+struct before before_call(const struct player *self, uint64_t deadline_ns);
+
+enum waits_for { FOR_TASKS, FOR_IO };
+
+/* Logs a result; negative ones have to have their reason: T1, T2, T4, and in time. */
+void after_call(const struct player *self, const char *what, const struct before *before, int64_t result,
+                enum waits_for waits_for);
+
+/* One that is over, one that is soon, one that is far, none. */
+uint64_t random_deadline(void);
+
+void log_event(const struct player *self, const char *what, int64_t result);
+
+/* ---- players.c ---- */
+
+int spawn_player(void);
+void cancel_somebody(const struct player *self);
+
+/* ---- sharing.c ---- */
+
+void open_sharing(void);
+void audit_sharing(void);
+void share(struct player *self);
+
+/* ---- streams.c ---- */
+
+void open_streams(void);
+void audit_streams(void);
+void use_stream(struct player *self);
+
+/* ---- faults.c ---- */
+
+void open_faults(void);
+intptr_t sabotage(void *argument);
+
+#endif
