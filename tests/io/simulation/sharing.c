@@ -60,9 +60,8 @@ static void wait_for_token(struct player *self, size_t i) {
         const struct before before = before_call(self, deadline_ns);
         disown(self, i);
         const int result = verge_condition_wait_until(&all.conditions[i], &all.mutexes[i], deadline_ns);
-        own(self, i); /* whatever it says */
-        /* It may have had to wait for the mutex, too, for however long. */
-        after_call(self, "condition", &before, result, FOR_IO);
+        own(self, i);                                                    /* whatever it says */
+        after_call(self, "condition", &before, result, FOR_A_MUTEX_TOO); /* for however long */
         if (result != 0) {
             return;
         }

@@ -66,23 +66,23 @@ static void check_cancelled_in_time(const struct player *self, const struct befo
 void after_call(const struct player *self, const char *what, const struct before *before, int64_t result,
                 enum waits_for waits_for) {
     const bool has_failed = world->memory.failures > before->failures;
-    /* A full ring keeps what is in it from ending; the clock goes on, as it does for any I/O. */
-    const bool is_prompt = !has_failed && (waits_for == FOR_TASKS || !world->rings_fill);
+    /* io_uring takes several turns to end an operation; without any grace for them, the clock goes on meanwhile. */
+    const bool is_prompt = !has_failed && (waits_for == FOR_TASKS || (waits_for == FOR_IO && !is_uring()));
     const int failed_before = atomic_load(&failed_check_count);
     log_event(self, what, result);
     if (result == -ETIMEDOUT) {
-        CHECK(verge_now() >= before->deadline_ns);                                          /* T1, N3 */
-        CHECK(!before->is_cancelled);                                                       /* T4 */
-        if (is_prompt && before->deadline_ns >= before->now_ns && waits_for == FOR_TASKS) { /* T1: not late */
-            check_in_time(before->deadline_ns, before->jumped_ns, world->precision_ns - 1);
-        }
+        CHECK(verge_now() >= before->deadline_ns); /* T1, N3 */
+        CHECK(!before->is_cancelled);              /* T4 */
     } else if (result == -ECANCELED) {
         CHECK(self->is_cancelled || world->is_stopped);
-        if (is_prompt && waits_for == FOR_TASKS) {
+        if (is_prompt) {
             check_cancelled_in_time(self, before);
         }
     } else {
         CHECK(result >= 0 || (result == -ENOMEM && has_failed));
+    }
+    if (is_prompt && before->deadline_ns >= before->now_ns && verge_now() >= before->deadline_ns) { /* T1: not late */
+        check_in_time(before->deadline_ns, before->jumped_ns, world->precision_ns - 1);
     }
     if (atomic_load(&failed_check_count) != failed_before) {
         (void)fprintf(stderr, "  in %s of player %u: %lld at %llu\n", what, self->id, (long long)result,

@@ -88,7 +88,7 @@ struct before {
 
 struct before before_call(const struct player *self, uint64_t deadline_ns);
 
-enum waits_for { FOR_TASKS, FOR_IO };
+enum waits_for { FOR_TASKS, FOR_IO, FOR_A_MUTEX_TOO };
 
 /* Logs a result; negative ones have to have their reason: T1, T2, T4, and in time. */
 void after_call(const struct player *self, const char *what, const struct before *before, int64_t result,
