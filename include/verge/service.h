@@ -227,6 +227,7 @@ VERGE_API uint64_t verge_worker_next(verge_worker *worker);
 /*
  * For a loop that waits by other means, a poll of file descriptors say: begin_wait tells until when to wait (0: do not), and
  * from then on the worker's wake function is called when there is something to do earlier; end_wait, always, after that.
+ * On a clock that may jump (boottime, when the machine wakes up) wait in naps: the kernel counts on the monotonic one.
  */
 VERGE_API uint64_t verge_worker_begin_wait(verge_worker *worker);
 VERGE_API void verge_worker_end_wait(verge_worker *worker);

@@ -192,6 +192,16 @@ static void ask_reactor(struct verge__runner *runner, uint64_t timeout_ns) {
     }
 }
 
+/* The kernel counts on the monotonic clock. Any other may jump while it waits, after the machine has slept say: then it is
+ * looked at every so often. */
+static uint64_t time_until(const struct verge_runtime *runtime, uint64_t until_ns) {
+    const uint64_t foreign_clock_nap_ns = 20000000;
+    const uint64_t now_ns = verge__clock_now(&runtime->clock);
+    const uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+    const bool is_foreign = runtime->clock.now_ns != verge_clock_monotonic().now_ns;
+    return is_foreign && left_ns > foreign_clock_nap_ns ? foreign_clock_nap_ns : left_ns;
+}
+
 static void wait_in_reactor(struct verge__runner *runner) {
     atomic_store(&runner->is_waiting, true);
     const uint64_t until_ns = verge_worker_begin_wait(runner->worker);
@@ -199,8 +209,10 @@ static void wait_in_reactor(struct verge__runner *runner) {
     if (verge__runner_has_work(runner)) {
         timeout_ns = 0;
     } else if (until_ns != VERGE_NEVER) {
-        const uint64_t now_ns = verge__clock_now(&runner->runtime->clock);
-        timeout_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+        timeout_ns = time_until(runner->runtime, until_ns);
+    }
+    if (timeout_ns != 0) {
+        VERGE__STEP("runner: wait");
     }
     ask_reactor(runner, timeout_ns);
     verge_worker_end_wait(runner->worker);
