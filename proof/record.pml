@@ -11,16 +11,21 @@
  * What is to be shown, by assertions:
  *   G1   it does not run before its deadline, also not before one that a reset has written;
  *   G3   every life of the record ends exactly once: its callback returned and it does not go on, or a cancel said 0;
- *   G10  after a cancel has said 0, the callback of that life does not begin;
+ *   G10  after a cancel has said 0, the callback of that life does not begin, nor after one that met it running, unless it
+ *        is reset; what a reset writes stays until the timer runs, or is reset again;
  *   G11  when all is over, everything has ended: nothing is lost when a worker leaves;
  *   S1   a record is in one list at most, and LINKED while it is in an inbox; FREE and not LINKED on a free list;
  *   S2   a worker takes out of its wheel only what is its own.
  *
  * How often each thread may do something is set by -D (proof/prove), and so are the mutations; each of them must break one
- * of these.
+ * of these. So is what kind of timer it is: -DPERIODIC, one that runs at each tick until the end of time or a cancel; and
+ * of service: -DWATCHED, one in which workers rescue each other (rescue.pml).
  */
 #ifndef LIVES
-#define LIVES 1 /* starts; -DSTARTED: it is started already, and there are none */
+#define LIVES 1 /* starts; -DSTARTED=1, =2: it is started already, on that worker, and there are none */
+#endif
+#ifndef MORE_LIVES
+#define MORE_LIVES 0 /* or so many, after that */
 #endif
 #ifndef REMOTE_CALLS
 #define REMOTE_CALLS 2 /* cancels and resets by the remote thread */
@@ -30,6 +35,12 @@
 #endif
 #ifndef LEAVER_CALLS
 #define LEAVER_CALLS 0 /* and by worker 2 */
+#endif
+#ifndef STAYER_BLOCKS
+#define STAYER_BLOCKS 0 /* WATCHED: callbacks of other timers on worker 1 */
+#endif
+#ifndef LEAVER_BLOCKS
+#define LEAVER_BLOCKS 0 /* and on worker 2 */
 #endif
 
 #define FREE 0
@@ -53,6 +64,7 @@
 
 #define NO_TICK 0
 #define TICKS 2 /* 1 and 2 */
+#define NEVER 3
 #define NOBODY 0
 #define REMOTE 3
 
@@ -80,11 +92,17 @@ byte starts_left = LIVES;
 
 /* ---- what happened, for the assertions; by generation ---- */
 bool is_cancelled[4]; /* a cancel said 0 */
+bool is_to_end[4];    /* a cancel met the callback, and no reset has begun since */
 byte end_count[4];
 bool is_executing = false;
 
 #define bit(tick) (1 << (tick))
-#define lists_count (in_inbox[0] + in_inbox[1] + in_inbox[2] + in_hand[1] + in_hand[2] + in_hand[3])
+#ifdef WATCHED
+#define incoming_count (in_incoming[1] + in_incoming[2])
+#else
+#define incoming_count 0
+#endif
+#define lists_count (in_inbox[0] + in_inbox[1] + in_inbox[2] + in_hand[1] + in_hand[2] + in_hand[3] + incoming_count)
 
 /*
  * In all of the following `id` is the thread, `bound` the worker that it is, or NOBODY; `w` is its copy of the word, `to` what it
@@ -231,7 +249,8 @@ inline cancel() {
         :: generation_of(w) == handle && state_of(w) == RUNNING ->
             to = (w | QUIT) & ~AGAIN;
             change();
-            verdict = ok
+            verdict = ok;
+            is_to_end[handle] = is_to_end[handle] || ok
         fi
     }
     :: else -> break
@@ -262,7 +281,7 @@ inline reset() {
             to = (w | WRITING) & ~QUIT;
             change();
             if
-            :: ok -> w = to; verdict = 2
+            :: ok -> w = to; verdict = 2; is_to_end[handle] = false
             :: else
             fi
         fi
@@ -288,7 +307,10 @@ inline reset() {
             fi;
             change();
             if
-            :: ok -> verdict = 3; in_hand[id] = has(to, LINKED) && !has(w, LINKED)
+            :: ok ->
+                assert(deadline == d); /* G10: nobody else has written it */
+                verdict = 3;
+                in_hand[id] = has(to, LINKED) && !has(w, LINKED)
             :: else
             fi
         }
@@ -347,6 +369,50 @@ inline take() {
     fi
 }
 
+
+/* verge__worker_unlink, of a record of `from` */
+inline unlink(from) {
+    w = word;
+    ok = false;
+    do
+    :: atomic {
+        !ok ->
+        if
+        :: state_of(w) != SCHEDULED || has(w, LINKED) -> ok = true
+        :: else ->
+            to = w | LINKED;
+            change();
+            in_hand[id] = ok
+        fi
+    }
+    :: else -> break
+    od;
+    atomic { entry_tick = NO_TICK; assert(owner_of(word) == from) } /* S2 */
+}
+
+/* Some handle that was given out. */
+inline choose_handle() {
+    if
+    :: handle = 1
+    :: generation_of(word) >= 3 -> handle = 3
+    fi
+}
+
+/* Between two calls a thread has nothing in its hands: spin shall not tell apart what is the same. */
+#define forget atomic { w = 0; to = 0; d = 0; target = 0; handle = 0; verdict = 0; ok = false; is_earlier = false }
+#define forget_pass atomic { due = 0; tick = 0; again = false; is_due = false }
+
+/* ---- being stuck: src/service/rescue.c ---- */
+
+#ifdef WATCHED
+#include "rescue.pml"
+#define has_something_to_do (in_inbox[0] || in_inbox[id] || in_incoming[id] || wheel[id] != 0 || in_callback[3 - id])
+#else
+inline begin_callback() { skip }
+inline end_callback() { skip }
+inline call_on_turn() { call() }
+inline rescue_others() { skip }
+
 inline take_from(box) {
     atomic {
         if
@@ -360,27 +426,56 @@ inline take_from(box) {
     fi
 }
 
+/* verge__worker_receive */
+inline receive() {
+    take_from(0);
+    take_from(id)
+}
+
+#define has_something_to_do (in_inbox[0] || in_inbox[id] || wheel[id] != 0)
+#endif
+
 /* ---- T4, T5: src/service/pass.c ---- */
+
+/* goes_on: `d` is the deadline, as read before */
+#ifndef PERIODIC
+#define goes_on (has(w, AGAIN) && !has(w, QUIT))
+#elif defined(M_PERIOD_ENDS_AFTER_A_RUN)
+#define goes_on (has(w, AGAIN) && !has(w, QUIT) && d != NEVER)
+#elif defined(M_PERIOD_IGNORES_QUIT)
+#define goes_on (d != NEVER)
+#elif defined(M_PERIOD_GOES_ON_FOR_EVER)
+#define goes_on (!has(w, QUIT))
+#else
+#define goes_on (!has(w, QUIT) && d != NEVER)
+#endif
 
 inline finish() {
     is_executing = false;
     w = word;
     ok = false;
     do
-    :: atomic {
-        !ok ->
-        assert(state_of(w) == RUNNING);
-        again = has(w, AGAIN) && !has(w, QUIT);
-#ifndef M_RETURN_IGNORES_WRITING
-        again = again || has(w, WRITING);
+    :: !ok ->
+#ifdef PERIODIC
+        d = deadline;
 #endif
-        to = (again -> (w & ~(3 | AGAIN)) | SCHEDULED : ended(w));
-        change();
-        if
-        :: ok && (!again || has(w, QUIT)) -> note_end(generation_of(w))
-        :: else
-        fi
-    }
+        atomic {
+            assert(state_of(w) == RUNNING);
+            again = goes_on;
+#ifndef M_RETURN_IGNORES_WRITING
+            again = again || has(w, WRITING);
+#endif
+            to = (again -> (w & ~(3 | AGAIN)) | SCHEDULED : ended(w));
+            change();
+            if
+            :: ok && (!again || has(w, QUIT)) ->
+                note_end(generation_of(w));
+#ifdef PERIODIC
+                assert(is_to_end[generation_of(w)] || deadline == NEVER) /* G3: it goes on until it is cancelled */
+#endif
+            :: else
+            fi
+        }
     :: else -> break
     od;
     if
@@ -389,6 +484,21 @@ inline finish() {
     :: else
     fi
 }
+
+/* announce: when a periodic timer runs next. The record is CLAIMED; nobody else writes its deadline */
+inline announce() {
+#ifdef PERIODIC
+    deadline = d + 1
+#else
+    skip
+#endif
+}
+
+#ifdef PERIODIC
+#define is_told_right (deadline == d + 1)
+#else
+#define is_told_right (deadline == d)
+#endif
 
 /* settle: RUNNING, or as it was, or ended */
 inline settle() {
@@ -404,8 +514,11 @@ inline settle() {
         change();
         if
         :: ok && !has(w, QUIT) && is_due -> /* the callback begins, and is told d */
-            assert(!is_cancelled[generation_of(w)]); /* G10 */
-            assert(deadline <= now && d == deadline && !is_executing); /* G1 */
+            assert(!is_cancelled[generation_of(w)] && !is_to_end[generation_of(w)]); /* G10 */
+#if !defined(M_PERIOD_WRITTEN_UNCLAIMED) && !defined(M_PERIOD_WRITTEN_AT_RETURN)
+            assert(is_told_right); /* G10 */
+#endif
+            assert(d <= now && !is_executing); /* G1 */
             is_executing = true
         :: else
         fi
@@ -451,7 +564,19 @@ inline run_if_due() {
     :: verdict == 4 ->
         d = deadline;
         is_due = d <= due;
+#if !defined(M_PERIOD_WRITTEN_UNCLAIMED) && !defined(M_PERIOD_WRITTEN_AT_RETURN)
+        if
+        :: is_due -> announce()
+        :: else
+        fi;
+#endif
         settle();
+#ifdef M_PERIOD_WRITTEN_UNCLAIMED
+        if
+        :: !has(w, QUIT) && is_due -> announce()
+        :: else
+        fi;
+#endif
         verdict = (has(w, QUIT) -> 5 : (is_due -> 6 : 3))
     :: else
     fi;
@@ -466,28 +591,41 @@ inline run_if_due() {
     :: verdict == 5 -> entry_tick = NO_TICK; give_up()
     :: verdict == 6 ->
         entry_tick = NO_TICK;
+        begin_callback();
         if
-        :: calls_left > 0 -> calls_left--; handle = generation_of(w); call()
+        :: calls_left > 0 -> calls_left--; handle = generation_of(w); call_on_turn()
         :: true
         fi;
+        end_callback();
+#ifdef M_PERIOD_WRITTEN_AT_RETURN
+        d = deadline;
+        announce();
+#endif
         finish()
+    fi
+}
+
+inline let_time_pass() { /* it matters only in a pass how late it is */
+    if
+    :: now < 1 -> now = 1
+    :: now < 2 -> now = 2
+    :: true
     fi
 }
 
 /* verge__worker_pass: what is in the inboxes, then what is due */
 inline pass() {
-    take_from(0);
-    take_from(id);
-    atomic { /* it matters only here how late it is */
-        if
-        :: now < 1 -> now = 1
-        :: now < 2 -> now = 2
-        :: true
-        fi;
+    rescue_others();
+    receive();
+    atomic {
+        let_time_pass();
         due = now;
         tick = 1
     }
     do
+#ifdef WATCHED
+    :: blocks_left > 0 -> blocks_left--; block()
+#endif
     :: tick <= due && (wheel[id] & bit(tick)) != 0 ->
         wheel[id] = wheel[id] & ~bit(tick);
         w = word;
@@ -501,29 +639,8 @@ inline pass() {
     od
 }
 
-#define has_something_to_do (in_inbox[0] || in_inbox[id] || wheel[id] != 0)
 
 /* ---- T12: src/service/leave.c ---- */
-
-/* send_entry, verge__worker_unlink */
-inline unlink() {
-    w = word;
-    ok = false;
-    do
-    :: atomic {
-        !ok ->
-        if
-        :: state_of(w) != SCHEDULED || has(w, LINKED) -> ok = true
-        :: else ->
-            to = w | LINKED;
-            change();
-            in_hand[id] = ok
-        fi
-    }
-    :: else -> break
-    od;
-    atomic { entry_tick = NO_TICK; assert(owner_of(word) == id) } /* S2 */
-}
 
 inline leave() {
     place[id] = LEAVING;
@@ -534,7 +651,7 @@ inline leave() {
         w = word;
         if
         :: owner_of(w) == id && entry_tick == tick ->
-            unlink();
+            unlink(id);
 #ifdef M_SENT_WHILE_WALKING
             if
             :: in_hand[id] -> pick(); send()
@@ -547,6 +664,9 @@ inline leave() {
     :: tick <= TICKS && (wheel[id] & bit(tick)) == 0 -> tick++
     :: tick > TICKS -> break
     od;
+#if defined(WATCHED) && !defined(M_RESCUE_INCOMING_LEFT_BEHIND)
+    atomic { in_hand[id] = in_hand[id] || in_incoming[id]; in_incoming[id] = false }
+#endif
     if /* not before: another worker could file it, and a second entry of it here be taken for that one */
     :: in_hand[id] -> pick(); send()
     :: else
@@ -574,17 +694,11 @@ inline leave() {
 
 /* ---- the threads ---- */
 
-/* Some handle that was given out. */
-inline choose_handle() {
-    if
-    :: handle = 1
-    :: generation_of(word) >= 3 -> handle = 3
-    fi
-}
-
-/* Between two calls a thread has nothing in its hands: spin shall not tell apart what is the same. */
-#define forget atomic { w = 0; to = 0; d = 0; target = 0; handle = 0; verdict = 0; ok = false; is_earlier = false }
-#define forget_pass atomic { due = 0; tick = 0; again = false; is_due = false }
+#ifdef WATCHED
+#define may_block (blocks_left > 0)
+#else
+#define may_block false
+#endif
 
 proctype worker(byte id) {
     short w;
@@ -597,12 +711,16 @@ proctype worker(byte id) {
     byte verdict;
     byte bound = id;
     byte calls_left = (id == 1 -> STAYER_CALLS : LEAVER_CALLS);
+#ifdef WATCHED
+    byte blocks_left = (id == 1 -> STAYER_BLOCKS : LEAVER_BLOCKS);
+    byte other;
+#endif
     bool ok;
     bool again;
     bool is_due;
     bool is_earlier;
     do
-    :: has_something_to_do -> pass(); forget; forget_pass
+    :: has_something_to_do || may_block -> pass(); forget; forget_pass
     :: atomic { is_free && free_of == id && starts_left > 0 -> is_free = false; starts_left-- } start_here(); forget
     :: calls_left > 0 && generation_of(word) > 0 -> calls_left--; choose_handle(); call(); forget
     :: id == 2 -> leave(); forget; forget_pass; has_left = true; break
@@ -636,18 +754,26 @@ proctype remote() {
     remote_done = true
 }
 
-/* STARTED: worker 2 has the timer in its wheel. Otherwise the record is in the pool, or on a worker's free list. */
+/* STARTED: that worker has the timer in its wheel. If it was reset before, its entry may be early, or there may be a second
+ * one, which is garbage. Otherwise the record is in the pool, or on a worker's free list. */
 init {
     byte d;
     atomic {
 #ifdef STARTED
         choose_deadline();
         is_free = false;
-        starts_left = 0;
+        starts_left = MORE_LIVES;
         deadline = d;
         entry_tick = d;
-        wheel[2] = bit(d);
-        word = with_owner(0, 2) + GENERATION_ONE + SCHEDULED;
+#ifdef RESET_BEFORE
+        if
+        :: true
+        :: wheel[STARTED] = bit(1) | bit(2)
+        :: entry_tick = 1
+        fi;
+#endif
+        wheel[STARTED] = wheel[STARTED] | bit(entry_tick);
+        word = with_owner(0, STARTED) + GENERATION_ONE + SCHEDULED;
 #else
         if
         :: free_of = 0

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rescue.pml - the part of record.pml that a service has which watches for stuck callbacks (-DWATCHED): who is in a callback lays
+ * the turn down, and the other worker may take it and move what is due to itself (src/service/turn.h, rescue.c).
+ *
+ * Who is stuck: for how long a callback has been running does not matter here, so that any may be rescued from at any moment. A worker
+ * is in the callback of the record, or in that of another timer (`block`), which does nothing, or something with the
+ * record. What is shown is what record.pml says, and
+ *   S4   what a rescuer has looked through has nothing left that is due there.
+ */
+bool is_laid[3];     /* the turn of a worker */
+bool in_callback[3]; /* callback_since_ns != 0 */
+bool in_incoming[3]; /* the record is in the chain of what a worker has taken from its inbox */
+
+inline turn_take(worker) {
+    atomic { is_laid[worker] -> is_laid[worker] = false }
+}
+
+inline begin_callback() {
+    in_callback[id] = true;
+    is_laid[id] = true
+}
+
+/* verge__turn_begin, verge__worker_end_watch */
+inline end_callback() {
+#ifndef M_RESCUE_TURN_NOT_TAKEN_UP
+    turn_take(id);
+#else
+    is_laid[id] = false;
+#endif
+    in_callback[id] = false
+}
+
+/* What a callback does with its worker */
+inline call_on_turn() {
+#ifndef M_RESCUE_CALLED_WITHOUT_TURN
+    turn_take(id);
+    call();
+    is_laid[id] = true
+#else
+    call()
+#endif
+}
+
+/* Another timer's callback. */
+inline block() {
+    begin_callback();
+    if
+    :: calls_left > 0 && generation_of(word) > 0 -> calls_left--; choose_handle(); call_on_turn(); forget
+    :: true
+    fi;
+    end_callback()
+}
+
+/* ---- rescue.c ---- */
+
+/* hand_over: the record is LINKED, and in hand */
+inline hand_over() {
+    w = word;
+    ok = false;
+    do
+    :: atomic {
+        !ok ->
+        assert(has(w, LINKED)); /* S1 */
+        if
+#ifndef M_RESCUE_TAKES_WHAT_RUNS
+        :: state_of(w) == RUNNING -> to = w & ~LINKED
+        :: state_of(w) != RUNNING ->
+#else
+        :: true ->
+#endif
+#ifndef M_RESCUE_CHANGES_OWNER_LATE
+            to = with_owner(w, id)
+#else
+            to = w
+#endif
+        fi;
+        change();
+        if
+        :: ok -> in_hand[id] = false; in_incoming[id] = has(to, LINKED)
+        :: else
+        fi
+    }
+    :: else -> break
+    od
+}
+
+/* rescue_entry: its entry at `tick` has been taken out of the other's wheel */
+inline rescue_entry() {
+    w = word;
+    if
+    :: owner_of(w) == other && entry_tick == tick ->
+        unlink(other);
+        if
+        :: in_hand[id] -> hand_over()
+        :: else
+        fi
+    :: else
+    fi
+}
+
+/* rescue_chain */
+inline rescue_from(box) {
+    atomic {
+        if
+        :: box -> box = false; in_hand[id] = true
+        :: else
+        fi
+    }
+    if
+    :: in_hand[id] ->
+        w = word;
+#ifndef M_RESCUE_KEEPS_THE_ENTRY
+        if
+        :: owner_of(w) == other && entry_tick != NO_TICK -> entry_tick = NO_TICK
+        :: else
+        fi;
+#endif
+        hand_over()
+    :: else
+    fi
+}
+
+inline rescue() {
+    atomic {
+        let_time_pass();
+        due = now;
+        tick = 1
+    }
+    do
+    :: tick <= due && (wheel[other] & bit(tick)) != 0 ->
+        wheel[other] = wheel[other] & ~bit(tick);
+        rescue_entry();
+        tick++
+    :: tick <= due && (wheel[other] & bit(tick)) == 0 -> tick++
+    :: tick > due -> break
+    od;
+    rescue_from(in_inbox[other]);
+    rescue_from(in_incoming[other]);
+    assert(owner_of(word) != other || state_of(word) != SCHEDULED || has(word, LINKED | WRITING) || deadline > due) /* S4 */
+}
+
+/* verge__worker_rescue_others */
+inline rescue_others() {
+    other = 3 - id;
+    if
+    :: in_callback[other] ->
+        atomic {
+            ok = is_laid[other];
+            is_laid[other] = false
+        }
+        if
+        :: ok -> rescue(); is_laid[other] = true
+        :: else
+        fi
+    :: true /* it is not stuck yet */
+    fi;
+    forget;
+    forget_pass
+}
+
+/* verge__worker_receive: what has been taken may be too much for this pass */
+inline receive() {
+    atomic {
+        if
+        :: in_inbox[0] -> in_inbox[0] = false; in_incoming[id] = true
+        :: in_inbox[id] -> in_inbox[id] = false; in_incoming[id] = true
+        :: else
+        fi
+    }
+    if
+    :: atomic { in_incoming[id] -> in_incoming[id] = false; in_hand[id] = true } take()
+    :: true
+    fi
+}
