@@ -79,6 +79,7 @@ static ssize_t attempt_recv(struct verge__operation *op) {
         return op->progress != 0 && errno != EAGAIN ? (ssize_t)op->progress : size;
     }
     op->progress += (uint32_t)size;
+    op->has_drained = op->progress < op->transfer.size && (op->flags & MSG_PEEK) == 0;
     if ((op->flags & MSG_WAITALL) != 0 && size != 0 && op->progress < op->transfer.size && is_stream(op->fd)) {
         errno = EAGAIN;
         return -1;

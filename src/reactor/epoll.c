@@ -7,15 +7,20 @@
  * edge-triggered interest would take, and it is what survives a descriptor that somebody closes and
  * opens again as something else: the kernel forgets it silently, and says so (ENOENT) when asked.
  *
+ * Who has received all there was from a TCP socket is not attempted before he waits: it would be in
+ * vain. Should it not, his interest has its event at once.
+ *
  *   V1  an operation in state STARTED is in the list of its descriptor, and interest in what all
  *       of that list waits for is set; there is nothing else in a list.
  */
 #define _GNU_SOURCE
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -31,6 +36,7 @@ _Static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT && POLLPRI == EPOLLPRI &
 struct file {
     struct verge__operation_list waiting;
     bool is_known; /* the kernel has seen it, as far as can be told */
+    bool is_tcp;   /* where a short read means that nothing was left */
 };
 
 struct epoll {
@@ -107,6 +113,12 @@ static int reserve_file(struct epoll *epoll, int fd) {
     return 0;
 }
 
+static bool is_tcp(int fd) {
+    int protocol = 0;
+    socklen_t size = sizeof(protocol);
+    return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 && protocol == IPPROTO_TCP;
+}
+
 static int set_interest(struct epoll *epoll, int fd) {
     struct file *file = &epoll->files[fd];
     struct epoll_event event = {.events = EPOLLONESHOT, .data.fd = fd};
@@ -114,12 +126,17 @@ static int set_interest(struct epoll *epoll, int fd) {
          operation = operation->next) {
         event.events |= verge__operation_readiness(operation);
     }
-    int result = epoll_ctl(epoll->fd, file->is_known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
-    if (result != 0 && (errno == ENOENT || errno == EEXIST)) {
-        result = epoll_ctl(epoll->fd, errno == ENOENT ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
+    const bool was_known = file->is_known && epoll_ctl(epoll->fd, EPOLL_CTL_MOD, fd, &event) == 0;
+    int result = was_known ? 0 : epoll_ctl(epoll->fd, EPOLL_CTL_ADD, fd, &event);
+    if (result != 0 && errno == EEXIST) {
+        result = epoll_ctl(epoll->fd, EPOLL_CTL_MOD, fd, &event);
     }
     file->is_known = result == 0;
-    return result == 0 ? 0 : -errno;
+    if (result != 0) {
+        return -errno;
+    }
+    file->is_tcp = was_known ? file->is_tcp : is_tcp(fd);
+    return 0;
 }
 
 static void finish(struct epoll *epoll, struct verge__operation *operation, int32_t result) {
@@ -150,11 +167,16 @@ static bool done_at_once(struct verge__operation *operation, int32_t result) {
     return true;
 }
 
+static bool is_in_vain(const struct epoll *epoll, const struct verge__operation *operation) {
+    const size_t fd = (size_t)operation->fd;
+    return operation->expects_wait && fd < epoll->file_count && epoll->files[fd].is_known && epoll->files[fd].is_tcp;
+}
+
 static bool epoll_submit(struct verge__reactor *reactor, struct verge__operation *operation) {
     VERGE__INVARIANT(operation->state == VERGE__IDLE, "O1: submitted once");
     struct epoll *epoll = epoll_of(reactor);
     int32_t result;
-    if (verge__attempt(operation, VERGE__NOT_KNOWN, &result)) {
+    if (!is_in_vain(epoll, operation) && verge__attempt(operation, VERGE__NOT_KNOWN, &result)) {
         return done_at_once(operation, result);
     }
     if (operation->fd < 0) {

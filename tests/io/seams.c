@@ -102,6 +102,52 @@ static void a_full_queue_refuses(void **state) {
     run_tasks(1, connects_in_vain, NULL);
 }
 
+/* ---- who has received all there was is expected to wait, and there is something ---- */
+
+static struct pair open_tcp_pair(void) {
+    struct sockaddr_in address;
+    const int listener = listen_on_loopback(&address);
+    struct pair pair = {.far = socket(AF_INET, SOCK_STREAM, 0)};
+    CHECK_EQUAL(connect(pair.far, (struct sockaddr *)&address, sizeof(address)), 0);
+    pair.near = accept(listener, NULL, NULL);
+    CHECK_EQUAL(close(listener), 0);
+    return pair;
+}
+
+static intptr_t says_later(void *argument) {
+    const int *fd = argument;
+    CHECK_EQUAL(verge_sleep((int64_t)MS), 0);
+    return write(*fd, "later", 5);
+}
+
+static intptr_t receives_what_it_did_not_expect(void *argument) {
+    (void)argument;
+    struct pair pair = open_tcp_pair();
+    char buffer[16];
+    CHECK_EQUAL(write(pair.far, "one", 3), 3);
+    CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, VERGE_NEVER), 3);
+    verge_task *task = spawn(says_later, &pair.far);
+    CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, VERGE_NEVER), 5);
+    CHECK_EQUAL(join(task), 5);
+    for (int i = 0; i < 3; i++) { /* it is known to wait there; and N3 */
+        CHECK_EQUAL(write(pair.far, "three", 5), 5);
+        CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, i == 2 ? 1 : VERGE_NEVER), 5);
+        CHECK_EQUAL(write(pair.far, "four", 4), 4);
+        CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), MSG_PEEK, VERGE_NEVER), 4);
+        CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, i == 1 ? 1 : VERGE_NEVER), 4);
+    }
+    CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), MSG_DONTWAIT, VERGE_NEVER), -EAGAIN);
+    CHECK_EQUAL(close(pair.far), 0);
+    CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, VERGE_NEVER), 0);
+    CHECK_EQUAL(close(pair.near), 0);
+    return 0;
+}
+
+static void what_was_not_expected_is_received(void **state) {
+    (void)state;
+    run_tasks(1, receives_what_it_did_not_expect, NULL);
+}
+
 /* ---- a cancellation that comes when io_uring cannot find what is to be cancelled ---- */
 
 static intptr_t connects_after_cancellation(void *argument) {
@@ -309,6 +355,7 @@ int main(void) {
         cmocka_unit_test(to_wait_for_all_keeps_messages_apart),
         cmocka_unit_test(a_full_queue_refuses),
         cmocka_unit_test(who_waits_to_write_does_not_spin),
+        cmocka_unit_test(what_was_not_expected_is_received),
         cmocka_unit_test(n1_a_cancellation_that_missed_is_repeated),
         cmocka_unit_test(t7_a_cancelled_operation_ends_before_the_clock_moves),
         cmocka_unit_test(t4_who_was_cancelled_is_told_so_though_its_deadline_comes),
