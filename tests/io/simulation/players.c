@@ -160,7 +160,7 @@ static intptr_t play(void *argument) {
     }
     log_event(self, "end", 0);
     self->ended_count++;
-    return (intptr_t)(self->id * 3 + 1);
+    return (intptr_t)self->id * 3 + 1;
 }
 
 int spawn_player(void) {

@@ -13,7 +13,8 @@
 
 enum { SEEDS_DEFAULT = 200, HUNG_AFTER_S = 60, FIRST_PLAYERS = 12 };
 
-struct world *world;
+static struct world worlds[2];
+struct world *world = &worlds[0];
 atomic_int world_failed_check_count;
 
 /* ---- judging ---- */
@@ -168,7 +169,6 @@ static void play_seed(struct world *played, uint64_t seed) {
 
 /* ---- all seeds ---- */
 
-static struct world worlds[2];
 static struct event events[2][EVENTS_MAX];
 
 static bool is_same(const struct event *a, const struct event *b) {
@@ -193,7 +193,7 @@ static void compare(void) {
 }
 
 static void say_seed(void) {
-    (void)fprintf(stderr, "again: VERGE_TEST_SEED=%llu\n", (unsigned long long)(world != NULL ? world->seed : 0));
+    (void)fprintf(stderr, "again: VERGE_TEST_SEED=%llu\n", (unsigned long long)world->seed);
     for (size_t i = world->event_count > 20 ? world->event_count - 20 : 0; i < world->event_count; i++) {
         print_event(&world->events[i]);
     }
