@@ -7,6 +7,7 @@
  * last segment of records that is not full (2 MiB), garbage that is allowed before it is cleared away (3,072 entries
  * and their chunks), records a worker keeps (512) or has not taken back yet (1,024 a pass).
  */
+#include "service/service_internal.h"
 #include "service/support.h"
 
 #define BYTES_A_TIMER UINT64_C(72)
@@ -199,6 +200,34 @@ static void resets_from_outside_take_no_memory(void **state) {
     stepped_end(&stepped);
 }
 
+/* What is allowed beside many timers is too much when they have run; nobody starts or cancels any more, but passes go on. */
+static void garbage_goes_with_the_timers_beside_it(void **state) {
+    (void)state;
+    enum { LIVE = 40000, CANCELLED = 15000 };
+    struct stepped stepped;
+    stepped_begin(&stepped);
+    verge_worker *worker = join_bound(stepped.service);
+    for (size_t i = 0; i < LIVE + CANCELLED; i++) {
+        const uint64_t delay_ns = i < CANCELLED ? HOUR + i * SECOND : TICK;
+        window[i] = start_at(stepped.service, now_of(&stepped) + delay_ns, do_nothing, NULL);
+    }
+    for (size_t i = 0; i < CANCELLED; i++) {
+        assert_int_equal(verge_service_cancel(stepped.service, window[i]), 0);
+    }
+    assert_int_equal(step(worker), 0);
+    assert_true(stats_of(stepped.service).garbage >= CANCELLED / 2);
+    advance(&stepped, 2 * TICK);
+    while (verge_service_count(stepped.service) > 0) {
+        assert_true(step(worker) > 0);
+    }
+    for (int i = 0; i < 500; i++) {
+        assert_int_equal(step(worker), 0);
+    }
+    assert_true(stats_of(stepped.service).garbage <= VERGE__GARBAGE_ALLOWED);
+    leave(worker);
+    stepped_end(&stepped);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remote_cancels_leave_no_memory_behind),
@@ -207,6 +236,7 @@ int main(void) {
         cmocka_unit_test(a_worker_that_resets_to_earlier_without_passes_stays_small),
         cmocka_unit_test(a_worker_that_resets_back_and_forth_stays_small),
         cmocka_unit_test(resets_from_outside_take_no_memory),
+        cmocka_unit_test(garbage_goes_with_the_timers_beside_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * itself moves the clock, ticks the metronome and steps the rescuer; and with threads.
  */
 #include "service/support.h"
+#include "service/turn.h"
 
 #define STUCK_AFTER (10 * TICK)
 
@@ -450,6 +451,45 @@ static void threads_rescue_each_other(void **state) {
     assert_int_equal(jam.others_fired, 300);
 }
 
+/* ---- the turn ---- */
+
+static const verge_worker *watched;
+static uint32_t changes, changes_off_turn;
+
+/* Words of timers that are filed with a worker are changed by who holds its turn, if that is its thread. */
+static void look_at_the_turn(const char *next_step) {
+    if (strcmp(next_step, "word: change") == 0 || strcmp(next_step, "word: publish") == 0) {
+        changes++;
+        changes_off_turn += atomic_load(&watched->turn) != VERGE__TURN_HELD;
+    }
+}
+
+static void start_reset_and_cancel(struct scene *scene) {
+    verge_service *service = scene->stepped.service;
+    const uint64_t now_ns = now_of(&scene->stepped);
+    watched = scene->stuck;
+    assert_int_equal(atomic_load(&watched->turn), VERGE__TURN_LAID);
+    verge__step_hook = look_at_the_turn;
+    changes = changes_off_turn = 0;
+    verge_timer timer = start_on_stuck(scene, 0, now_ns + 5 * TICK);
+    assert_int_equal(changes, 1);
+    assert_int_equal(verge_service_reset(service, timer, now_ns + 3 * TICK), 0);
+    assert_int_equal(changes, 3);
+    assert_int_equal(verge_service_cancel(service, timer), 0);
+    assert_int_equal(changes, 4);
+    assert_int_equal(verge_service_cancel_wait(service, scene->timers[1]), 0);
+    assert_int_equal(changes, 5);
+    verge__step_hook = NULL;
+    assert_int_equal(changes_off_turn, 0);
+    assert_int_equal(atomic_load(&watched->turn), VERGE__TURN_LAID);
+}
+
+static void a_callback_takes_its_turn_for_what_it_does(void **state) {
+    (void)state;
+    struct scene scene = {0};
+    play(&scene, start_reset_and_cancel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_due_is_run_by_another),
@@ -465,6 +505,7 @@ int main(void) {
         cmocka_unit_test(who_is_stuck_is_picked_last),
         cmocka_unit_test(the_stuck_callback_starts_cancels_and_resets),
         cmocka_unit_test(threads_rescue_each_other),
+        cmocka_unit_test(a_callback_takes_its_turn_for_what_it_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
