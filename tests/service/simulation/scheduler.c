@@ -19,11 +19,11 @@ struct actor {
     void *stack;
     verge_worker *bound; /* what its thread is bound to */
     bool has_ended;
-    uint64_t held_until; /* steps */
     unsigned number;
     _Atomic uint32_t *waits_on; /* NULL: does not wait */
     uint32_t expected;
     uint64_t until_ns;
+    uint64_t held_until; /* steps */
 };
 
 static struct scheduler *running;
