@@ -200,7 +200,10 @@ static void levels_from_bits(void **state) {
     static const uint8_t no_bits[] = {3, 0, 2};
     static const uint8_t many_bits[] = {15};
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.levels[3] = (verge_wheel_level){.shift = 77, .bits = 78};
     assert_int_equal(verge_wheel_options_levels(&options, 1024, bits, 3), 0);
+    assert_int_equal(options.levels[3].shift, 77); /* no more than there are */
+    assert_int_equal(options.levels[3].bits, 78);
     verge_wheel *wheel = wheel_new(&options);
     assert_int_equal(verge_wheel_level_count(wheel), 3);
     assert_int_equal(verge_wheel_precision(wheel), 1024);
