@@ -205,6 +205,24 @@ static void memory_shrinks_around_those_who_stay(void **state) {
     tear_down(&fixture);
 }
 
+/* A few timers keep all memory from being given back. Then the load comes back: it uses what is still there. */
+static void a_load_that_comes_back_finds_what_was_set_aside(void **state) {
+    (void)state;
+    struct fixture fixture;
+    set_up(&fixture, VERGE_ORDER_ANY);
+    fill(&fixture);
+    const size_t bytes_full = fixture.memory.bytes_in_use;
+    for (size_t i = 0; i < fixture.count; i++) {
+        if (i % 10000 != 0) {
+            assert_int_equal(verge_wheel_cancel(fixture.wheel, fixture.timers[i], NULL), 0);
+        }
+    }
+    verge_wheel_compact(fixture.wheel);
+    fill(&fixture);
+    assert_true(fixture.memory.bytes_in_use < bytes_full + bytes_full / 8 + BYTES_KEPT_MAX);
+    tear_down(&fixture);
+}
+
 /* Memory that was given back and is taken again serves new handles only. */
 static void handles_survive_growing_and_shrinking(void **state) {
     (void)state;
@@ -318,6 +336,7 @@ int main(void) {
         cmocka_unit_test(memory_shrinks_with_the_load),
         cmocka_unit_test(memory_shrinks_while_idle),
         cmocka_unit_test(memory_shrinks_around_those_who_stay),
+        cmocka_unit_test(a_load_that_comes_back_finds_what_was_set_aside),
         cmocka_unit_test(handles_survive_growing_and_shrinking),
         {"entries_outlive_their_records", entries_outlive_their_records, NULL, NULL, &any},
         {"entries_outlive_their_records_fifo", entries_outlive_their_records, NULL, NULL, &fifo},
