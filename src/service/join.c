@@ -70,6 +70,7 @@ static int take_place(verge_service *service, const verge_worker_options *option
         return error;
     }
     worker->now_ns = now_ns;
+    worker->rescued_ns = 0;
     worker->is_thread = is_thread;
     bool is_plain = service->options.timer_cap == 0 && !verge__service_watches(service);
     worker->plain_service = is_plain ? (const void *)service : worker;

@@ -145,6 +145,8 @@ static void call(verge_worker *worker, verge_callback callback, const verge_firi
     uint64_t now_ns = verge__service_clock(service);
     verge_histogram_record(&worker->callback_time, now_ns > worker->now_ns ? now_ns - worker->now_ns : 0);
     worker->now_ns = now_ns > worker->now_ns ? now_ns : worker->now_ns;
+    /* The clock may have stepped back since another has taken ticks here. */
+    worker->now_ns = worker->rescued_ns > worker->now_ns ? worker->rescued_ns : worker->now_ns;
     verge__count(&worker->tally.fired, 1);
 }
 

@@ -131,6 +131,7 @@ static void rescue(verge_worker *rescuer, verge_worker *stuck) {
         }
     }
     stuck->calendar.quiet_until = 0;
+    stuck->rescued_ns = rescuer->now_ns > stuck->rescued_ns ? rescuer->now_ns : stuck->rescued_ns;
     verge__chain inbox = verge__inbox_take(&stuck->inbox, table);
     rescue_chain(rescuer, stuck, &inbox);
     rescue_chain(rescuer, stuck, &stuck->incoming);

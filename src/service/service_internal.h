@@ -116,6 +116,7 @@ struct verge_worker {
     verge__chain incoming; /* taken from the inbox, not looked at yet */
     verge__chain shelf;    /* there was no memory to file them */
     uint64_t now_ns;       /* of the last pass */
+    uint64_t rescued_ns;   /* of the last pass of another that has taken ticks here (rescue.c) */
     uint64_t published_ns; /* what the metronome had said then */
     uint32_t same_count;   /* passes since that has changed */
     uint32_t busy_count;   /* passes without a wait */

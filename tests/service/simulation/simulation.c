@@ -40,6 +40,8 @@ struct world {
     verge_worker *dead[ACTORS_MAX]; /* whose threads have died, and who have not been made to leave */
     unsigned dead_count;
     bool goes_far;         /* some deadlines are beyond the marks of entries */
+    bool steps_back;       /* the clock does, now and then */
+    uint64_t latest_ns;    /* what it said when it did */
     const char *complaint; /* of who looks into the service */
     uint64_t inspections;
     unsigned busy_count; /* workers and remote threads that have not ended */
@@ -178,7 +180,18 @@ static void look_at_one(struct life *life) {
     }
 }
 
+static uint64_t latest_now(void) {
+    return clock_now() > world->latest_ns ? clock_now() : world->latest_ns;
+}
+
 static void pass_time(void) {
+    if (world->steps_back && chance(6)) {
+        uint64_t now_ns = clock_now();
+        world->latest_ns = latest_now();
+        verge_manual_clock_set(&world->clock,
+                               now_ns - below(now_ns < 8 * PRECISION_NS ? now_ns + 1 : 8 * PRECISION_NS));
+        return;
+    }
     if (world->goes_far && chance(16)) {
         verge_manual_clock_advance(&world->clock, (PRECISION_NS << 32) + below(PRECISION_NS << 32));
         return;
@@ -217,7 +230,7 @@ static void do_something(void) {
 static void on_timer(const verge_firing *firing) {
     struct life *life = firing->argument;
     int actor = scheduler_actor();
-    audit_fired(&world->audit, life, firing, clock_now());
+    audit_fired(&world->audit, life, firing, latest_now());
     life->timer = firing->timer; /* its start may not have returned yet */
     assert_ptr_equal(firing->service, world->service);
     struct life *outer = actor < 0 ? NULL : inside[actor];
@@ -461,6 +474,7 @@ static const char *simulate(uint64_t seed) {
     world->goes_far = chance(4);
     world->threads_die = chance(4);
     world->is_narrow = chance(4);
+    world->steps_back = chance(4);
     verge__garbage_allowed = chance(2) ? below(8) : 3072;
     world->scheduler = (struct scheduler){.random = &world->random,
                                           .clock = &world->clock,
