@@ -194,6 +194,31 @@ static void unknown_order_and_past_are_refused(void **state) {
     assert_refused(&options);
 }
 
+/* Where the levels of a preset end, in bits of a nanosecond's time: what the wheels that they stand for have. */
+static void levels_of_the_presets(void **state) {
+    (void)state;
+    static const struct {
+        verge_wheel_preset preset;
+        size_t level_count;
+        uint8_t ends[8];
+    } presets[] = {
+        {VERGE_PRESET_DEFAULT, 8, {26, 32, 38, 44, 50, 56, 62, 64}},
+        {VERGE_PRESET_THREE_LEVEL, 3, {30, 40, 46}},
+        {VERGE_PRESET_TWO_LEVEL, 2, {30, 40}},
+        {VERGE_PRESET_ALARM, 6, {11, 21, 31, 41, 51, 61}},
+        {VERGE_PRESET_RUNTIME, 7, {26, 32, 38, 44, 50, 56, 62}},
+    };
+    for (size_t i = 0; i < sizeof(presets) / sizeof(*presets); i++) {
+        verge_wheel *wheel = wheel_of(presets[i].preset, 0);
+        assert_int_equal(verge_wheel_level_count(wheel), presets[i].level_count);
+        for (size_t k = 0; k < presets[i].level_count; k++) {
+            const uint64_t reach = presets[i].ends[k] < 64 ? UINT64_C(1) << presets[i].ends[k] : UINT64_MAX;
+            assert_int_equal(verge_wheel_coverage(wheel, k), reach);
+        }
+        wheel_end(wheel);
+    }
+}
+
 static void levels_from_bits(void **state) {
     (void)state;
     static const uint8_t bits[] = {3, 5, 2};
@@ -325,6 +350,7 @@ int main(void) {
         cmocka_unit_test(sixteen_levels_reach_the_end_of_time),
         cmocka_unit_test(compaction_settings_make_sense),
         cmocka_unit_test(unknown_order_and_past_are_refused),
+        cmocka_unit_test(levels_of_the_presets),
         cmocka_unit_test(levels_from_bits),
         cmocka_unit_test(levels_from_a_duration),
         cmocka_unit_test(timers_may_be_capped),

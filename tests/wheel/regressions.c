@@ -198,8 +198,28 @@ static void the_work_limit_is_for_all_slots_on_the_way(void **state) {
     wheel_end(wheel);
 }
 
+/* A level of slots of 2^36 ticks is drained while a timer in it has been moved to a later slot, of a level above. */
+static void a_far_timer_that_was_moved_farther_stays_above(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 0);
+    const uint64_t first_ns = (UINT64_C(1) << 37) * TICK;
+    const uint64_t last_ns = (UINT64_C(1) << 43) * TICK;
+    const verge_timer timer = schedule(wheel, first_ns, 1);
+    (void)schedule(wheel, first_ns, 2);
+    assert_int_equal(verge_wheel_reschedule(wheel, timer, last_ns), 0);
+    verge_expiry out[2];
+    assert_int_equal(verge_wheel_poll(wheel, first_ns - TICK, out, 2), 0);
+    assert_null(verge_wheel_check(wheel));
+    assert_int_equal(verge_wheel_poll(wheel, first_ns, out, 2), 1);
+    assert_null(verge_wheel_check(wheel));
+    assert_int_equal(verge_wheel_poll(wheel, last_ns - TICK, out, 2), 0);
+    assert_int_equal(verge_wheel_poll(wheel, last_ns, out, 2), 1);
+    wheel_end(wheel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_far_timer_that_was_moved_farther_stays_above),
         cmocka_unit_test(an_adopted_entry_is_filed_again_far_away),
         cmocka_unit_test(a_kept_entry_is_filed_again_far_away),
         cmocka_unit_test(a_reservation_while_memory_goes_back),
