@@ -17,7 +17,7 @@ build = cmake --preset $(1) >build/$(1).configure.log || { cat build/$(1).config
 help:
 	@echo "make demo       a million timers, before your eyes"
 	@echo "make test       build and run all tests"
-	@echo "make test-P     the same in another preset: debug, asan, tsan, clang, clang-asan"
+	@echo "make test-P     the same in another preset: debug, asan, tsan, clang, clang-asan, clang-tsan, msan"
 	@echo "make memcheck   the tests under valgrind, in some minutes"
 	@echo "make bench      measure against other libraries (QUICK=1: in two minutes)"
 	@echo "make bench-check    compares with the required figures, fails where one is missed"
@@ -52,7 +52,7 @@ test-test test-debug test-asan test-tsan: test-%: | build
 	@$(call build,$*)
 	@ctest --preset $* --parallel $(JOBS)
 
-test-clang test-clang-asan: test-%: | build
+test-clang test-clang-asan test-clang-tsan test-msan: test-%: | build
 	@scripts/setup check fuzz
 	@$(call build,$*)
 	@ctest --preset $* --parallel $(JOBS)
@@ -131,6 +131,6 @@ deb: | build
 clean:
 	@rm -rf build
 
-.PHONY: help setup demo test test-test test-debug test-asan test-tsan test-clang test-clang-asan bench bench-check instructions check \
-	format bench-tasks coverage install deb clean
+.PHONY: help setup demo test test-test test-debug test-asan test-tsan test-clang test-clang-asan test-clang-tsan \
+	test-msan bench bench-check instructions check format bench-tasks coverage install deb clean
 .PHONY: fuzz floods mutate memcheck prove

@@ -21,9 +21,12 @@
 /*
  * AddressSanitizer wants the bounds of the stack that is switched to, before, and tells those of the
  * one that was left, after. The bounds of a thread's own stack are learnt that way.
+ *
+ * ThreadSanitizer notes calls and returns for the flow that it believes to be running. So nothing may return between the
+ * word that it is another one and the switch itself: the return would be noted for a flow that has called nothing.
  */
 
-static void before_switch(struct verge__context *from, struct verge__context *to, int leaves) {
+static VERGE__ALWAYS_INLINE void before_switch(struct verge__context *from, struct verge__context *to, int leaves) {
 #if VERGE__ASAN
     to->resumed_by = from;
     __sanitizer_start_switch_fiber(leaves ? NULL : &from->fake_stack, to->stack_low, to->stack_size);
