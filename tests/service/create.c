@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* The beginning of a service: with what is usual, and when memory or threads cannot be had. */
-#define _GNU_SOURCE /* RTLD_NEXT */
-#include <dlfcn.h>
-
 #include "service/support.h"
 
 /* ---- threads that cannot be had ---- */
 
 static unsigned threads_left = UINT32_MAX;
 
-typedef int (*create_thread)(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *argument),
-                             void *argument);
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *argument),
+                          void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *argument),
+                          void *argument);
 
-/* In place of the system's, for the library, too. NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
-int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*body)(void *argument),
-                   void *restrict argument) {
+/* Wrapped at link time, for the library, too. */
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *argument),
+                          void *argument) {
     if (threads_left == 0) {
         return EAGAIN;
     }
     threads_left--;
-    create_thread next = NULL;
-    *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
-    return next(thread, attributes, body, argument);
+    return __real_pthread_create(thread, attributes, body, argument);
 }
 
 enum { THREADS = 3 };
