@@ -379,8 +379,38 @@ static void levels_have_statistics(void **state) {
     wheel_end(wheel);
 }
 
+/* Level by level: what is there, and the bytes of it. A ring has two blocks of slots, a bit for each, and chunks of 256
+ * bytes with room for 30 entries. */
+static void levels_say_what_they_hold(void **state) {
+    (void)state;
+    enum { COUNT = 40 };
+    verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 0);
+    verge_timer timers[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        timers[i] = schedule(wheel, 5 * TICK, i); /* all in one slot */
+    }
+    (void)schedule(wheel, 100 * TICK, COUNT);
+    assert_int_equal(verge_wheel_cancel(wheel, timers[0], NULL), 0);
+    static const struct {
+        uint64_t slots_used, chunks, active, garbage;
+    } levels[] = {{1, 2, COUNT - 1, 1}, {1, 1, 1, 0}};
+    for (size_t k = 0; k < 2; k++) {
+        verge_wheel_level_stats stats = {.struct_size = sizeof(stats)};
+        assert_int_equal(verge_wheel_get_level_stats(wheel, k, &stats), 0);
+        assert_int_equal(stats.resolution_ns, TICK << (6 * k));
+        assert_int_equal(stats.slots, 64);
+        assert_int_equal(stats.slots_used, levels[k].slots_used);
+        assert_int_equal(stats.active, levels[k].active);
+        assert_int_equal(stats.garbage, levels[k].garbage);
+        assert_int_equal(stats.capacity, 30 * levels[k].chunks);
+        assert_int_equal(stats.bytes, 2 * 64 * sizeof(void *) + 2 * 64 / 8 + 256 * levels[k].chunks);
+    }
+    wheel_end(wheel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(levels_say_what_they_hold),
         cmocka_unit_test(a_timer_comes_out_at_its_tick),
         cmocka_unit_test(strict_waits_for_the_interval_to_end),
         cmocka_unit_test(get_says_what_was_scheduled),
