@@ -217,8 +217,30 @@ static void a_far_timer_that_was_moved_farther_stays_above(void **state) {
     wheel_end(wheel);
 }
 
+/* What poll_exact has sorted and not returned, as there is a work limit, is moved to a later time: it is not due any more. */
+static void a_sorted_timer_that_was_moved_does_not_come_out(void **state) {
+    (void)state;
+    static const verge_order orders[] = {VERGE_ORDER_FIFO, VERGE_ORDER_DEADLINE};
+    for (size_t i = 0; i < 2; i++) {
+        verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+        options.order = orders[i];
+        options.work_limit = 1000;
+        verge_wheel *wheel = wheel_new(&options);
+        (void)schedule(wheel, 5 * TICK + 1, 1);
+        const verge_timer second = schedule(wheel, 5 * TICK + 2, 2);
+        verge_expiry out[2];
+        assert_int_equal(verge_wheel_poll_exact(wheel, 5 * TICK + 3, out, 1), 1);
+        assert_int_equal(verge_wheel_reschedule(wheel, second, 9 * TICK), 0);
+        assert_int_equal(verge_wheel_poll_exact(wheel, 5 * TICK + 4, out, 2), 0);
+        assert_int_equal(verge_wheel_poll(wheel, 8 * TICK, out, 2), 0);
+        assert_int_equal(verge_wheel_poll(wheel, 9 * TICK, out, 2), 1);
+        wheel_end(wheel);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sorted_timer_that_was_moved_does_not_come_out),
         cmocka_unit_test(a_far_timer_that_was_moved_farther_stays_above),
         cmocka_unit_test(an_adopted_entry_is_filed_again_far_away),
         cmocka_unit_test(a_kept_entry_is_filed_again_far_away),
