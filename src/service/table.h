@@ -67,6 +67,11 @@ static VERGE__ALWAYS_INLINE verge__timer *verge__table_part_at(const verge__tabl
     return atomic_load_explicit(&part->records, memory_order_relaxed) + (index & (VERGE__TABLE_SEGMENT_RECORDS - 1));
 }
 
+/* Whether an index is of the first group, as most are. */
+static VERGE__ALWAYS_INLINE bool verge__table_is_near(uint32_t index) {
+    return VERGE__LIKELY(index >> (VERGE__TABLE_SEGMENT_BITS + VERGE__TABLE_GROUP_BITS) == 0);
+}
+
 /* The segment of an index that is not of the first group; there is one if the index was handed out. */
 static inline const verge__table_part *verge__table_far_part(const verge__table *table, uint32_t index) {
     uint32_t segment = index >> VERGE__TABLE_SEGMENT_BITS;
@@ -77,17 +82,18 @@ static inline const verge__table_part *verge__table_far_part(const verge__table 
 
 /* The record of an index that was handed out. Relaxed: however the index got here, the pointers came before it. */
 static VERGE__ALWAYS_INLINE verge__timer *verge__table_at(const verge__table *table, uint32_t index) {
-    const verge__table_part *part = &table->first_group.segments[index >> VERGE__TABLE_SEGMENT_BITS];
-    if (VERGE__UNLIKELY(index >> (VERGE__TABLE_SEGMENT_BITS + VERGE__TABLE_GROUP_BITS) != 0)) {
-        part = verge__table_far_part(table, index);
-    }
+    const verge__table_part *part = verge__table_is_near(index)
+                                        ? &table->first_group.segments[index >> VERGE__TABLE_SEGMENT_BITS]
+                                        : verge__table_far_part(table, index);
     return verge__table_part_at(part, index);
 }
 
 /* Whether there is a record of that index, and which. */
 static VERGE__ALWAYS_INLINE bool verge__table_has(const verge__table *table, uint32_t index, verge__timer **ret_timer) {
-    const verge__table_part *part = &table->first_group.segments[index >> VERGE__TABLE_SEGMENT_BITS];
-    if (VERGE__UNLIKELY(index >> (VERGE__TABLE_SEGMENT_BITS + VERGE__TABLE_GROUP_BITS) != 0)) {
+    const verge__table_part *part = NULL;
+    if (verge__table_is_near(index)) {
+        part = &table->first_group.segments[index >> VERGE__TABLE_SEGMENT_BITS];
+    } else {
         part = verge__table_far_part(table, index);
         if (part == NULL) {
             return false;
