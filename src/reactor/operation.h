@@ -94,9 +94,9 @@ struct verge__operation {
     bool was_blocking; /* CONNECT: the file's O_NONBLOCK is to be taken off when it is done */
 
     /* The answer. */
+    bool has_drained;     /* RECV: nothing was left, as far as is known */
     int32_t result;       /* what the system call returns, or a negative errno value */
     uint32_t result_bits; /* the flags of io_uring's completion */
-    bool has_drained;     /* RECV: nothing was left, as far as is known */
 
     /* The reactor's. */
     uint32_t progress; /* RECV: bytes that are in the buffer already */

@@ -383,7 +383,7 @@ static void levels_have_statistics(void **state) {
  * bytes with room for 30 entries. */
 static void levels_say_what_they_hold(void **state) {
     (void)state;
-    enum { COUNT = 40 };
+    enum { COUNT = 40, RING = 128 };
     verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 0);
     verge_timer timers[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
@@ -403,7 +403,7 @@ static void levels_say_what_they_hold(void **state) {
         assert_int_equal(stats.active, levels[k].active);
         assert_int_equal(stats.garbage, levels[k].garbage);
         assert_int_equal(stats.capacity, 30 * levels[k].chunks);
-        assert_int_equal(stats.bytes, 2 * 64 * sizeof(void *) + 2 * 64 / 8 + 256 * levels[k].chunks);
+        assert_int_equal(stats.bytes, RING * sizeof(void *) + RING / 8 + 256 * levels[k].chunks);
     }
     wheel_end(wheel);
 }
