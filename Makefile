@@ -24,7 +24,7 @@ help:
 	@echo "make bench-tasks    tasks and I/O against swapcontext, linked timeouts and libuv"
 	@echo "make instructions   counts instructions per operation, fails where there are more than recorded"
 	@echo "make floods     counts instructions under hostile loads, fails where they grow with the load"
-	@echo "make prove      checks models of the service's protocols, and that mistakes in them are found (QUICK=1: in a minute)"
+	@echo "make prove      checks models of the service's protocols, and that mistakes in them are found (QUICK=1: the small cases only)"
 	@echo "make mutate     changes the sources and fails if the tests do not notice (MUTANTS=200 SEED=1 LAYER=service FILES=...)"
 	@echo "make check      formatting and static analysis;   make format: apply the formatting"
 	@echo "make fuzz       looks for inputs that break a promise (SECONDS=60 a target, TARGETS=...: some of them)"

@@ -172,6 +172,28 @@ static void a_timer_without_an_entry_is_not_found_by_an_old_one(void **state) {
     stepped_end(&stepped);
 }
 
+/* On a processor that has no instruction for it, the compare-and-swap of the short way is the compiler's. */
+static void timers_are_cancelled_without_the_instruction_too(void **state) {
+    (void)state;
+    struct stepped stepped;
+    stepped_begin(&stepped);
+    verge_worker *worker = join_bound(stepped.service);
+    worker->machine_has_cas = false;
+    unsigned fired = 0;
+    uint64_t deadline_ns = now_of(&stepped) + TICK;
+    for (int i = 0; i < 1000; i++) {
+        const verge_timer timer = start_at(stepped.service, deadline_ns, count_one, &fired);
+        assert_int_equal(verge_service_cancel(stepped.service, timer), 0);
+        assert_int_equal(verge_service_cancel(stepped.service, timer), -ENOENT);
+    }
+    assert_int_equal(verge_service_count(stepped.service), 0);
+    advance(&stepped, 2 * TICK);
+    assert_int_equal(step(worker), 0);
+    assert_int_equal(fired, 0);
+    assert_int_equal(verge_worker_leave(worker), 0);
+    stepped_end(&stepped);
+}
+
 static void a_record_whose_generations_are_used_up_is_no_timer(void **state) {
     (void)state;
     struct stepped stepped;
@@ -362,6 +384,7 @@ int main(void) {
         cmocka_unit_test(timers_cancelled_without_a_worker_leave_nothing),
         cmocka_unit_test(the_clock_may_run_out),
         cmocka_unit_test(a_timer_without_an_entry_is_not_found_by_an_old_one),
+        cmocka_unit_test(timers_are_cancelled_without_the_instruction_too),
         cmocka_unit_test(a_record_whose_generations_are_used_up_is_no_timer),
         cmocka_unit_test(a_worker_that_has_left_answers),
         cmocka_unit_test(who_leaves_in_a_wait_is_not_woken),
