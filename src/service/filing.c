@@ -12,10 +12,6 @@ enum {
     OWN_LISTS = 8,
 };
 
-#if defined(VERGE_STEPS) && VERGE_STEPS
-size_t verge__garbage_allowed = VERGE__GARBAGE_ALLOWED;
-#endif
-
 /* ---- what the calendar asks ---- */
 
 static verge__timer *named(const verge_worker *worker, verge__entry entry) {
@@ -171,17 +167,15 @@ void verge__worker_clear_shelf(verge_worker *worker) {
 
 /* ---- garbage ---- */
 
-static size_t scrub_pile(verge_worker *worker, verge__pile *pile) {
-    return verge__calendar_scrub_list(&worker->calendar, &pile->list, &pile->sifted, &pile->scrub_pass);
-}
-
 /* As the wheel does (wheel/tidy.c): whoever makes garbage beyond what is allowed sifts more than it makes. */
 static void tidy(verge_worker *worker) {
+    verge__calendar *calendar = &worker->calendar;
     size_t seen = 0;
     for (int step = 0; step < SCRUB_STEPS_AT_ONCE && seen < SCRUB_ENTRIES_AT_ONCE && verge__worker_is_untidy(worker);
          step++) {
-        seen += verge__calendar_scrub(&worker->calendar) + scrub_pile(worker, &worker->late) +
-                scrub_pile(worker, &worker->first) + scrub_pile(worker, &worker->batch);
+        seen += verge__calendar_scrub(calendar) + verge__calendar_scrub_pile(calendar, &worker->late) +
+                verge__calendar_scrub_pile(calendar, &worker->first) +
+                verge__calendar_scrub_pile(calendar, &worker->batch);
     }
 }
 

@@ -130,8 +130,7 @@ static void leave_now(verge_worker *worker) {
         if (!verge__calendar_take(&worker->calendar, VERGE__NO_TICK, &budget, &taken)) {
             break;
         }
-        send_list(&parcel_, taken.list);
-        send_list(&parcel_, taken.rest);
+        send_pile(&parcel_, &taken.pile);
     }
     send_chain(&parcel_, &worker->shelf);
     send_chain(&parcel_, &worker->incoming);

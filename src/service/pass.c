@@ -256,15 +256,11 @@ verge__entry verge__worker_pop(verge_worker *worker, verge__list *list) {
 }
 
 static bool pop(verge_worker *worker, verge__pile *pile, verge__entry *ret_entry) {
-    if (pile->list == NULL) {
-        pile->list = pile->sifted;
-        pile->sifted = NULL;
+    bool is_open = verge__pile_open(pile);
+    if (is_open) {
+        *ret_entry = verge__worker_pop(worker, &pile->list);
     }
-    if (pile->list == NULL) {
-        return false;
-    }
-    *ret_entry = verge__worker_pop(worker, &pile->list);
-    return true;
+    return is_open;
 }
 
 bool verge__worker_take_tick(verge_worker *worker, uint64_t target, size_t *budget) {
@@ -272,7 +268,7 @@ bool verge__worker_take_tick(verge_worker *worker, uint64_t target, size_t *budg
     if (!verge__calendar_take(&worker->calendar, target, budget, &taken)) {
         return false;
     }
-    worker->batch = (verge__pile){.list = taken.list, .sifted = taken.rest};
+    worker->batch = taken.pile;
     worker->batch_tick = taken.tick;
     return true;
 }

@@ -93,10 +93,10 @@ static void rescue_entry(verge_worker *rescuer, verge_worker *stuck, verge__entr
     }
 }
 
-static size_t rescue_list(verge_worker *rescuer, verge_worker *stuck, verge__list *list) {
+static size_t rescue_pile(verge_worker *rescuer, verge_worker *stuck, verge__pile *pile) {
     size_t count = 0;
-    for (; *list != NULL && count < RESCUED_AT_ONCE; count++) {
-        rescue_entry(rescuer, stuck, verge__worker_pop(stuck, list));
+    for (; verge__pile_open(pile) && count < RESCUED_AT_ONCE; count++) {
+        rescue_entry(rescuer, stuck, verge__worker_pop(stuck, &pile->list));
     }
     return count;
 }
@@ -118,12 +118,11 @@ static void rescue_chain(verge_worker *rescuer, verge_worker *stuck, verge__chai
 static void rescue(verge_worker *rescuer, verge_worker *stuck) {
     const verge__table *table = &rescuer->service->table;
     uint64_t target = (rescuer->now_ns >> stuck->shift) + 1;
-    verge__list *const lists[] = {&stuck->first.list,  &stuck->first.sifted, &stuck->late.list,
-                                  &stuck->late.sifted, &stuck->batch.list,   &stuck->batch.sifted};
+    verge__pile *const piles[] = {&stuck->first, &stuck->late, &stuck->batch};
     size_t moved = 0;
     for (;;) {
-        for (size_t i = 0; i < sizeof(lists) / sizeof(*lists) && moved < RESCUED_AT_ONCE; i++) {
-            moved += rescue_list(rescuer, stuck, lists[i]);
+        for (size_t i = 0; i < sizeof(piles) / sizeof(*piles) && moved < RESCUED_AT_ONCE; i++) {
+            moved += rescue_pile(rescuer, stuck, piles[i]);
         }
         size_t budget = RESCUED_AT_ONCE;
         if (moved >= RESCUED_AT_ONCE || !verge__worker_take_tick(stuck, target, &budget)) {

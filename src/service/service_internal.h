@@ -35,23 +35,16 @@
 
 #include "service/inbox.h"
 #include "wheel/calendar.h"
+#include "wheel/garbage.h"
 
 enum {
     VERGE__CACHE_LINE = 128,       /* pairs of lines are fetched together */
     VERGE__DEAD_BEFORE_WAKE = 256, /* cancelled timers that may wait for a sleeping owner to take them back */
-    VERGE__GARBAGE_ALLOWED = 3072, /* entries without a timer, beside 3/8 of the timers there are */
     VERGE__FREE_KEPT = 256, /* free records that a worker keeps; half of them go to and come from the pool at once */
 };
 
 /* In place of its tick: that an entry is among those that came too late for their tick. */
 #define VERGE__TICK_LATE (VERGE__NO_TICK - 2)
-
-/* Due entries. */
-typedef struct verge__pile {
-    verge__list list;
-    verge__list sifted; /* those that a scrub has seen */
-    uint32_t scrub_pass;
-} verge__pile;
 
 /* Counted by one thread at a time, read by any. */
 typedef _Atomic uint64_t verge__counter;
@@ -196,10 +189,6 @@ static inline bool verge__service_watches(const verge_service *service) {
     return service->options.stuck_after_ns != 0;
 }
 
-static inline bool verge__pile_is_empty(const verge__pile *pile) {
-    return pile->list == NULL && pile->sifted == NULL;
-}
-
 static inline bool verge__worker_has_backlog(const verge_worker *worker) {
     return !verge__pile_is_empty(&worker->first) || !verge__pile_is_empty(&worker->batch) ||
            !verge__pile_is_empty(&worker->late);
@@ -289,13 +278,6 @@ void verge__worker_file_or_shelve(verge_worker *worker, verge__timer *timer, uin
 /* Files what is on the shelf, and runs what is due there. */
 void verge__worker_clear_shelf(verge_worker *worker);
 
-#if defined(VERGE_STEPS) && VERGE_STEPS
-/* VERGE__GARBAGE_ALLOWED, or what a test allows in its place. */
-extern size_t verge__garbage_allowed;
-#else
-static const size_t verge__garbage_allowed = VERGE__GARBAGE_ALLOWED;
-#endif
-
 /* Keeps garbage within bounds: to be called by who makes some. The short ways do not count it. They stop at free_limit and at
  * the calendar's entry_limit, which are such that there cannot be too much before:
  *
@@ -303,11 +285,6 @@ static const size_t verge__garbage_allowed = VERGE__GARBAGE_ALLOWED;
  *
  * as a short way that ends a timer frees its record, and one that starts a timer takes a free one: neither changes `held`. */
 void verge__worker_keep_tidy(verge_worker *worker);
-
-/* How many entries there may be with so many timers. */
-static inline size_t verge__entries_allowed(size_t live) {
-    return live + live / 4 + live / 8 + verge__garbage_allowed;
-}
 
 static inline bool verge__worker_is_untidy(const verge_worker *worker) {
     return worker->calendar.entry_count > verge__entries_allowed(verge__worker_live(worker));

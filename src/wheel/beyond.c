@@ -13,7 +13,7 @@ void verge__wheel_put_beyond(verge_wheel *wheel, verge__record *record, verge__e
         record->u.entry_tick = VERGE__TICK_BEYOND;
         entry.mark = (uint32_t)VERGE__TICK_BEYOND;
     }
-    verge__calendar_list_add(&wheel->calendar, &wheel->beyond.list, entry);
+    verge__calendar_list_add(&wheel->calendar, &wheel->beyond.pile.list, entry);
     verge__wheel_note_beyond(wheel, tick);
     wheel->calendar.quiet_until = 0; /* W5 */
 }
@@ -45,11 +45,8 @@ bool verge__wheel_file_beyond(verge_wheel *wheel, size_t *budget) {
     if (beyond->picked == NULL) {
         wheel->beyond_kept_tick = VERGE__NO_TICK;
     }
-    for (;;) {
-        verge__list *list = beyond->list != NULL ? &beyond->list : &beyond->sifted;
-        if (*list == NULL) {
-            break;
-        }
+    while (verge__pile_open(&beyond->pile)) {
+        verge__list *list = &beyond->pile.list;
         verge__chunk *chunk = verge__list_chunk(*list);
         size_t left = verge__list_chunk_count(*list);
         for (; left > 0 && *budget > 0; --*budget) {
@@ -61,7 +58,7 @@ bool verge__wheel_file_beyond(verge_wheel *wheel, size_t *budget) {
         }
         verge__calendar_list_drop_chunk(&wheel->calendar, list);
     }
-    beyond->list = beyond->picked;
+    beyond->pile.list = beyond->picked;
     beyond->picked = NULL;
     wheel->beyond_tick = wheel->beyond_kept_tick;
     return true;

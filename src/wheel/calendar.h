@@ -196,10 +196,34 @@ void verge__calendar_list_add(verge__calendar *calendar, verge__list *list, verg
 void verge__calendar_list_drop_chunk(verge__calendar *calendar, verge__list *list);
 void verge__calendar_list_clear(verge__calendar *calendar, verge__list *list);
 
-/* A slot's entries; those of a slot under scrub are in two lists. */
-typedef struct verge__taken {
+/*
+ * Entries of the owner's, not in slots. While a scrub is at it they are in two lists: what its pass has still to see, and
+ * what it has seen. A timer that was seen gets the number of the pass, and of two entries with one mark the second is
+ * dropped. So none may be taken from those seen while the pass goes on: if its timer came back with another, that would be
+ * taken for the second one, and the timer be lost.
+ */
+typedef struct verge__pile {
     verge__list list;
-    verge__list rest;
+    verge__list sifted;
+    uint32_t scrub_pass;
+} verge__pile;
+
+static inline bool verge__pile_is_empty(const verge__pile *pile) {
+    return pile->list == NULL && pile->sifted == NULL;
+}
+
+/* Whether there is an entry to be taken from the list. If it is used up, it goes on with those seen, and the pass is over. */
+static inline bool verge__pile_open(verge__pile *pile) {
+    if (pile->list == NULL) {
+        pile->list = pile->sifted;
+        pile->sifted = NULL;
+    }
+    return pile->list != NULL;
+}
+
+/* A slot's entries; with the scrub that is at it. */
+typedef struct verge__taken {
+    verge__pile pile;
     uint64_t tick;
 } verge__taken;
 
@@ -238,9 +262,8 @@ void verge__calendar_put_slot(verge__calendar *calendar, size_t level, uint64_t 
 /* Sifts the next chunk of the next slot, round robin; returns how many entries it looked at. */
 size_t verge__calendar_scrub(verge__calendar *calendar);
 
-/* The same for a list of the owner's, given as what was sifted in this pass and what was not. */
-size_t verge__calendar_scrub_list(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted,
-                                  uint32_t *pass);
+/* The same for a pile of the owner's. */
+size_t verge__calendar_scrub_pile(verge__calendar *calendar, verge__pile *pile);
 
 /* How many entries a slot holds, under scrub or not. */
 size_t verge__calendar_slot_count(const verge__calendar *calendar, size_t level, uint32_t slot);

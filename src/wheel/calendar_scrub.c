@@ -3,6 +3,11 @@
 #include <string.h>
 
 #include "wheel/calendar_internal.h"
+#include "wheel/garbage.h"
+
+#if defined(VERGE_STEPS) && VERGE_STEPS
+size_t verge__garbage_allowed = VERGE__GARBAGE_ALLOWED;
+#endif
 
 static uint32_t begin_pass(verge__calendar *calendar) {
     calendar->scrub_pass_count += calendar->scrub_pass_count == UINT32_MAX ? 2 : 1;
@@ -35,20 +40,15 @@ static size_t sift_chunk(verge__calendar *calendar, verge__list *unsifted, verge
     return count;
 }
 
-size_t verge__calendar_scrub_list(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted,
-                                  uint32_t *pass) {
-    if (*unsifted == NULL) {
-        *unsifted = *sifted;
-        *sifted = NULL;
-    }
-    if (*unsifted == NULL) {
+size_t verge__calendar_scrub_pile(verge__calendar *calendar, verge__pile *pile) {
+    if (!verge__pile_open(pile)) {
         return 0;
     }
-    if (*sifted == NULL) {
-        *pass = begin_pass(calendar);
+    if (pile->sifted == NULL) {
+        pile->scrub_pass = begin_pass(calendar);
     }
-    calendar->scrub_pass = *pass;
-    return sift_chunk(calendar, unsifted, sifted, everything);
+    calendar->scrub_pass = pile->scrub_pass;
+    return sift_chunk(calendar, &pile->list, &pile->sifted, everything);
 }
 
 static void sift_list(verge__calendar *calendar, verge__list *list, verge__span span) {

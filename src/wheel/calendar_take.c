@@ -165,9 +165,11 @@ bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *bu
             verge__level *level = &calendar->levels[k];
             if (slot_starts_at(level, next)) {
                 uint32_t slot = (uint32_t)(next >> level->shift) & level->mask;
-                *ret_taken = (verge__taken){.list = take_list(calendar, k, slot), .tick = next};
-                if (level->slots[slot] != NULL) {
-                    ret_taken->rest = take_list(calendar, k, slot);
+                *ret_taken = (verge__taken){.pile.list = take_list(calendar, k, slot), .tick = next};
+                if (level->slots[slot] != NULL) { /* what is left to sift */
+                    ret_taken->pile.sifted = ret_taken->pile.list;
+                    ret_taken->pile.list = take_list(calendar, k, slot);
+                    ret_taken->pile.scrub_pass = calendar->scrub_slot_pass;
                 }
                 calendar->cursor += k == 0; /* level 0 is the last to be taken */
                 return true;

@@ -48,8 +48,8 @@ static void see_run(census *census_, const verge__run *run) {
 }
 
 static void see_due(census *census_, const verge__due *due) {
-    see_list(census_, due->list, 0);
-    see_list(census_, due->sifted, 0);
+    see_list(census_, due->pile.list, 0);
+    see_list(census_, due->pile.sifted, 0);
     see_list(census_, due->picked, 0);
     if (due->sorter != NULL) {
         verge__sorter_measure(due->sorter, &census_->entries, &census_->chunks);

@@ -47,9 +47,18 @@ static bool list_has_live(verge_wheel *wheel, verge__list *list) {
     return false;
 }
 
+static bool pile_has_live(verge_wheel *wheel, verge__pile *pile) {
+    while (verge__pile_open(pile)) {
+        if (list_has_live(wheel, &pile->list)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool due_has_live(verge_wheel *wheel, verge__due *due) {
-    return list_has_live(wheel, &due->list) || list_has_live(wheel, &due->sifted) ||
-           list_has_live(wheel, &due->picked) || (due->sorter != NULL && verge__sorter_has_live(wheel, due->sorter));
+    return pile_has_live(wheel, &due->pile) || list_has_live(wheel, &due->picked) ||
+           (due->sorter != NULL && verge__sorter_has_live(wheel, due->sorter));
 }
 
 bool verge__wheel_has_live_due(verge_wheel *wheel) {
@@ -173,8 +182,8 @@ static extent find_first(verge_wheel *wheel) {
     extent found;
     while (!try_find_first(wheel, &found)) {
     }
-    look_at_list(wheel, wheel->beyond.list, &found);
-    look_at_list(wheel, wheel->beyond.sifted, &found);
+    look_at_list(wheel, wheel->beyond.pile.list, &found);
+    look_at_list(wheel, wheel->beyond.pile.sifted, &found);
     look_at_list(wheel, wheel->beyond.picked, &found);
     return found;
 }

@@ -139,15 +139,8 @@ static void hand_out_unordered(verge_wheel *wheel, verge__due *due, uint64_t tic
     uint64_t entry_tick = due == &wheel->past     ? VERGE__TICK_PAST
                           : wheel->batch_is_exact ? VERGE__TICK_EXACT
                                                   : wheel->batch_tick;
-    for (;;) {
-        if (due->list == NULL) {
-            due->list = due->sifted;
-            due->sifted = NULL;
-        }
-        if (due->list == NULL || is_full(to)) {
-            return;
-        }
-        hand_out_chunk(wheel, &due->list, tick, entry_tick, to);
+    while (verge__pile_open(&due->pile) && !is_full(to)) {
+        hand_out_chunk(wheel, &due->pile.list, tick, entry_tick, to);
     }
 }
 
@@ -156,8 +149,8 @@ static void hand_out_unordered(verge_wheel *wheel, verge__due *due, uint64_t tic
 /* Moves entries that are due from the newest chunk of the list to those picked for sorting, as far
  * as the budget and a chunk go; the others are filed again or dropped. */
 static void pick_due(verge_wheel *wheel, verge__due *due, uint64_t tick, handout *to) {
-    verge__chunk *chunk = verge__list_chunk(due->list);
-    size_t left = verge__list_chunk_count(due->list);
+    verge__chunk *chunk = verge__list_chunk(due->pile.list);
+    size_t left = verge__list_chunk_count(due->pile.list);
     size_t room = verge__list_needs_chunk(due->picked) ? VERGE__CHUNK_ENTRIES
                                                        : VERGE__CHUNK_ENTRIES - verge__list_chunk_count(due->picked);
     for (; left > 0 && room > 0 && to->budget > 0; room--, to->budget--) {
@@ -173,22 +166,19 @@ static void pick_due(verge_wheel *wheel, verge__due *due, uint64_t tick, handout
         }
     }
     if (left == 0) {
-        verge__calendar_list_drop_chunk(&wheel->calendar, &due->list);
+        verge__calendar_list_drop_chunk(&wheel->calendar, &due->pile.list);
     } else {
-        due->list = chunk->entries + left;
+        due->pile.list = chunk->entries + left;
     }
 }
 
 /* Sorts what is in the list; true if all of it is sorted. */
 static bool sort_due(verge_wheel *wheel, verge__due *due, uint64_t tick, handout *to) {
     while (verge__sorter_settle(wheel, due->sorter, &to->budget)) {
-        if (due->list == NULL) {
-            due->list = due->sifted;
-            due->sifted = NULL;
-        }
-        if (due->picked != NULL && (due->list == NULL || verge__list_needs_chunk(due->picked))) {
+        bool is_open = verge__pile_open(&due->pile);
+        if (due->picked != NULL && (!is_open || verge__list_needs_chunk(due->picked))) {
             verge__sorter_add_chunk(wheel, due->sorter, &due->picked);
-        } else if (due->list == NULL) {
+        } else if (!is_open) {
             return true;
         } else if (to->budget == 0) {
             return false;
@@ -233,8 +223,7 @@ static bool take_batch(verge_wheel *wheel, uint64_t target, handout *to) {
         stop = stop > wheel->calendar.cursor ? stop : wheel->calendar.cursor;
         verge__taken taken;
         if (verge__calendar_take(&wheel->calendar, stop, &to->budget, &taken)) {
-            wheel->batch.list = taken.list;
-            wheel->batch.sifted = taken.rest;
+            wheel->batch.pile = taken.pile;
             wheel->batch_tick = taken.tick;
             wheel->batch_is_exact = false;
             return true;
@@ -258,7 +247,7 @@ static void hand_out_until(verge_wheel *wheel, uint64_t target, handout *to) {
             return;
         }
         if (wheel->batch.sorter == NULL) {
-            prefetch_list(wheel, wheel->batch.list, PREFETCH_AHEAD);
+            prefetch_list(wheel, wheel->batch.pile.list, PREFETCH_AHEAD);
         }
     }
 }
@@ -292,7 +281,7 @@ static void select_exact(verge_wheel *wheel, handout *to) {
                     record->u.entry_tick = VERGE__TICK_EXACT;
                     entry.mark = (uint32_t)VERGE__TICK_EXACT;
                 }
-                verge__calendar_list_add(calendar, &wheel->batch.list, entry);
+                verge__calendar_list_add(calendar, &wheel->batch.pile.list, entry);
             }
         }
         verge__calendar_list_drop_chunk(calendar, &list);
@@ -323,7 +312,7 @@ static void put_back_exact(verge_wheel *wheel) {
         return;
     }
     wheel->batch_is_exact = false;
-    verge__list *const lists[] = {&wheel->batch.list, &wheel->batch.sifted, &wheel->batch.picked};
+    verge__list *const lists[] = {&wheel->batch.pile.list, &wheel->batch.pile.sifted, &wheel->batch.picked};
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
         while (*lists[i] != NULL) {
             const verge__chunk *chunk = verge__list_chunk(*lists[i]);

@@ -55,7 +55,7 @@ void verge__wheel_file(verge_wheel *wheel, verge__record *record, uint32_t index
         entry.mark = (uint32_t)record->u.entry_tick;
     }
     if (is_past) {
-        verge__calendar_list_add(calendar, &wheel->past.list, entry);
+        verge__calendar_list_add(calendar, &wheel->past.pile.list, entry);
         calendar->quiet_until = 0; /* W5 */
     } else {
         verge__calendar_put(calendar, tick, entry);

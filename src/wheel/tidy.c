@@ -10,23 +10,18 @@
  * the time settles where it is called for now and then, not at every call. Calls need not compute this: cancels_left and entry_limit tell how many more can
  * be afforded.
  */
+#include "wheel/garbage.h"
 #include "wheel/wheel_internal.h"
 
 enum {
-    GARBAGE_ALLOWED = 3072,
-    GARBAGE_TOLERATED = 2560,
     SCRUB_ENTRIES_AT_ONCE = 120,
     SCRUB_STEPS_AT_ONCE = 64,
     SCRUB_STEP_MAX = 10 * VERGE__CHUNK_ENTRIES, /* entries one step can see */
     SCAN_RECORDS_AT_ONCE = 1024,
 };
 
-static size_t entries_allowed(size_t timers) {
-    return timers + timers / 4 + timers / 8 + GARBAGE_ALLOWED;
-}
-
 size_t verge__wheel_entries_for(size_t timers) {
-    return timers + timers / 2 + GARBAGE_ALLOWED + 256;
+    return timers + timers / 2 + verge__garbage_allowed + 256;
 }
 
 /* ---- garbage ---- */
@@ -64,12 +59,11 @@ size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count, verge
 /* A chunk of what is due: of the list, of what is picked for sorting, of what is sorted. */
 static size_t scrub_due(verge_wheel *wheel, verge__due *due) {
     verge__calendar *calendar = &wheel->calendar;
-    size_t seen = verge__calendar_scrub_list(calendar, &due->list, &due->sifted, &due->scrub_pass);
+    size_t seen = verge__calendar_scrub_pile(calendar, &due->pile);
     if (due->sorter != NULL) {
-        verge__list picked = NULL; /* a single chunk */
-        uint32_t pass = 0;
-        seen += verge__calendar_scrub_list(calendar, &due->picked, &picked, &pass);
-        due->picked = picked;
+        verge__pile picked = {.list = due->picked}; /* a single chunk */
+        seen += verge__calendar_scrub_pile(calendar, &picked);
+        due->picked = picked.sifted;
         size_t budget = VERGE__CHUNK_ENTRIES;
         verge__sorter_purge(wheel, due->sorter, &budget);
         seen += VERGE__CHUNK_ENTRIES - budget;
@@ -85,7 +79,8 @@ static size_t scrub(verge_wheel *wheel) {
 
 static bool has_much_garbage(const verge_wheel *wheel) {
     size_t timers = (size_t)verge__wheel_pending(wheel);
-    return wheel->calendar.entry_count > timers + timers / 4 + timers / 16 + GARBAGE_TOLERATED;
+    size_t tolerated = verge__garbage_allowed - verge__garbage_allowed / 6;
+    return wheel->calendar.entry_count > timers + timers / 4 + timers / 16 + tolerated;
 }
 
 /* Sifts some chunks if there is much garbage; returns how many entries were seen, at most the budget. */
@@ -103,7 +98,7 @@ static size_t scrub_some(verge_wheel *wheel, size_t budget) {
  * half by entries filed. */
 static void set_checkpoints(verge_wheel *wheel) {
     verge__calendar *calendar = &wheel->calendar;
-    size_t allowed = entries_allowed((size_t)verge__wheel_pending(wheel));
+    size_t allowed = verge__entries_allowed((size_t)verge__wheel_pending(wheel));
     size_t room = calendar->entry_count < allowed ? allowed - calendar->entry_count : 0;
     bool is_closing = verge__records_is_closing(&wheel->records);
     uint64_t cancelled = verge__wheel_cancelled(wheel);
@@ -190,9 +185,9 @@ static void purge_sorter(verge_wheel *wheel, verge__sorter *sorter) {
 /* Drops all garbage. Of several entries of a record with the same mark the first that is seen stays:
  * the one that comes up first. (Entries of different kinds may bear the same mark by chance.) */
 static void scrub_all(verge_wheel *wheel) {
-    verge__list *const due[] = {&wheel->past.list,  &wheel->past.sifted,  &wheel->past.picked,
-                                &wheel->batch.list, &wheel->batch.sifted, &wheel->batch.picked};
-    verge__list *const beyond[] = {&wheel->beyond.list, &wheel->beyond.sifted, &wheel->beyond.picked};
+    verge__list *const due[] = {&wheel->past.pile.list,  &wheel->past.pile.sifted,  &wheel->past.picked,
+                                &wheel->batch.pile.list, &wheel->batch.pile.sifted, &wheel->batch.picked};
+    verge__list *const beyond[] = {&wheel->beyond.pile.list, &wheel->beyond.pile.sifted, &wheel->beyond.picked};
     verge__calendar_sift_lists(&wheel->calendar, due, sizeof(due) / sizeof(*due));
     verge__calendar_sift_lists(&wheel->calendar, beyond, sizeof(beyond) / sizeof(*beyond));
     verge__calendar_sift_slots(&wheel->calendar);

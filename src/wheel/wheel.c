@@ -132,8 +132,8 @@ int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
 }
 
 static void clear_due(verge_wheel *wheel, verge__due *due) {
-    verge__calendar_list_clear(&wheel->calendar, &due->list);
-    verge__calendar_list_clear(&wheel->calendar, &due->sifted);
+    verge__calendar_list_clear(&wheel->calendar, &due->pile.list);
+    verge__calendar_list_clear(&wheel->calendar, &due->pile.sifted);
     verge__calendar_list_clear(&wheel->calendar, &due->picked);
     if (due->sorter != NULL) {
         verge__sorter_clear(wheel, due->sorter);

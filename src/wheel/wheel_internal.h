@@ -40,10 +40,8 @@
 
 /* Due entries. */
 typedef struct verge__due {
-    verge__list list;
-    verge__list sifted;    /* those of the list that a scrub has seen */
+    verge__pile pile;
     verge__list picked;    /* ordered wheels: a chunk that is being filled, to be sorted */
-    uint32_t scrub_pass;   /* of the scrub of the list */
     verge__sorter *sorter; /* ordered wheels: sorted */
 } verge__due;
 
@@ -115,7 +113,7 @@ static inline uint64_t verge__wheel_last_deadline(const verge_wheel *wheel) {
 }
 
 static inline bool verge__due_is_empty(const verge__due *due) {
-    return due->list == NULL && due->sifted == NULL && due->picked == NULL &&
+    return verge__pile_is_empty(&due->pile) && due->picked == NULL &&
            (due->sorter == NULL || verge__sorter_is_empty(due->sorter));
 }
 

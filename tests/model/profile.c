@@ -62,6 +62,7 @@ static void random_geometry(struct verge_test_random *random, enum run_profile p
         }
         break;
     case RUN_TINY:
+    case RUN_CROWDED:
         random_levels(random, (unsigned)verge_test_below(random, 4), 3, 1 + verge_test_below(random, 4), options);
         break;
     case RUN_PRESETS:

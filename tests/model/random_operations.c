@@ -36,6 +36,10 @@ static void model_tiny(void **state) {
     run_profile(state, RUN_TINY);
 }
 
+static void model_crowded(void **state) {
+    run_profile(state, RUN_CROWDED);
+}
+
 static void model_presets(void **state) {
     run_profile(state, RUN_PRESETS);
 }
@@ -43,9 +47,8 @@ static void model_presets(void **state) {
 int main(void) {
     static uint64_t seed = 20260701;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_prestate(model_dense, &seed),
-        cmocka_unit_test_prestate(model_sparse, &seed),
-        cmocka_unit_test_prestate(model_tiny, &seed),
+        cmocka_unit_test_prestate(model_dense, &seed),   cmocka_unit_test_prestate(model_sparse, &seed),
+        cmocka_unit_test_prestate(model_tiny, &seed),    cmocka_unit_test_prestate(model_crowded, &seed),
         cmocka_unit_test_prestate(model_presets, &seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

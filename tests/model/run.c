@@ -2,6 +2,7 @@
 #include "model/run.h"
 
 #include "support/cmocka.h"
+#include "wheel/garbage.h"
 
 static void create_stranger(struct run *run) {
     assert_int_equal(verge_wheel_create(NULL, &run->stranger), 0);
@@ -30,8 +31,13 @@ static void create(struct run *run, const verge_wheel_options *options) {
 static void set_up(struct run *run) {
     run->operation = "create";
     run->operation_count = 0;
-    run->timers_max = run->profile == RUN_DENSE ? 200 : 20 + (size_t)verge_test_below(&run->random, 100);
+    static const size_t timers_max[RUN_PROFILE_COUNT] = {[RUN_DENSE] = 200, [RUN_CROWDED] = 600};
+    const size_t some = 20 + (size_t)verge_test_below(&run->random, 100);
+    run->timers_max = timers_max[run->profile] != 0 ? timers_max[run->profile] : some;
     verge_test_allocator_init(&run->memory);
+    /* With little garbage allowed, it is sifted all the time. */
+    verge__garbage_allowed =
+        verge_test_chance(&run->random, 2) ? verge_test_below(&run->random, 64) : VERGE__GARBAGE_ALLOWED;
     verge_wheel_options options;
     run_random_options(&run->random, run->profile, &options);
     options.allocator = &run->memory.allocator;

@@ -19,6 +19,7 @@ enum run_profile {
     RUN_DENSE,   /* many timers a tick */
     RUN_SPARSE,  /* few timers over all of the range */
     RUN_TINY,    /* levels of one to three bits: everything wraps all the time */
+    RUN_CROWDED, /* the same with many timers: every list is long */
     RUN_PRESETS, /* the named geometries as they are */
     RUN_PROFILE_COUNT,
 };

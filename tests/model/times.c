@@ -87,6 +87,9 @@ uint64_t run_random_deadline(struct run *run) {
     const uint64_t now_ns = run->model.now_ns;
     const uint64_t precision_ns = run->model.precision_ns;
     const uint64_t ticks = run->profile == RUN_SPARSE ? 1000 : 12;
+    if (run->profile == RUN_CROWDED && !verge_test_chance(&run->random, 4)) {
+        return add_capped(now_ns, verge_test_below(&run->random, 3 * precision_ns));
+    }
     switch (verge_test_below(&run->random, 16)) {
     case 0:
     case 1:

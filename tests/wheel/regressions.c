@@ -238,8 +238,38 @@ static void a_sorted_timer_that_was_moved_does_not_come_out(void **state) {
     }
 }
 
+/* Much is due at one tick, and is sifted for garbage: in part while it lies in its slot, where more is scheduled meanwhile, and in
+ * part after it was taken from there, when some of it was handed out. */
+static void a_tick_that_comes_while_it_is_sifted(void **state) {
+    (void)state;
+    enum { COUNT = 12000, MORE = 100 };
+    verge_wheel *wheel = wheel_new(NULL);
+    static verge_timer timers[COUNT];
+    for (uint64_t i = 0; i < COUNT; i++) {
+        timers[i] = schedule(wheel, 10 * TICK, i);
+    }
+    size_t cancelled = 0;
+    while (stats_of(wheel).entries_dropped == 0) {
+        assert_int_equal(verge_wheel_cancel(wheel, timers[cancelled++], NULL), 0);
+    }
+    for (uint64_t i = 0; i < MORE; i++) {
+        (void)schedule(wheel, 10 * TICK, COUNT + i);
+    }
+    static verge_expiry out[COUNT];
+    assert_int_equal(verge_wheel_poll(wheel, 10 * TICK, out, 1), 1);
+    for (size_t half = cancelled + (COUNT - cancelled) / 2; cancelled < half; cancelled++) {
+        (void)verge_wheel_cancel(wheel, timers[cancelled], NULL); /* one of them may be the one that was handed out */
+    }
+    assert_null(verge_wheel_check(wheel));
+    const size_t pending = verge_wheel_count(wheel);
+    assert_int_equal(verge_wheel_poll(wheel, 10 * TICK, out, COUNT), pending);
+    assert_int_equal(verge_wheel_count(wheel), 0);
+    wheel_end(wheel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tick_that_comes_while_it_is_sifted),
         cmocka_unit_test(a_sorted_timer_that_was_moved_does_not_come_out),
         cmocka_unit_test(a_far_timer_that_was_moved_farther_stays_above),
         cmocka_unit_test(an_adopted_entry_is_filed_again_far_away),
