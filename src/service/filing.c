@@ -173,9 +173,10 @@ static void tidy(verge_worker *worker) {
     size_t seen = 0;
     for (int step = 0; step < SCRUB_STEPS_AT_ONCE && seen < SCRUB_ENTRIES_AT_ONCE && verge__worker_is_untidy(worker);
          step++) {
-        seen += verge__calendar_scrub(calendar) + verge__calendar_scrub_pile(calendar, &worker->late) +
-                verge__calendar_scrub_pile(calendar, &worker->first) +
-                verge__calendar_scrub_pile(calendar, &worker->batch);
+        seen += verge__calendar_scrub(calendar, VERGE__CHUNK_ENTRIES) +
+                verge__calendar_scrub_pile(calendar, &worker->late, VERGE__CHUNK_ENTRIES) +
+                verge__calendar_scrub_pile(calendar, &worker->first, VERGE__CHUNK_ENTRIES) +
+                verge__calendar_scrub_pile(calendar, &worker->batch, VERGE__CHUNK_ENTRIES);
     }
 }
 

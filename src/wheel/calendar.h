@@ -198,9 +198,10 @@ void verge__calendar_list_clear(verge__calendar *calendar, verge__list *list);
 
 /*
  * Entries of the owner's, not in slots. While a scrub is at it they are in two lists: what its pass has still to see, and
- * what it has seen. A timer that was seen gets the number of the pass, and of two entries with one mark the second is
- * dropped. So none may be taken from those seen while the pass goes on: if its timer came back with another, that would be
- * taken for the second one, and the timer be lost.
+ * what it has seen and kept. A timer that was seen gets the number of the pass, and of two entries with one mark the second
+ * one seen is dropped. So no entry may be taken from those seen while the pass goes on: its timer could come back with
+ * another, which would be taken for the second one, and the timer be lost. New entries are added to those not seen: if
+ * the timer has the number of the pass, the one that was seen is still there, and bears the same mark.
  */
 typedef struct verge__pile {
     verge__list list;
@@ -259,11 +260,15 @@ verge__list verge__calendar_take_slot(verge__calendar *calendar, size_t level, u
 /* Puts an entry back into a slot it was taken from. */
 void verge__calendar_put_slot(verge__calendar *calendar, size_t level, uint64_t position, verge__entry entry);
 
-/* Sifts the next chunk of the next slot, round robin; returns how many entries it looked at. */
-size_t verge__calendar_scrub(verge__calendar *calendar);
+/* Sifts the next chunk of the next slot, round robin, but no more than `max` entries, which is not 0; returns how many it
+ * looked at. */
+size_t verge__calendar_scrub(verge__calendar *calendar, size_t max);
 
 /* The same for a pile of the owner's. */
-size_t verge__calendar_scrub_pile(verge__calendar *calendar, verge__pile *pile);
+size_t verge__calendar_scrub_pile(verge__calendar *calendar, verge__pile *pile, size_t max);
+
+/* Entries were taken from those that the pass has seen: it goes on as another, which has seen none. */
+void verge__calendar_renew_pass(verge__calendar *calendar, verge__pile *pile);
 
 /* How many entries a slot holds, under scrub or not. */
 size_t verge__calendar_slot_count(const verge__calendar *calendar, size_t level, uint32_t slot);

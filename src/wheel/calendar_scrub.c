@@ -25,13 +25,19 @@ static verge__span slot_span(const verge__calendar *calendar, size_t k, uint32_t
 
 static const verge__span everything = {.first = 0, .last = UINT64_MAX};
 
-/* Sifts the newest chunk of one list to another; returns how many entries that were. The chunk is given
+/* Sifts the newest chunk of one list to another, or `max` entries of it; returns how many that were. The chunk is given
  * back first, so that its place can be taken by the next, in a lower slab perhaps. */
-static size_t sift_chunk(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted, verge__span span) {
+static size_t sift_chunk(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted, verge__span span,
+                         size_t max) {
     verge__entry entries[VERGE__CHUNK_ENTRIES];
-    size_t count = verge__list_chunk_count(*unsifted);
-    memcpy(entries, verge__list_chunk(*unsifted)->entries, count * sizeof(*entries));
-    verge__calendar_list_drop_chunk(calendar, unsifted);
+    size_t in_chunk = verge__list_chunk_count(*unsifted);
+    size_t count = in_chunk < max ? in_chunk : max;
+    memcpy(entries, *unsifted - count, count * sizeof(*entries));
+    if (count == in_chunk) {
+        verge__calendar_list_drop_chunk(calendar, unsifted);
+    } else {
+        *unsifted -= count;
+    }
     size_t kept = calendar->owner.sift(calendar->owner.context, entries, count, span);
     calendar->entry_count -= count - kept;
     for (size_t i = 0; i < kept; i++) {
@@ -40,7 +46,7 @@ static size_t sift_chunk(verge__calendar *calendar, verge__list *unsifted, verge
     return count;
 }
 
-size_t verge__calendar_scrub_pile(verge__calendar *calendar, verge__pile *pile) {
+size_t verge__calendar_scrub_pile(verge__calendar *calendar, verge__pile *pile, size_t max) {
     if (!verge__pile_open(pile)) {
         return 0;
     }
@@ -48,13 +54,17 @@ size_t verge__calendar_scrub_pile(verge__calendar *calendar, verge__pile *pile) 
         pile->scrub_pass = begin_pass(calendar);
     }
     calendar->scrub_pass = pile->scrub_pass;
-    return sift_chunk(calendar, &pile->list, &pile->sifted, everything);
+    return sift_chunk(calendar, &pile->list, &pile->sifted, everything, max);
+}
+
+void verge__calendar_renew_pass(verge__calendar *calendar, verge__pile *pile) {
+    pile->scrub_pass = begin_pass(calendar);
 }
 
 static void sift_list(verge__calendar *calendar, verge__list *list, verge__span span) {
     verge__list sifted = NULL;
     while (*list != NULL) {
-        (void)sift_chunk(calendar, list, &sifted, span);
+        (void)sift_chunk(calendar, list, &sifted, span, VERGE__CHUNK_ENTRIES);
     }
     *list = sifted;
 }
@@ -106,7 +116,7 @@ static bool scrub_next_slot(verge__calendar *calendar) {
     return false;
 }
 
-size_t verge__calendar_scrub(verge__calendar *calendar) {
+size_t verge__calendar_scrub(verge__calendar *calendar, size_t max) {
     if (calendar->scrub_list == NULL && !scrub_next_slot(calendar)) {
         return 0;
     }
@@ -114,7 +124,7 @@ size_t verge__calendar_scrub(verge__calendar *calendar) {
     uint32_t slot = calendar->scrub_slot;
     calendar->scrub_pass = calendar->scrub_slot_pass;
     size_t count = sift_chunk(calendar, &calendar->scrub_list, &level->slots[slot],
-                              slot_span(calendar, calendar->scrub_level, slot));
+                              slot_span(calendar, calendar->scrub_level, slot), max);
     bool is_done = calendar->scrub_list == NULL;
     if (level->slots[slot] == NULL) {
         verge__calendar_slot_emptied(calendar, calendar->scrub_level,

@@ -334,11 +334,21 @@ static size_t work_limit_of(const verge_wheel *wheel) {
     return wheel->options.work_limit == 0 ? SIZE_MAX : wheel->options.work_limit;
 }
 
+/* Half of a limited poll's work, if there is much garbage; of a limit of 1, every other poll. */
+static size_t part_for_garbage(verge_wheel *wheel, size_t work_limit) {
+    if (work_limit == SIZE_MAX || !verge__wheel_has_much_garbage(wheel)) {
+        return 0;
+    }
+    wheel->is_turn_of_garbage = !wheel->is_turn_of_garbage;
+    return (work_limit + (wheel->is_turn_of_garbage ? 1 : 0)) / 2;
+}
+
 static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool exact,
                           size_t work_limit) {
     wheel->now_ns = now_ns > wheel->now_ns ? now_ns : wheel->now_ns;
     uint64_t target = verge__wheel_target(wheel);
-    handout to = {.out = out, .limit = out == NULL ? 0 : limit, .budget = work_limit};
+    size_t for_garbage = part_for_garbage(wheel, work_limit);
+    handout to = {.out = out, .limit = out == NULL ? 0 : limit, .budget = work_limit - for_garbage};
 
     put_back_exact(wheel);
     hand_out_until(wheel, target, &to);
@@ -357,7 +367,8 @@ static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out
         }
     }
     verge__wheel_set_short_reach(wheel);
-    if (verge__wheel_wants_tidying(wheel, to.count)) {
+    to.budget += for_garbage;
+    if (for_garbage > 0 || verge__wheel_wants_tidying(wheel, to.count)) {
         verge__wheel_tidy_after_poll(wheel, &to.budget);
     }
     wheel->last_poll_work = work_limit - to.budget;

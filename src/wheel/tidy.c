@@ -6,9 +6,13 @@
  * them; whoever makes more - a cancel, a reschedule to an earlier time, a poll - also sifts some
  * chunks, the next in a round robin over all lists: 120 entries, or 64 chunks where they are nearly
  * empty. As a round over all entries takes at most n / 40 such calls, the garbage never exceeds
- * n * 7/16 + 3,200. Sifting begins a little earlier, at n * 5/16 + 2,560: a load that makes garbage all
- * the time settles where it is called for now and then, not at every call. Calls need not compute this: cancels_left and entry_limit tell how many more can
- * be afforded.
+ * n * 7/16 + 3,200 while n does not fall. Where timers expire, what is allowed falls with them: a poll sifts two entries
+ * more for each, so that a round is over before half of them are gone, and the garbage never exceeds n + 3,200. A poll
+ * with a work limit keeps half of that for it, if there is much garbage; then it is n + 4,096.
+ *
+ * Sifting begins a little earlier, at n * 5/16 + 2,560: a load that makes garbage all the time settles where it is
+ * called for now and then, not at every call. Calls need not compute this: cancels_left and entry_limit tell how many
+ * more can be afforded.
  */
 #include "wheel/garbage.h"
 #include "wheel/wheel_internal.h"
@@ -16,7 +20,7 @@
 enum {
     SCRUB_ENTRIES_AT_ONCE = 120,
     SCRUB_STEPS_AT_ONCE = 64,
-    SCRUB_STEP_MAX = 10 * VERGE__CHUNK_ENTRIES, /* entries one step can see */
+    SCRUB_TURNS = 6,
     SCAN_RECORDS_AT_ONCE = 1024,
 };
 
@@ -56,40 +60,51 @@ size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count, verge
     return kept;
 }
 
-/* A chunk of what is due: of the list, of what is picked for sorting, of what is sorted. */
-static size_t scrub_due(verge_wheel *wheel, verge__due *due) {
+/* A chunk of what is due: of the pile, of what is picked for sorting, of what is sorted. */
+static size_t scrub_due(verge_wheel *wheel, verge__due *due, size_t max) {
     verge__calendar *calendar = &wheel->calendar;
-    size_t seen = verge__calendar_scrub_pile(calendar, &due->pile);
-    if (due->sorter != NULL) {
+    size_t seen = verge__calendar_scrub_pile(calendar, &due->pile, max);
+    if (due->sorter == NULL) {
+        return seen;
+    }
+    if (max - seen >= VERGE__CHUNK_ENTRIES) {
         verge__pile picked = {.list = due->picked}; /* a single chunk */
-        seen += verge__calendar_scrub_pile(calendar, &picked);
+        seen += verge__calendar_scrub_pile(calendar, &picked, VERGE__CHUNK_ENTRIES);
         due->picked = picked.sifted;
-        size_t budget = VERGE__CHUNK_ENTRIES;
-        verge__sorter_purge(wheel, due->sorter, &budget);
-        seen += VERGE__CHUNK_ENTRIES - budget;
+    }
+    size_t purged_max = max - seen < VERGE__CHUNK_ENTRIES ? max - seen : VERGE__CHUNK_ENTRIES;
+    size_t budget = purged_max;
+    verge__sorter_purge(wheel, due->sorter, &budget);
+    return seen + purged_max - budget;
+}
+
+/* Sifts a chunk of each kind of list, as far as `max` entries go; the next time it goes on with the next kind. Slots, where
+ * most of the entries are, have every other turn. */
+static size_t scrub(verge_wheel *wheel, size_t max) {
+    verge__due *const turns[SCRUB_TURNS] = {NULL, &wheel->past, NULL, &wheel->batch, NULL, &wheel->beyond};
+    size_t seen = 0;
+    for (size_t i = 0; i < SCRUB_TURNS && seen < max; i++) {
+        verge__due *due = turns[wheel->scrub_turn];
+        wheel->scrub_turn = (uint8_t)((wheel->scrub_turn + 1) % SCRUB_TURNS);
+        seen += due == NULL ? verge__calendar_scrub(&wheel->calendar, max - seen) : scrub_due(wheel, due, max - seen);
     }
     return seen;
 }
 
-/* Sifts a chunk of each kind of list. */
-static size_t scrub(verge_wheel *wheel) {
-    return verge__calendar_scrub(&wheel->calendar) + scrub_due(wheel, &wheel->past) + scrub_due(wheel, &wheel->batch) +
-           scrub_due(wheel, &wheel->beyond);
-}
-
-static bool has_much_garbage(const verge_wheel *wheel) {
+bool verge__wheel_has_much_garbage(const verge_wheel *wheel) {
     size_t timers = (size_t)verge__wheel_pending(wheel);
     size_t tolerated = verge__garbage_allowed - verge__garbage_allowed / 6;
     return wheel->calendar.entry_count > timers + timers / 4 + timers / 16 + tolerated;
 }
 
-/* Sifts some chunks if there is much garbage; returns how many entries were seen, at most the budget. */
-static size_t scrub_some(verge_wheel *wheel, size_t budget) {
+/* Sifts some chunks if there is much garbage, and two entries for each timer that has expired; returns how many entries were seen,
+ * at most the budget. */
+static size_t scrub_some(verge_wheel *wheel, size_t expired, size_t budget) {
     size_t seen = 0;
-    for (int step = 0; step < SCRUB_STEPS_AT_ONCE && seen < SCRUB_ENTRIES_AT_ONCE && has_much_garbage(wheel) &&
-                       budget - seen >= SCRUB_STEP_MAX;
-         step++) {
-        seen += scrub(wheel);
+    size_t enough = SCRUB_ENTRIES_AT_ONCE + 2 * expired;
+    for (size_t steps = SCRUB_STEPS_AT_ONCE + 2 * expired;
+         steps > 0 && seen < enough && seen < budget && verge__wheel_has_much_garbage(wheel); steps--) {
+        seen += scrub(wheel, budget - seen);
     }
     return seen;
 }
@@ -156,7 +171,7 @@ int verge__wheel_tidy(verge_wheel *wheel) {
     if (verge__records_is_closing(&wheel->records)) {
         verge__records_settle(&wheel->records);
     }
-    (void)scrub_some(wheel, SIZE_MAX);
+    (void)scrub_some(wheel, 0, SIZE_MAX);
     if (records_are_sparse(wheel) || chunks_are_sparse(wheel)) {
         wheel->calendar.quiet_until = 0; /* the next poll gives back */
         wheel->is_untidy = true;
@@ -166,7 +181,7 @@ int verge__wheel_tidy(verge_wheel *wheel) {
 }
 
 void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget) {
-    *budget -= scrub_some(wheel, *budget);
+    *budget -= scrub_some(wheel, wheel->expired_untidied, *budget);
     if (give_back(wheel, SCAN_RECORDS_AT_ONCE)) {
         wheel->calendar.quiet_until = 0;
     }
@@ -190,6 +205,9 @@ static void scrub_all(verge_wheel *wheel) {
     verge__list *const beyond[] = {&wheel->beyond.pile.list, &wheel->beyond.pile.sifted, &wheel->beyond.picked};
     verge__calendar_sift_lists(&wheel->calendar, due, sizeof(due) / sizeof(*due));
     verge__calendar_sift_lists(&wheel->calendar, beyond, sizeof(beyond) / sizeof(*beyond));
+    verge__calendar_renew_pass(&wheel->calendar, &wheel->past.pile);
+    verge__calendar_renew_pass(&wheel->calendar, &wheel->batch.pile);
+    verge__calendar_renew_pass(&wheel->calendar, &wheel->beyond.pile);
     verge__calendar_sift_slots(&wheel->calendar);
     if (verge__wheel_is_ordered(wheel)) {
         purge_sorter(wheel, wheel->past.sorter);

@@ -76,6 +76,8 @@ struct verge_wheel {
     uint64_t entries_dropped;
     uint64_t last_poll_work;
     size_t expired_untidied; /* since tidy_after_poll; a poll counts as one more */
+    uint8_t scrub_turn;      /* which kind of lists is sifted next */
+    bool is_turn_of_garbage; /* polls with a work limit that is odd: the one in the middle is for garbage */
     bool is_untidy;          /* there is memory to give back */
     bool is_plain;           /* unordered, exact, past fires, no cap, precision above 1 ns */
     size_t reserved_total;   /* timers there must be room for */
@@ -164,6 +166,8 @@ static inline void verge__wheel_set_short_reach(verge_wheel *wheel) {
 
 /* Keeps garbage within bounds and gives back memory: a bounded step, for every so many calls. 0. */
 int verge__wheel_tidy(verge_wheel *wheel);
+
+bool verge__wheel_has_much_garbage(const verge_wheel *wheel);
 
 /* The same at the end of a poll, within its budget; not after each one. */
 void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget);
