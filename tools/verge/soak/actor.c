@@ -10,16 +10,20 @@
 #include "random.h"
 
 #define MS UINT64_C(1000000)
+#define CROWD_NS (128 * MS)
 
 enum { BATCH = 256, LOOKED_AT = 768 };
 
-/* Half of them from 1 ms on, as many below 10 ms as from 10 to 100 ms, and so on; the others of any length. */
+/* Half of them from 1 ms on, as many below 10 ms as from 10 to 100 ms, and so on; the others of any length. Half of all
+ * come in crowds, thousands for the same time. */
 static uint64_t random_deadline(struct actor *actor) {
     double unit = (double)(random_next(&actor->random) >> 11) * 0x1p-53;
     double max_ns = (double)actor->delay_max_ns;
     bool is_long = random_below(&actor->random, 2) == 0;
     double delay_ns = is_long ? unit * max_ns : (double)MS * exp(unit * log(max_ns / (double)MS));
-    return verge_service_exact_now(actor->service) + (uint64_t)delay_ns;
+    uint64_t deadline_ns = verge_service_exact_now(actor->service) + (uint64_t)delay_ns;
+    bool is_of_crowd = random_below(&actor->random, 2) == 0;
+    return is_of_crowd ? deadline_ns / CROWD_NS * CROWD_NS + CROWD_NS : deadline_ns;
 }
 
 static void start(struct actor *actor, struct slot *slot) {
