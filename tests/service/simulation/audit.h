@@ -14,7 +14,7 @@
 #include "verge/service.h"
 
 enum {
-    TIMERS_MAX = 96,
+    TIMERS_MAX = 768,
     SETTINGS_MAX = 24,
 };
 

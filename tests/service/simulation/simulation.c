@@ -22,6 +22,7 @@ enum {
 };
 
 #define PRECISION_NS (UINT64_C(1) << 20)
+#define CROWD_NS (4 * PRECISION_NS)
 
 struct world {
     struct verge_test_random random;
@@ -37,6 +38,7 @@ struct world {
     bool memory_fails;
     bool threads_die;
     bool is_narrow;                 /* few timers at a time, of which all is due, and most calls wait */
+    bool is_crowded;                /* many timers for one tick */
     verge_worker *dead[ACTORS_MAX]; /* whose threads have died, and who have not been made to leave */
     unsigned dead_count;
     bool goes_far;         /* some deadlines are beyond the marks of entries */
@@ -68,6 +70,9 @@ static uint64_t clock_now(void) {
 static uint64_t some_deadline(void) {
     if (world->is_narrow && !chance(4)) {
         return clock_now();
+    }
+    if (world->is_crowded && !chance(4)) {
+        return (clock_now() / CROWD_NS + 1) * CROWD_NS;
     }
     switch (below(world->goes_far ? 6 : 4)) {
     case 5:
@@ -199,16 +204,25 @@ static void pass_time(void) {
     verge_manual_clock_advance(&world->clock, chance(8) ? below(200 * PRECISION_NS) : below(3 * PRECISION_NS));
 }
 
+/* One, or as many as fill lists. */
+static uint64_t some_number(void) {
+    return world->is_crowded && chance(2) ? 1 + below(40) : 1;
+}
+
 static void do_something(void) {
     switch (below(9)) {
     case 0:
     case 1:
     case 2:
-        start_one();
+        for (uint64_t left = some_number(); left > 0; left--) {
+            start_one();
+        }
         break;
     case 3:
     case 4:
-        cancel_one(some_timer());
+        for (uint64_t left = some_number(); left > 0; left--) {
+            cancel_one(some_timer());
+        }
         break;
     case 5:
     case 6:
@@ -474,6 +488,8 @@ static const char *simulate(uint64_t seed) {
     world->goes_far = chance(4);
     world->threads_die = chance(4);
     world->is_narrow = chance(4);
+    world->is_crowded = chance(24);
+    world->acts *= world->is_crowded ? 8 : 1;
     world->steps_back = chance(4);
     verge__garbage_allowed = chance(2) ? below(8) : 3072;
     world->scheduler = (struct scheduler){.random = &world->random,
