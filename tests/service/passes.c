@@ -237,7 +237,7 @@ static void a_clock_that_goes_backwards_changes_nothing(void **state) {
 /* As in the wheel (a_tick_that_comes_while_it_is_sifted): what was started for the tick while it was sifted is not lost. */
 static void a_tick_that_comes_while_it_is_sifted(void **state) {
     (void)state;
-    enum { COUNT = 12000, MORE = 100 };
+    enum { COUNT = 12000, MORE = 1000 }; /* more than a worker keeps free records, with their entries */
     static verge_timer timers[COUNT];
     struct stepped stepped;
     stepped_begin(&stepped);
