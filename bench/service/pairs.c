@@ -4,7 +4,8 @@
  *
  *   bare      the single-threaded wheel
  *   local     a worker of the service, on its own thread
- *   two       two workers, each on its own thread, at the same time
+ *   two       two workers, each on its own thread, at the same time; and two bare wheels, which share nothing at all: what
+ *             two threads can do on this machine
  *   heap      two threads, a 4-ary heap, a mutex around it
  *
  * and cancel alone, by the worker that has the timer and by another thread. Each op is counted in processor time of its own
@@ -109,7 +110,7 @@ struct locked_heap {
 /* What one of two threads does. */
 struct part {
     pthread_barrier_t *barrier;
-    verge_service *service; /* or the heap */
+    verge_service *service; /* or the heap, or neither: a wheel of its own */
     struct locked_heap *heap;
     size_t pairs;
     double ns;
@@ -152,8 +153,9 @@ static void *run_part(void *argument) {
     struct part *part = argument;
     (void)pthread_barrier_wait(part->barrier);
     part->begin_ns = wall_ns();
-    part->ns =
-        part->heap != NULL ? heap_pairs(part->heap, part->pairs) : worker_pairs(part->service, PENDING, part->pairs);
+    part->ns = part->heap != NULL      ? heap_pairs(part->heap, part->pairs)
+               : part->service != NULL ? worker_pairs(part->service, PENDING, part->pairs)
+                                       : bare_pairs(PENDING, part->pairs);
     part->end_ns = wall_ns();
     return NULL;
 }
@@ -183,6 +185,12 @@ static double two_pairs(size_t pairs, double *ret_rate) {
     double ns = 0;
     *ret_rate = run_two(service, NULL, pairs, &ns);
     must(verge_service_destroy(service, NULL, NULL) == 0, "destroy");
+    return ns;
+}
+
+static double two_bare_pairs(size_t pairs) {
+    double ns = 0;
+    (void)run_two(NULL, NULL, pairs, &ns);
     return ns;
 }
 
@@ -279,6 +287,7 @@ static void measure_few(struct plan *plan) {
     double ratio[ROUNDS_MAX];
     double two[ROUNDS_MAX];
     double heap[ROUNDS_MAX];
+    double bare_scaling[ROUNDS_MAX];
     double scaling[ROUNDS_MAX];
     double against_heap[ROUNDS_MAX];
     double own_cancel[ROUNDS_MAX];
@@ -294,6 +303,7 @@ static void measure_few(struct plan *plan) {
         own_cancel[i] = cancels(false, 8);
         remote_cancel[i] = cancels(true, 8);
         ratio[i] = local[i] / bare[i];
+        bare_scaling[i] = 2 * bare[i] / two_bare_pairs(pairs);
         scaling[i] = 2 * local[i] / two[i];
         against_heap[i] = rate / heap_rate;
         cancel_ratio[i] = remote_cancel[i] / own_cancel[i];
@@ -307,6 +317,7 @@ static void measure_few(struct plan *plan) {
     figure("cancel alone, by another thread", median(remote_cancel, rounds), "ns");
     bound_at_most(plan, "worker / bare wheel", median(ratio, rounds), 2.5);
     bound_at_most(plan, "cancel by another thread / by its worker", median(cancel_ratio, rounds), 4);
+    figure("two bare wheels / one, throughput by processor time", median(bare_scaling, rounds), "");
     bound_at_least(plan, "two workers / one, throughput by processor time", median(scaling, rounds), 1.8);
     bound_at_least(plan, "two workers / heap in a mutex, throughput in real time", median(against_heap, rounds), 5);
 }

@@ -19,4 +19,13 @@
 #define VERGE__NOINLINE
 #endif
 
+/* By ThreadSanitizer, which must see what orders what: no assembly there. */
+#if defined(__SANITIZE_THREAD__)
+#define VERGE__THREADS_ARE_WATCHED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define VERGE__THREADS_ARE_WATCHED 1
+#endif
+#endif
+
 #endif

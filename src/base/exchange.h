@@ -14,15 +14,6 @@
 
 #include "base/compiler.h"
 
-/* ThreadSanitizer must see it. */
-#if defined(__SANITIZE_THREAD__)
-#define VERGE__THREADS_ARE_WATCHED 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define VERGE__THREADS_ARE_WATCHED 1
-#endif
-#endif
-
 #if defined(__aarch64__) && !defined(__ARM_FEATURE_ATOMICS) && !defined(VERGE__THREADS_ARE_WATCHED)
 #define VERGE__CAS_IS_OPTIONAL 1
 #include <sys/auxv.h>

@@ -101,22 +101,20 @@ static VERGE__ALWAYS_INLINE bool cancel_shortly(const verge_service *service, ve
 }
 
 static VERGE__NOINLINE int cancel_at_length(verge_service *service, verge_timer timer) {
-    return service == NULL ? -EINVAL : cancel_on_turn(service, timer, 0);
-}
-
-static VERGE__NOINLINE int cancel_without_cas(verge_service *service, verge_worker *bound, verge_timer timer) {
-    return cancel_shortly(service, bound, timer, false) ? 0 : cancel_at_length(service, timer);
+    if (service == NULL) {
+        return -EINVAL;
+    }
+    verge_worker *bound = verge__bound_plainly(service);
+    bool is_short = bound != NULL && bound->plain_service_with_cas != service;
+    return is_short && cancel_shortly(service, bound, timer, false) ? 0 : cancel_on_turn(service, timer, 0);
 }
 
 int verge_service_cancel(verge_service *service, verge_timer timer) {
-    verge_worker *bound = verge__bound_plainly(service);
-    if (VERGE__UNLIKELY(bound == NULL)) {
+    verge_worker *bound = verge__bound_plainly_with_cas(service);
+    if (VERGE__UNLIKELY(bound == NULL || !cancel_shortly(service, bound, timer, true))) {
         return cancel_at_length(service, timer);
     }
-    if (VERGE__UNLIKELY(!bound->machine_has_cas)) {
-        return cancel_without_cas(service, bound, timer);
-    }
-    return VERGE__LIKELY(cancel_shortly(service, bound, timer, true)) ? 0 : cancel_at_length(service, timer);
+    return 0;
 }
 
 /* ---- waiting for the callback ---- */

@@ -3,12 +3,19 @@
  * The free records of a worker: a stack of at most VERGE__FREE_KEPT, of generations and indexes, so that to start a timer in
  * the record of the last one that ended waits for nothing that lies in the record. Half as many go to the pool at once
  * and come from there, so that a worker which starts and ends timers in turn takes the pool's lock once in 128 times at most.
+ * New ones come from a run that the worker has for itself (table.h); what is left of it stays with the worker's place.
  */
 #include <string.h>
 
 #include "service/service_internal.h"
 
-enum { AT_ONCE = VERGE__FREE_KEPT / 2 };
+enum {
+    AT_ONCE = VERGE__FREE_KEPT / 2,
+};
+
+#if defined(VERGE_STEPS) && VERGE_STEPS
+uint32_t verge__run_length = VERGE__RUN_LENGTH;
+#endif
 
 static void count_free(verge_worker *worker, int by) {
     atomic_store_explicit(&worker->free_count, verge__worker_free_count(worker) + (uint32_t)by, memory_order_relaxed);
@@ -40,11 +47,31 @@ void verge__worker_give_all_free(verge_worker *worker) {
     give(worker, verge__worker_free_count(worker));
 }
 
+static void use_run(verge_worker *worker) {
+    uint32_t count = worker->run_count < AT_ONCE ? worker->run_count : AT_ONCE;
+    for (uint32_t i = 0; i < count; i++) {
+        worker->free[i] = worker->run_next + count - 1 - i; /* of generation 0; the first is the first to be used */
+    }
+    worker->run_next += count;
+    worker->run_count -= count;
+    count_free(worker, (int)count);
+}
+
 int verge__worker_refill(verge_worker *worker) {
     if (VERGE__LIKELY(verge__worker_free_count(worker) > 0)) {
         return 0;
     }
     verge__table *table = &worker->service->table;
+    if (worker->run_count == 0 && verge__table_pooled(table) == 0) {
+        int error = verge__table_take_run(table, verge__run_length, &worker->run_next, &worker->run_count);
+        if (error != 0) {
+            return error;
+        }
+    }
+    if (worker->run_count > 0) {
+        use_run(worker);
+        return 0;
+    }
     uint32_t index = 0;
     size_t count = 0;
     int error = verge__table_take(table, AT_ONCE, &index, &count);

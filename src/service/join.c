@@ -74,7 +74,7 @@ static int take_place(verge_service *service, const verge_worker_options *option
     worker->is_thread = is_thread;
     bool is_plain = service->options.timer_cap == 0 && !verge__service_watches(service);
     worker->plain_service = is_plain ? (const void *)service : worker;
-    worker->machine_has_cas = verge__machine_has_cas();
+    worker->plain_service_with_cas = is_plain && verge__machine_has_cas() ? (const void *)service : worker;
     worker->scheduled_here = verge__word_with_owner(VERGE__SCHEDULED, worker->id);
     worker->is_in_pass = worker->is_in_callback = worker->wants_to_leave = false;
     worker->incoming = worker->shelf = VERGE__CHAIN_EMPTY;

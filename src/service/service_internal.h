@@ -40,6 +40,7 @@
 enum {
     VERGE__CACHE_LINE = 128,       /* pairs of lines are fetched together */
     VERGE__DEAD_BEFORE_WAKE = 256, /* cancelled timers that may wait for a sleeping owner to take them back */
+    VERGE__RUN_LENGTH = 1024,      /* new records that a worker takes at once */
     VERGE__FREE_KEPT = 256, /* free records that a worker keeps; half of them go to and come from the pool at once */
 };
 
@@ -86,12 +87,12 @@ struct verge_worker {
     verge_service *service;
     /* The service, if it has no cap and is not watched: then the short ways apply. Else what is no service: this worker. */
     const void *plain_service;
-    verge_worker *bound_next; /* of the workers this thread is bound to */
-    uint64_t part_mask;       /* the bits of a time that are a part of a tick */
-    uint64_t scheduled_here;  /* the lower half of a word: SCHEDULED, with this owner and no flag */
+    const void *plain_service_with_cas; /* the same, if the machine has the instruction (base/exchange.h) */
+    verge_worker *bound_next;           /* of the workers this thread is bound to */
+    uint64_t part_mask;                 /* the bits of a time that are a part of a tick */
+    uint64_t scheduled_here;            /* the lower half of a word: SCHEDULED, with this owner and no flag */
     uint8_t shift;
-    bool machine_has_cas; /* base/exchange.h */
-    bool is_thread;       /* of the service's */
+    bool is_thread; /* of the service's */
     bool is_in_pass;
     bool is_in_callback;
     bool wants_to_leave;
@@ -115,6 +116,8 @@ struct verge_worker {
     uint32_t busy_count;   /* passes without a wait */
     void (*wake)(void *context);
     void *wake_context;
+    uint32_t run_next; /* records that were never used, from this one on (free.c) */
+    uint32_t run_count;
     uint64_t free[VERGE__FREE_KEPT]; /* records, the last freed at the end: generation, as in the word, and index */
 
     _Alignas(VERGE__CACHE_LINE) verge__tally tally;
@@ -247,6 +250,14 @@ static VERGE__ALWAYS_INLINE verge_worker *verge__bound_plainly(const verge_servi
     return worker;
 }
 
+static VERGE__ALWAYS_INLINE verge_worker *verge__bound_plainly_with_cas(const verge_service *service) {
+    verge_worker *worker = verge__bound_workers;
+    while (VERGE__UNLIKELY(worker != NULL && worker->plain_service_with_cas != service)) {
+        worker = worker->bound_next;
+    }
+    return worker;
+}
+
 void verge__bind(verge_worker *worker);
 void verge__bind_until_thread_ends(verge_worker *worker);
 void verge__unbind(verge_worker *worker);
@@ -314,6 +325,12 @@ static inline void verge__worker_drop(verge_worker *worker, verge__timer *timer,
 }
 
 /* ---- free.c: free records of a worker ---- */
+
+#if defined(VERGE_STEPS) && VERGE_STEPS
+extern uint32_t verge__run_length; /* a test may have shorter ones */
+#else
+static const uint32_t verge__run_length = VERGE__RUN_LENGTH;
+#endif
 
 /* Makes sure that there is one. -ENOMEM, -ENOSPC. */
 int verge__worker_refill(verge_worker *worker);

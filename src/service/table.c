@@ -101,13 +101,18 @@ static int take_fresh(verge__table *table, uint32_t *ret_index) {
     return 0;
 }
 
+/* Under the lock. */
+static void add_to_pooled(verge__table *table, int64_t count) {
+    atomic_store_explicit(&table->pool_count, verge__table_pooled(table) + (size_t)count, memory_order_relaxed);
+}
+
 static int take_one(verge__table *table, uint32_t *ret_index) {
     if (table->pool == VERGE__NO_INDEX) {
         return take_fresh(table, ret_index);
     }
     *ret_index = table->pool;
     table->pool = verge__table_at(table, table->pool)->link;
-    table->pool_count--;
+    add_to_pooled(table, -1);
     return 0;
 }
 
@@ -136,11 +141,27 @@ int verge__table_take(verge__table *table, size_t count, uint32_t *ret_first, si
     return 0;
 }
 
+int verge__table_take_run(verge__table *table, uint32_t count, uint32_t *ret_first, uint32_t *ret_count) {
+    uint32_t taken = 0;
+    (void)pthread_mutex_lock(&table->lock);
+    uint32_t first = table->next;
+    uint32_t index = first;
+    int error = take_fresh(table, &index);
+    while (error == 0 && ++taken < count && table->next == index + 1) { /* else a segment ends here */
+        error = take_fresh(table, &index);
+    }
+    atomic_store_explicit(&table->fresh, table->next, memory_order_release);
+    (void)pthread_mutex_unlock(&table->lock);
+    *ret_first = first;
+    *ret_count = taken;
+    return taken == 0 ? error : 0;
+}
+
 void verge__table_give(verge__table *table, uint32_t first, uint32_t last, size_t count) {
     (void)pthread_mutex_lock(&table->lock);
     verge__table_at(table, last)->link = table->pool;
     table->pool = first;
-    table->pool_count += count;
+    add_to_pooled(table, (int64_t)count);
     (void)pthread_mutex_unlock(&table->lock);
 }
 

@@ -121,8 +121,35 @@ static void old_handles_stay_gone(void **state) {
     stepped_end(&stepped);
 }
 
+/* New records go to workers by the run: with turns, what one of them uses is fetched by the other's processor. */
+static void records_of_two_workers_do_not_lie_in_turns(void **state) {
+    (void)state;
+    enum { TIMERS = 1000 };
+    struct stepped stepped;
+    stepped_begin(&stepped);
+    verge_worker *workers[2] = {join_unbound(stepped.service), join_unbound(stepped.service)};
+    uint32_t turns = 0;
+    uint32_t before[2] = {0};
+    for (size_t i = 0; i < TIMERS; i++) {
+        for (size_t w = 0; w < 2; w++) {
+            assert_int_equal(verge__worker_refill(workers[w]), 0);
+            const uint32_t index = verge__worker_pop_free(workers[w]);
+            turns += i == 0 || index != before[w] + 1;
+            before[w] = index;
+            verge__timer_forget_entry(verge__table_at(&stepped.service->table, index));
+        }
+    }
+    assert_int_equal(turns, 2);      /* each has all of its records side by side */
+    for (size_t w = 0; w < 2; w++) { /* they are free, but nobody's: as if they were timers that have ended */
+        atomic_store(&workers[w]->held, verge__worker_free_count(workers[w]));
+        leave(workers[w]);
+    }
+    stepped_end(&stepped);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_of_two_workers_do_not_lie_in_turns),
         cmocka_unit_test(a_record_cancelled_by_its_owner_is_retired),
         cmocka_unit_test(a_record_cancelled_by_another_thread_is_retired),
         cmocka_unit_test(a_record_whose_timer_ran_is_retired),

@@ -5,7 +5,8 @@
 
 #include "service/park.h"
 
-enum { RECORDS_MAX = 1024 }; /* the first segment: a simulation has no more */
+/* Two segments: a simulation has no more. */
+enum { FIRST_SEGMENT = 1024, RECORDS_MAX = FIRST_SEGMENT + 4096 };
 
 /* What was found of each record. */
 struct findings {
@@ -19,6 +20,13 @@ struct findings {
 
 static verge__timer *record(const struct findings *findings, uint32_t index) {
     return verge__table_at(&findings->service->table, index);
+}
+
+/* Its number, without the gap between the segments. */
+static uint32_t rank(uint32_t index) {
+    uint32_t rank = (index >> VERGE__TABLE_SEGMENT_BITS) * FIRST_SEGMENT + (index & (VERGE__TABLE_SEGMENT_RECORDS - 1));
+    VERGE__INVARIANT(rank < RECORDS_MAX, "a simulation has no more records than are inspected");
+    return rank;
 }
 
 static uint64_t word_of(const struct findings *findings, uint32_t index) {
@@ -38,7 +46,7 @@ static void see_list(struct findings *findings, verge__list list) {
             const verge__timer *timer = record(findings, entry->index);
             bool is_own = verge__word_owner(word_of(findings, entry->index)) == findings->worker->id;
             if (is_own && (uint32_t)timer->entry_tick == entry->mark) {
-                findings->has_entry[entry->index] = true;
+                findings->has_entry[rank(entry->index)] = true;
             }
         }
         list = verge__list_from_full_chunk(chunk->below);
@@ -55,7 +63,7 @@ static void see_pile(struct findings *findings, const verge__pile *pile) {
 static void see_wheel(struct findings *findings) {
     const verge_worker *worker = findings->worker;
     const verge__calendar *calendar = &worker->calendar;
-    memset(findings->has_entry, 0, sizeof(findings->has_entry));
+    memset(findings->has_entry, 0, rank(atomic_load(&findings->service->table.fresh)));
     findings->entries = findings->chunks = 0;
     see_pile(findings, &worker->first);
     see_pile(findings, &worker->late);
@@ -73,13 +81,13 @@ static void see_wheel(struct findings *findings) {
 static const char *see_links(struct findings *findings, uint32_t index) {
     for (; index != VERGE__NO_INDEX; index = record(findings, index)->link) {
         uint64_t word = word_of(findings, index);
-        if (findings->is_linked[index]) {
+        if (findings->is_linked[rank(index)]) {
             return "S1: a record is linked twice";
         }
         if ((word & VERGE__LINKED) == 0) {
             return "S1: what is in an inbox is LINKED";
         }
-        findings->is_linked[index] = true;
+        findings->is_linked[rank(index)] = true;
     }
     return NULL;
 }
@@ -100,7 +108,8 @@ static bool can_wait(const struct findings *findings, uint32_t index, uint64_t u
 static const char *check_entries(const struct findings *findings, uint64_t until_ns) {
     const verge_worker *worker = findings->worker;
     uint64_t live = 0;
-    for (uint32_t index = 0; index < RECORDS_MAX && index < atomic_load(&findings->service->table.fresh); index++) {
+    for (uint32_t index = 0; index < atomic_load(&findings->service->table.fresh);
+         index = verge__table_next_index(index)) {
         const verge__timer *timer = record(findings, index);
         uint64_t word = word_of(findings, index);
         if (verge__word_owner(word) != worker->id) {
@@ -108,7 +117,7 @@ static const char *check_entries(const struct findings *findings, uint64_t until
         }
         bool has_tick = timer->entry_tick != VERGE__NO_TICK;
         live += has_tick && verge__word_state(word) != VERGE__FREE;
-        if (has_tick && !findings->has_entry[index]) {
+        if (has_tick && !findings->has_entry[rank(index)]) {
             return "S2: a record has a tick, but no entry";
         }
         if (verge__word_state(word) != VERGE__SCHEDULED || (word & VERGE__LINKED) != 0) {
@@ -155,8 +164,8 @@ static const char *check_worker(struct findings *findings) {
 
 const char *inspect_service(const verge_service *service) {
     static struct findings findings;
-    memset(&findings, 0, sizeof(findings));
     findings.service = service;
+    memset(findings.is_linked, 0, rank(atomic_load(&service->table.fresh)));
     uint32_t place_count = atomic_load(&service->place_count);
     bool all_sleep = true;
     for (uint32_t id = 1; id <= place_count; id++) {

@@ -491,7 +491,8 @@ static const char *simulate(uint64_t seed) {
     world->is_crowded = chance(24);
     world->acts *= world->is_crowded ? 8 : 1;
     world->steps_back = chance(4);
-    verge__garbage_allowed = chance(2) ? below(8) : 3072;
+    verge__garbage_allowed = chance(2) ? below(8) : VERGE__GARBAGE_ALLOWED;
+    verge__run_length = 1 + (uint32_t)below(64);
     world->scheduler = (struct scheduler){.random = &world->random,
                                           .clock = &world->clock,
                                           .stay_in = 1 + (unsigned)below(6),
