@@ -368,7 +368,8 @@ static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out
     }
     verge__wheel_set_short_reach(wheel);
     to.budget += for_garbage;
-    if (for_garbage > 0 || verge__wheel_wants_tidying(wheel, to.count)) {
+    bool wants_tidying = verge__wheel_wants_tidying(wheel, to.count);
+    if (for_garbage > 0 || wants_tidying) {
         verge__wheel_tidy_after_poll(wheel, &to.budget);
     }
     wheel->last_poll_work = work_limit - to.budget;
