@@ -208,7 +208,8 @@ VERGE_API int verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint
  */
 VERGE_API int verge_wheel_rearm(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data);
 
-/* Ends a pending timer. -ENOENT: it is gone already; -EBADF: it never was. ret_data may be NULL. */
+/* Ends a pending timer. -ENOENT: it is gone already; -EBADF: it never was, as far as that is known: where memory was given
+ * back, a number that never was a handle may be taken for one that is gone. ret_data may be NULL. */
 VERGE_API int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data);
 
 /* Deadline and data of a pending timer; errors as of cancel. */

@@ -285,6 +285,11 @@ int verge__records_reserve(verge__records *records, size_t count) {
     if (records->open_below != VERGE__NO_RECORD && count > records->open_below) {
         reopen(records);
     }
+    bool has_to_grow = records->room - records->retired_count < count;
+    while (has_to_grow && records->scan_at != VERGE__NO_RECORD) {
+        /* A vacant place may be taken into use, whose records are free then: the scan must not come to them. */
+        (void)verge__records_scan(records, VERGE__SEGMENT_RECORDS);
+    }
     while (records->room - records->retired_count < count) {
         int error = grow(records, count);
         if (error != 0) {

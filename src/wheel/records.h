@@ -32,8 +32,12 @@
 #include "base/compiler.h"
 #include "verge/wheel.h"
 
+#ifndef VERGE_SEGMENT_BITS
+#define VERGE_SEGMENT_BITS 16 /* a test has smaller ones, and more of them */
+#endif
+
 enum {
-    VERGE__SEGMENT_BITS = 16,
+    VERGE__SEGMENT_BITS = VERGE_SEGMENT_BITS,
     VERGE__SEGMENT_RECORDS = 1 << VERGE__SEGMENT_BITS,
     VERGE__RECENT_MAX = 64,
     VERGE__TRAIL = 8,

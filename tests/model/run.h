@@ -36,6 +36,8 @@ struct run {
     const char *operation;
     uint64_t operation_count;
     size_t timers_max; /* about as many are pending at a time */
+    uint64_t records;  /* the wheel had memory for, when it was looked at last */
+    bool has_given_back;
     verge_expiry out[RUN_OUT_MAX];
 };
 
