@@ -9,6 +9,7 @@
 enum {
     SCRUB_ENTRIES_AT_ONCE = 120,
     SCRUB_STEPS_AT_ONCE = 64,
+    ENDED_A_TIDYING = SCRUB_ENTRIES_AT_ONCE / 2,
     OWN_LISTS = 8,
 };
 
@@ -200,4 +201,11 @@ void verge__worker_keep_tidy(verge_worker *worker) {
         tidy(worker);
     }
     set_limits(worker);
+}
+
+void verge__worker_tidy_after(verge_worker *worker, size_t ended) {
+    verge__worker_keep_tidy(worker);
+    for (size_t paid = ENDED_A_TIDYING; paid < ended && verge__worker_is_untidy(worker); paid += ENDED_A_TIDYING) {
+        verge__worker_keep_tidy(worker);
+    }
 }

@@ -16,7 +16,6 @@
 enum {
     ENTRIES_MOVED_AT_ONCE = 8192, /* cascaded in one pass, so that a pass is bounded */
     ENTRIES_SEEN_AT_ONCE = 8192,  /* come up in one pass, most of them of timers that were moved or cancelled */
-    FIRED_A_TIDYING = 60,
     PREFETCH_AHEAD = 8,
 };
 
@@ -340,14 +339,6 @@ static void publish_state(verge_worker *worker) {
     atomic_store_explicit(&worker->next_ns, next(worker), memory_order_relaxed);
 }
 
-/* What is allowed falls with the timers: two entries are sifted for each, as in the wheel (wheel/tidy.c). */
-static void tidy_after(verge_worker *worker, size_t fired) {
-    verge__worker_keep_tidy(worker);
-    for (size_t paid = FIRED_A_TIDYING; paid < fired && verge__worker_is_untidy(worker); paid += FIRED_A_TIDYING) {
-        verge__worker_keep_tidy(worker);
-    }
-}
-
 size_t verge__worker_pass(verge_worker *worker) {
     if (VERGE__UNLIKELY(verge__service_watches(worker->service))) {
         worker->now_ns = verge__worker_read_now(worker);
@@ -366,7 +357,7 @@ size_t verge__worker_pass(verge_worker *worker) {
     if (VERGE__UNLIKELY(worker->shelf.count > 0)) {
         fired += run_shelf(worker, target - 1, worker->service->options.batch - fired);
     }
-    tidy_after(worker, fired);
+    verge__worker_tidy_after(worker, fired);
     publish_state(worker);
     return fired;
 }

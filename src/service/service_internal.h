@@ -297,6 +297,10 @@ void verge__worker_clear_shelf(verge_worker *worker);
  * as a short way that ends a timer frees its record, and one that starts a timer takes a free one: neither changes `held`. */
 void verge__worker_keep_tidy(verge_worker *worker);
 
+/* The same when so many timers have ended or gone to another worker at once. What is allowed falls with them: two entries are
+ * sifted for each, as in the wheel (wheel/tidy.c). */
+void verge__worker_tidy_after(verge_worker *worker, size_t ended);
+
 static inline bool verge__worker_is_untidy(const verge_worker *worker) {
     return worker->calendar.entry_count > verge__entries_allowed(verge__worker_live(worker));
 }

@@ -13,7 +13,7 @@ void verge__wheel_put_beyond(verge_wheel *wheel, verge__record *record, verge__e
         record->u.entry_tick = VERGE__TICK_BEYOND;
         entry.mark = (uint32_t)VERGE__TICK_BEYOND;
     }
-    verge__calendar_list_add(&wheel->calendar, &wheel->beyond.pile.list, entry);
+    verge__calendar_list_add(&wheel->calendar, &wheel->beyond.list, entry);
     verge__wheel_note_beyond(wheel, tick);
     wheel->calendar.quiet_until = 0; /* W5 */
 }
@@ -36,17 +36,17 @@ static void file_or_keep(verge_wheel *wheel, verge__entry entry) {
     } else {
         uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
         wheel->beyond_kept_tick = tick < wheel->beyond_kept_tick ? tick : wheel->beyond_kept_tick;
-        verge__calendar_list_add(&wheel->calendar, &wheel->beyond.picked, entry);
+        verge__calendar_list_add(&wheel->calendar, &wheel->beyond_kept.list, entry);
     }
 }
 
 bool verge__wheel_file_beyond(verge_wheel *wheel, size_t *budget) {
-    verge__due *beyond = &wheel->beyond;
-    if (beyond->picked == NULL) {
+    verge__pile *beyond = &wheel->beyond;
+    if (verge__pile_is_empty(&wheel->beyond_kept)) {
         wheel->beyond_kept_tick = VERGE__NO_TICK;
     }
-    while (verge__pile_open(&beyond->pile)) {
-        verge__list *list = &beyond->pile.list;
+    while (verge__pile_open(beyond)) {
+        verge__list *list = &beyond->list;
         verge__chunk *chunk = verge__list_chunk(*list);
         size_t left = verge__list_chunk_count(*list);
         for (; left > 0 && *budget > 0; --*budget) {
@@ -58,8 +58,8 @@ bool verge__wheel_file_beyond(verge_wheel *wheel, size_t *budget) {
         }
         verge__calendar_list_drop_chunk(&wheel->calendar, list);
     }
-    beyond->pile.list = beyond->picked;
-    beyond->picked = NULL;
+    *beyond = wheel->beyond_kept;
+    wheel->beyond_kept = (verge__pile){0};
     wheel->beyond_tick = wheel->beyond_kept_tick;
     return true;
 }

@@ -42,7 +42,7 @@
 
 enum {
     /* Lists beside the slots: the owner's, and a chunk under way. */
-    VERGE__SPARE_LISTS = 8,
+    VERGE__SPARE_LISTS = 12,
 };
 
 #define VERGE__NO_TICK UINT64_MAX
@@ -110,6 +110,7 @@ typedef struct verge__calendar {
     uint32_t scrub_slot_pass; /* of that list */
     uint32_t scrub_pass;      /* the pass under way: each is over one list, or a few; never 0 */
     uint32_t scrub_pass_count;
+    uint32_t scrub_rounds; /* over all slots */
 } verge__calendar;
 
 /* levels: checked geometry, shifts in ns; first_tick: the cursor. */

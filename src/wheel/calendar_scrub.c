@@ -112,6 +112,7 @@ static bool scrub_next_slot(verge__calendar *calendar) {
         }
         calendar->scrub_level = calendar->scrub_level + 1 < calendar->levels_ready ? calendar->scrub_level + 1 : 0;
         calendar->scrub_slot = 0;
+        calendar->scrub_rounds += calendar->scrub_level == 0;
     }
     return false;
 }

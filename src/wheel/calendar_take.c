@@ -181,6 +181,13 @@ bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *bu
 
 /* ---- shares ---- */
 
+/* With those that a scrub holds. */
+static size_t slot_chunks(const verge__calendar *calendar, size_t k, uint32_t slot) {
+    bool scrubbed = calendar->scrub_list != NULL && calendar->scrub_level == k && calendar->scrub_slot == slot;
+    return verge__list_chunks(calendar->levels[k].slots[slot]) +
+           (scrubbed ? verge__list_chunks(calendar->scrub_list) : 0);
+}
+
 /*
  * The share of the next slot of level k that is due: of m chunks, drained from the moment its block
  * begins to its start, those for the ticks since the last share. Powers of two in place of a
@@ -197,7 +204,7 @@ static uint64_t drain_share(verge__calendar *calendar, size_t k, size_t *budget)
     uint64_t begin = (position - 1) << level->shift;
     uint64_t from = calendar->drained_to[k] > begin ? calendar->drained_to[k] : begin;
     uint64_t left = begin + (UINT64_C(1) << level->shift) - from;
-    size_t chunks = verge__list_chunks(level->slots[slot]);
+    size_t chunks = slot_chunks(calendar, k, slot);
     if (chunks < 2) {
         return VERGE__NO_TICK;
     }
@@ -238,7 +245,7 @@ void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
         uint64_t start = position << level->shift;
         next_start = start < next_start ? start : next_start;
         /* The shares of a slot of several chunks become due from the beginning of the block before. */
-        if (level->is_deep && verge__list_chunks(level->slots[position & level->mask]) > 1) {
+        if (level->is_deep && slot_chunks(calendar, k, (uint32_t)position & level->mask) > 1) {
             uint64_t begin = (position - 1) << level->shift;
             start = begin > calendar->cursor ? begin : start;
         }

@@ -47,9 +47,13 @@ static void see_run(census *census_, const verge__run *run) {
     }
 }
 
+static void see_pile(census *census_, const verge__pile *pile) {
+    see_list(census_, pile->list, 0);
+    see_list(census_, pile->sifted, 0);
+}
+
 static void see_due(census *census_, const verge__due *due) {
-    see_list(census_, due->pile.list, 0);
-    see_list(census_, due->pile.sifted, 0);
+    see_pile(census_, &due->pile);
     see_list(census_, due->picked, 0);
     if (due->sorter != NULL) {
         verge__sorter_measure(due->sorter, &census_->entries, &census_->chunks);
@@ -108,7 +112,8 @@ const char *verge_wheel_check(const verge_wheel *wheel) {
     }
     see_due(&census_, &wheel->past);
     see_due(&census_, &wheel->batch);
-    see_due(&census_, &wheel->beyond);
+    see_pile(&census_, &wheel->beyond);
+    see_pile(&census_, &wheel->beyond_kept);
     const char *broken = verge__calendar_check(&wheel->calendar, census_.entries, census_.chunks);
     if (broken == NULL) {
         see_slots(&census_);

@@ -182,9 +182,10 @@ static extent find_first(verge_wheel *wheel) {
     extent found;
     while (!try_find_first(wheel, &found)) {
     }
-    look_at_list(wheel, wheel->beyond.pile.list, &found);
-    look_at_list(wheel, wheel->beyond.pile.sifted, &found);
-    look_at_list(wheel, wheel->beyond.picked, &found);
+    look_at_list(wheel, wheel->beyond.list, &found);
+    look_at_list(wheel, wheel->beyond.sifted, &found);
+    look_at_list(wheel, wheel->beyond_kept.list, &found);
+    look_at_list(wheel, wheel->beyond_kept.sifted, &found);
     return found;
 }
 

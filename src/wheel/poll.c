@@ -17,6 +17,7 @@ typedef struct verge__handout {
     verge_expiry *out;
     size_t limit;
     size_t count;
+    size_t accounted; /* of those */
     size_t budget;
 } handout;
 
@@ -216,7 +217,7 @@ static void hand_out_due(verge_wheel *wheel, verge__due *due, uint64_t tick, han
 /* Takes the entries of the next tick that has come; false if there are none, or the budget ran out. */
 static bool take_batch(verge_wheel *wheel, uint64_t target, handout *to) {
     for (;;) {
-        if (verge__due_is_empty(&wheel->beyond)) {
+        if (verge__wheel_beyond_is_empty(wheel)) {
             wheel->beyond_tick = VERGE__NO_TICK;
         }
         uint64_t stop = wheel->beyond_tick < target ? wheel->beyond_tick : target;
@@ -334,30 +335,49 @@ static size_t work_limit_of(const verge_wheel *wheel) {
     return wheel->options.work_limit == 0 ? SIZE_MAX : wheel->options.work_limit;
 }
 
-/* Half of a limited poll's work, if there is much garbage; of a limit of 1, every other poll. */
-static size_t part_for_garbage(verge_wheel *wheel, size_t work_limit) {
-    if (work_limit == SIZE_MAX || !verge__wheel_has_much_garbage(wheel)) {
-        return 0;
-    }
-    wheel->is_turn_of_garbage = !wheel->is_turn_of_garbage;
-    return (work_limit + (wheel->is_turn_of_garbage ? 1 : 0)) / 2;
+/* The timers handed out since the last time are not pending any more. */
+static void account(verge_wheel *wheel, handout *to) {
+    wheel->expired += to->count - to->accounted;
+    wheel->records.taken_count -= to->count - to->accounted;
+    to->accounted = to->count;
+}
+
+/* Two thirds of what is left of a limited poll's work are for garbage, if there is much; of a limit of 1, two of three polls.
+ * What is allowed falls with the timers, so it is looked at after each quarter of them. */
+static void hand_out_within_limit(verge_wheel *wheel, uint64_t target, handout *to) {
+    size_t left = to->budget;
+    do {
+        if (verge__wheel_has_much_garbage(wheel)) {
+            wheel->garbage_turn = (uint8_t)((wheel->garbage_turn + 1) % 3);
+            left -= verge__wheel_sift_some(wheel, left / 3 * 2 + (left % 3 * 2 + wheel->garbage_turn) / 3);
+        }
+        size_t part = (size_t)verge__wheel_pending(wheel) / 4 + 256;
+        part = part < left ? part : left;
+        to->budget = part;
+        hand_out_until(wheel, target, to);
+        account(wheel, to);
+        left -= part - to->budget;
+    } while (to->budget == 0 && left > 0);
+    to->budget = left;
 }
 
 static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool exact,
                           size_t work_limit) {
     wheel->now_ns = now_ns > wheel->now_ns ? now_ns : wheel->now_ns;
     uint64_t target = verge__wheel_target(wheel);
-    size_t for_garbage = part_for_garbage(wheel, work_limit);
-    handout to = {.out = out, .limit = out == NULL ? 0 : limit, .budget = work_limit - for_garbage};
+    handout to = {.out = out, .limit = out == NULL ? 0 : limit, .budget = work_limit};
 
     put_back_exact(wheel);
-    hand_out_until(wheel, target, &to);
+    if (work_limit < SIZE_MAX && !exact) {
+        hand_out_within_limit(wheel, target, &to);
+    } else { /* an exact one looks at a whole tick, or not at all (is_tick_beyond_work_limit) */
+        hand_out_until(wheel, target, &to);
+    }
     if (exact && !verge_wheel_has_backlog(wheel) && !is_full(&to)) {
         select_exact(wheel, &to);
         hand_out_due(wheel, &wheel->batch, wheel->batch_tick, &to);
     }
-    wheel->expired += to.count;
-    wheel->records.taken_count -= to.count;
+    account(wheel, &to);
     if (verge_wheel_has_backlog(wheel)) {
         wheel->calendar.quiet_until = 0; /* W5 */
     } else {
@@ -367,9 +387,7 @@ static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out
         }
     }
     verge__wheel_set_short_reach(wheel);
-    to.budget += for_garbage;
-    bool wants_tidying = verge__wheel_wants_tidying(wheel, to.count);
-    if (for_garbage > 0 || wants_tidying) {
+    if (verge__wheel_wants_tidying(wheel, to.count)) {
         verge__wheel_tidy_after_poll(wheel, &to.budget);
     }
     wheel->last_poll_work = work_limit - to.budget;

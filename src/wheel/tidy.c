@@ -8,7 +8,7 @@
  * empty. As a round over all entries takes at most n / 40 such calls, the garbage never exceeds
  * n * 7/16 + 3,200 while n does not fall. Where timers expire, what is allowed falls with them: a poll sifts two entries
  * more for each, so that a round is over before half of them are gone, and the garbage never exceeds n + 3,200. A poll
- * with a work limit keeps half of that for it, if there is much garbage; then it is n + 4,096.
+ * with a work limit keeps two thirds of that for it, if there is much garbage; then it is n + 4,096.
  *
  * Sifting begins a little earlier, at n * 5/16 + 2,560: a load that makes garbage all the time settles where it is
  * called for now and then, not at every call. Calls need not compute this: cancels_left and entry_limit tell how many
@@ -20,7 +20,7 @@
 enum {
     SCRUB_ENTRIES_AT_ONCE = 120,
     SCRUB_STEPS_AT_ONCE = 64,
-    SCRUB_TURNS = 6,
+    KINDS = 5, /* of lists */
     SCAN_RECORDS_AT_ONCE = 1024,
 };
 
@@ -60,16 +60,12 @@ size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count, verge
     return kept;
 }
 
-/* A chunk of what is due: of the pile, of what is picked for sorting, of what is sorted. */
-static size_t scrub_due(verge_wheel *wheel, verge__due *due, size_t max) {
-    verge__calendar *calendar = &wheel->calendar;
-    size_t seen = verge__calendar_scrub_pile(calendar, &due->pile, max);
-    if (due->sorter == NULL) {
-        return seen;
-    }
-    if (max - seen >= VERGE__CHUNK_ENTRIES) {
+/* A chunk of what is picked for sorting, and of what is sorted. */
+static size_t purge(verge_wheel *wheel, verge__due *due, size_t max) {
+    size_t seen = 0;
+    if (max >= VERGE__CHUNK_ENTRIES) {
         verge__pile picked = {.list = due->picked}; /* a single chunk */
-        seen += verge__calendar_scrub_pile(calendar, &picked, VERGE__CHUNK_ENTRIES);
+        seen = verge__calendar_scrub_pile(&wheel->calendar, &picked, VERGE__CHUNK_ENTRIES);
         due->picked = picked.sifted;
     }
     size_t purged_max = max - seen < VERGE__CHUNK_ENTRIES ? max - seen : VERGE__CHUNK_ENTRIES;
@@ -78,15 +74,37 @@ static size_t scrub_due(verge_wheel *wheel, verge__due *due, size_t max) {
     return seen + purged_max - budget;
 }
 
-/* Sifts a chunk of each kind of list, as far as `max` entries go; the next time it goes on with the next kind. Slots, where
- * most of the entries are, have every other turn. */
-static size_t scrub(verge_wheel *wheel, size_t max) {
-    verge__due *const turns[SCRUB_TURNS] = {NULL, &wheel->past, NULL, &wheel->batch, NULL, &wheel->beyond};
+/* A chunk of one kind of lists; if that was the last of it in this round, its bit in scrub_done is set. */
+static size_t scrub_kind(verge_wheel *wheel, uint8_t kind, size_t max) {
+    verge__pile *const piles[KINDS] = {NULL, &wheel->past.pile, &wheel->batch.pile, &wheel->beyond,
+                                       &wheel->beyond_kept};
+    verge__pile *pile = piles[kind];
+    uint32_t rounds = wheel->calendar.scrub_rounds;
+    size_t seen = pile == NULL ? verge__calendar_scrub(&wheel->calendar, max)
+                               : verge__calendar_scrub_pile(&wheel->calendar, pile, max);
+    bool is_done = pile == NULL ? seen == 0 || rounds != wheel->calendar.scrub_rounds : pile->list == NULL;
+    wheel->scrub_done |= (uint8_t)(is_done ? 1U << kind : 0);
+    return seen;
+}
+
+/*
+ * Sifts a chunk of each kind of list, as far as `max` entries go; the next time it goes on with the next kind. No list is
+ * begun anew before all were sifted. Only who makes garbage purges what is sorted: a poll that did would have to merge
+ * it all again before it can go on.
+ */
+static size_t scrub(verge_wheel *wheel, size_t max, bool is_poll) {
     size_t seen = 0;
-    for (size_t i = 0; i < SCRUB_TURNS && seen < max; i++) {
-        verge__due *due = turns[wheel->scrub_turn];
-        wheel->scrub_turn = (uint8_t)((wheel->scrub_turn + 1) % SCRUB_TURNS);
-        seen += due == NULL ? verge__calendar_scrub(&wheel->calendar, max - seen) : scrub_due(wheel, due, max - seen);
+    for (size_t i = 0; i < KINDS && seen < max; i++) {
+        uint8_t kind = wheel->scrub_turn;
+        wheel->scrub_turn = (uint8_t)((kind + 1) % KINDS);
+        seen += (wheel->scrub_done >> kind & 1) == 0 ? scrub_kind(wheel, kind, max - seen) : 0;
+    }
+    if (wheel->scrub_done == (1U << KINDS) - 1) {
+        wheel->scrub_done = 0;
+    }
+    if (!is_poll && verge__wheel_is_ordered(wheel)) {
+        seen += seen < max ? purge(wheel, &wheel->past, max - seen) : 0;
+        seen += seen < max ? purge(wheel, &wheel->batch, max - seen) : 0;
     }
     return seen;
 }
@@ -97,14 +115,21 @@ bool verge__wheel_has_much_garbage(const verge_wheel *wheel) {
     return wheel->calendar.entry_count > timers + timers / 4 + timers / 16 + tolerated;
 }
 
-/* Sifts some chunks if there is much garbage, and two entries for each timer that has expired; returns how many entries were seen,
- * at most the budget. */
-static size_t scrub_some(verge_wheel *wheel, size_t expired, size_t budget) {
+/* Sifts some chunks if there is much garbage. */
+static void scrub_some(verge_wheel *wheel) {
     size_t seen = 0;
-    size_t enough = SCRUB_ENTRIES_AT_ONCE + 2 * expired;
-    for (size_t steps = SCRUB_STEPS_AT_ONCE + 2 * expired;
-         steps > 0 && seen < enough && seen < budget && verge__wheel_has_much_garbage(wheel); steps--) {
-        seen += scrub(wheel, budget - seen);
+    for (int step = 0;
+         step < SCRUB_STEPS_AT_ONCE && seen < SCRUB_ENTRIES_AT_ONCE && verge__wheel_has_much_garbage(wheel); step++) {
+        seen += scrub(wheel, SIZE_MAX, false);
+    }
+}
+
+size_t verge__wheel_sift_some(verge_wheel *wheel, size_t max) {
+    size_t seen = 0;
+    for (int idle = 0; idle < 2 && seen < max && verge__wheel_has_much_garbage(wheel);) {
+        size_t seen_now = scrub(wheel, max - seen, true);
+        idle = seen_now == 0 ? idle + 1 : 0; /* a round may just have ended; twice: there is nothing to sift */
+        seen += seen_now;
     }
     return seen;
 }
@@ -171,7 +196,7 @@ int verge__wheel_tidy(verge_wheel *wheel) {
     if (verge__records_is_closing(&wheel->records)) {
         verge__records_settle(&wheel->records);
     }
-    (void)scrub_some(wheel, 0, SIZE_MAX);
+    scrub_some(wheel);
     if (records_are_sparse(wheel) || chunks_are_sparse(wheel)) {
         wheel->calendar.quiet_until = 0; /* the next poll gives back */
         wheel->is_untidy = true;
@@ -181,7 +206,8 @@ int verge__wheel_tidy(verge_wheel *wheel) {
 }
 
 void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget) {
-    *budget -= scrub_some(wheel, wheel->expired_untidied, *budget);
+    size_t enough = SCRUB_ENTRIES_AT_ONCE + 2 * wheel->expired_untidied;
+    *budget -= verge__wheel_sift_some(wheel, enough < *budget ? enough : *budget);
     if (give_back(wheel, SCAN_RECORDS_AT_ONCE)) {
         wheel->calendar.quiet_until = 0;
     }
@@ -202,12 +228,14 @@ static void purge_sorter(verge_wheel *wheel, verge__sorter *sorter) {
 static void scrub_all(verge_wheel *wheel) {
     verge__list *const due[] = {&wheel->past.pile.list,  &wheel->past.pile.sifted,  &wheel->past.picked,
                                 &wheel->batch.pile.list, &wheel->batch.pile.sifted, &wheel->batch.picked};
-    verge__list *const beyond[] = {&wheel->beyond.pile.list, &wheel->beyond.pile.sifted, &wheel->beyond.picked};
+    verge__list *const beyond[] = {&wheel->beyond.list, &wheel->beyond.sifted, &wheel->beyond_kept.list,
+                                   &wheel->beyond_kept.sifted};
     verge__calendar_sift_lists(&wheel->calendar, due, sizeof(due) / sizeof(*due));
     verge__calendar_sift_lists(&wheel->calendar, beyond, sizeof(beyond) / sizeof(*beyond));
     verge__calendar_renew_pass(&wheel->calendar, &wheel->past.pile);
     verge__calendar_renew_pass(&wheel->calendar, &wheel->batch.pile);
-    verge__calendar_renew_pass(&wheel->calendar, &wheel->beyond.pile);
+    verge__calendar_renew_pass(&wheel->calendar, &wheel->beyond);
+    verge__calendar_renew_pass(&wheel->calendar, &wheel->beyond_kept);
     verge__calendar_sift_slots(&wheel->calendar);
     if (verge__wheel_is_ordered(wheel)) {
         purge_sorter(wheel, wheel->past.sorter);

@@ -131,9 +131,13 @@ int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
     return error;
 }
 
+static void clear_pile(verge_wheel *wheel, verge__pile *pile) {
+    verge__calendar_list_clear(&wheel->calendar, &pile->list);
+    verge__calendar_list_clear(&wheel->calendar, &pile->sifted);
+}
+
 static void clear_due(verge_wheel *wheel, verge__due *due) {
-    verge__calendar_list_clear(&wheel->calendar, &due->pile.list);
-    verge__calendar_list_clear(&wheel->calendar, &due->pile.sifted);
+    clear_pile(wheel, &due->pile);
     verge__calendar_list_clear(&wheel->calendar, &due->picked);
     if (due->sorter != NULL) {
         verge__sorter_clear(wheel, due->sorter);
@@ -144,7 +148,8 @@ static void drop_all_entries(verge_wheel *wheel, uint64_t first_tick) {
     wheel->entries_dropped += wheel->calendar.entry_count;
     clear_due(wheel, &wheel->past);
     clear_due(wheel, &wheel->batch);
-    clear_due(wheel, &wheel->beyond);
+    clear_pile(wheel, &wheel->beyond);
+    clear_pile(wheel, &wheel->beyond_kept);
     wheel->beyond_tick = VERGE__NO_TICK;
     wheel->beyond_kept_tick = VERGE__NO_TICK;
     verge__calendar_reset(&wheel->calendar, first_tick);

@@ -65,9 +65,10 @@ struct verge_wheel {
     verge__due batch;   /* of the tick taken last */
     uint64_t batch_tick;
     bool batch_is_exact;       /* picked by poll_exact, and marked so */
-    verge__due beyond;         /* out of the cursor's reach (beyond.c) */
+    verge__pile beyond;        /* out of the cursor's reach (beyond.c) */
+    verge__pile beyond_kept;   /* those that were looked at, while that is under way */
     uint64_t beyond_tick;      /* no later than the first of them */
-    uint64_t beyond_kept_tick; /* the same of those seen in the pass under way, which are in `picked` */
+    uint64_t beyond_kept_tick; /* the same of those that were looked at */
     uint64_t sequence;         /* of the last schedule or reschedule, in ordered wheels */
     uint64_t cancels_due;      /* cancels_left counts down from here: the cancelled timers when it gets to 0 */
     uint64_t expired;
@@ -76,8 +77,9 @@ struct verge_wheel {
     uint64_t entries_dropped;
     uint64_t last_poll_work;
     size_t expired_untidied; /* since tidy_after_poll; a poll counts as one more */
-    uint8_t scrub_turn;      /* which kind of lists is sifted next */
-    bool is_turn_of_garbage; /* polls with a work limit that is odd: the one in the middle is for garbage */
+    uint8_t scrub_turn;      /* which kind of lists is sifted next (tidy.c) */
+    uint8_t scrub_done;      /* of which kinds all was sifted in this round: a bit each */
+    uint8_t garbage_turn;    /* of three polls with a work limit that is not divisible: which this is */
     bool is_untidy;          /* there is memory to give back */
     bool is_plain;           /* unordered, exact, past fires, no cap, precision above 1 ns */
     size_t reserved_total;   /* timers there must be room for */
@@ -119,9 +121,13 @@ static inline bool verge__due_is_empty(const verge__due *due) {
            (due->sorter == NULL || verge__sorter_is_empty(due->sorter));
 }
 
+static inline bool verge__wheel_beyond_is_empty(const verge_wheel *wheel) {
+    return verge__pile_is_empty(&wheel->beyond) && verge__pile_is_empty(&wheel->beyond_kept);
+}
+
 static inline bool verge__wheel_has_due(const verge_wheel *wheel) {
     return !verge__due_is_empty(&wheel->past) || !verge__due_is_empty(&wheel->batch) ||
-           !verge__due_is_empty(&wheel->beyond);
+           !verge__wheel_beyond_is_empty(wheel);
 }
 
 /* Whether an entry counts. */
@@ -168,6 +174,9 @@ static inline void verge__wheel_set_short_reach(verge_wheel *wheel) {
 int verge__wheel_tidy(verge_wheel *wheel);
 
 bool verge__wheel_has_much_garbage(const verge_wheel *wheel);
+
+/* Sifts up to so many entries while there is much garbage; returns how many. */
+size_t verge__wheel_sift_some(verge_wheel *wheel, size_t max);
 
 /* The same at the end of a poll, within its budget; not after each one. */
 void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget);

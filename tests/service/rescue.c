@@ -490,6 +490,41 @@ static void a_callback_takes_its_turn_for_what_it_does(void **state) {
     play(&scene, start_reset_and_cancel);
 }
 
+/* ---- garbage ---- */
+
+enum { CROWD = 20000, CANCELLED = CROWD * 3 / 8 };
+
+/* As many of the stuck worker's timers are cancelled as the others allow for; then those are rescued. */
+static void lose_a_crowd(struct scene *scene) {
+    static verge_timer cancelled[CANCELLED];
+    verge_service *service = scene->stepped.service;
+    verge_worker *stuck = scene->stuck;
+    const uint64_t now_ns = now_of(&scene->stepped);
+    for (size_t i = 0; i < CANCELLED + CROWD; i++) {
+        const verge_timer timer =
+            start_at(service, i < CANCELLED ? now_ns + HOUR + i * TICK : now_ns + TICK, do_nothing, NULL);
+        if (i < CANCELLED) {
+            cancelled[i] = timer;
+        }
+    }
+    for (size_t i = 0; i < CANCELLED; i++) {
+        assert_int_equal(verge_service_cancel(service, cancelled[i]), 0);
+    }
+    assert_true(stuck->calendar.entry_count > CROWD + CANCELLED / 2);
+    advance(&scene->stepped, 2 * STUCK_AFTER);
+    for (int i = 0; i < 100; i++) {
+        (void)turn(scene);
+        assert_true(stuck->calendar.entry_count <= 2 * verge__worker_live(stuck) + 4096);
+    }
+    assert_int_equal(verge__worker_live(stuck), 0);
+}
+
+static void who_loses_its_timers_keeps_no_garbage(void **state) {
+    (void)state;
+    struct scene scene = {0};
+    play(&scene, lose_a_crowd);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_due_is_run_by_another),
@@ -504,6 +539,7 @@ int main(void) {
         cmocka_unit_test(what_is_cancelled_is_not_rescued),
         cmocka_unit_test(who_is_stuck_is_picked_last),
         cmocka_unit_test(the_stuck_callback_starts_cancels_and_resets),
+        cmocka_unit_test(who_loses_its_timers_keeps_no_garbage),
         cmocka_unit_test(threads_rescue_each_other),
         cmocka_unit_test(a_callback_takes_its_turn_for_what_it_does),
     };

@@ -267,40 +267,8 @@ static void a_tick_that_comes_while_it_is_sifted(void **state) {
     wheel_end(wheel);
 }
 
-/* As many timers are cancelled as the pending ones allow for, and then those expire: what is allowed falls with them. */
-static void garbage_falls_with_the_timers(void **state) {
-    (void)state;
-    static const size_t work_limits[] = {0, 1000, 2};
-    for (size_t limit = 0; limit < COUNT_OF(work_limits); limit++) {
-        verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
-        options.work_limit = work_limits[limit];
-        verge_wheel *wheel = wheel_new(&options);
-        const size_t count = test_scaled(100000);
-        verge_timer *timers = calloc(count / 4, sizeof(*timers));
-        assert_non_null(timers);
-        for (size_t i = 0; i < count; i++) {
-            (void)schedule(wheel, 10 * TICK + i % (20 * TICK), i);
-        }
-        for (size_t i = 0; i < count / 4; i++) {
-            timers[i] = schedule(wheel, HOUR + i * TICK, i);
-        }
-        for (size_t i = 0; i < count / 4; i++) {
-            assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
-        }
-        assert_true(stats_of(wheel).garbage > 4096);
-        static verge_expiry out[50000];
-        while (verge_wheel_count(wheel) > 0) {
-            (void)verge_wheel_poll(wheel, 60 * TICK, out, COUNT_OF(out));
-            assert_true(stats_of(wheel).garbage <= verge_wheel_count(wheel) + 4096);
-        }
-        free(timers);
-        wheel_end(wheel);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(garbage_falls_with_the_timers),
         cmocka_unit_test(a_tick_that_comes_while_it_is_sifted),
         cmocka_unit_test(a_sorted_timer_that_was_moved_does_not_come_out),
         cmocka_unit_test(a_far_timer_that_was_moved_farther_stays_above),
