@@ -8,7 +8,8 @@
  * empty. As a round over all entries takes at most n / 40 such calls, the garbage never exceeds
  * n * 7/16 + 3,200 while n does not fall. Where timers expire, what is allowed falls with them: a poll sifts two entries
  * more for each, so that a round is over before half of them are gone, and the garbage never exceeds n + 3,200. A poll
- * with a work limit keeps two thirds of that for it, if there is much garbage; then it is n + 4,096.
+ * with a work limit keeps two thirds of that for it, if there is much garbage; then it is n + 4,096. (What is sorted already,
+ * in ordered wheels, polls leave alone: its garbage is gone when the tick has come out.)
  *
  * Sifting begins a little earlier, at n * 5/16 + 2,560: a load that makes garbage all the time settles where it is
  * called for now and then, not at every call. Calls need not compute this: cancels_left and entry_limit tell how many
