@@ -13,13 +13,11 @@ struct before {
     bool backlog;
 };
 
-static struct before before(struct run *run) {
+static struct before before(const struct run *run) {
     struct before b = {.stats.struct_size = sizeof(b.stats), .calls = run->memory.calls};
     b.failures = run->memory.failures;
     b.backlog = verge_wheel_has_backlog(run->wheel);
     (void)verge_wheel_get_stats(run->wheel, &b.stats);
-    run->has_given_back |= b.stats.records < run->records;
-    run->records = b.stats.records;
     return b;
 }
 
@@ -196,7 +194,7 @@ static int handle_error(struct run *run, verge_timer timer) {
  * that is gone. */
 static bool is_refusal(struct run *run, verge_timer timer, int error) {
     const int expected = handle_error(run, timer);
-    return error == expected || (run->has_given_back && expected == -EBADF && error == -ENOENT);
+    return error == expected || (run->has_small_segments && expected == -EBADF && error == -ENOENT);
 }
 
 static void do_cancel(struct run *run) {

@@ -35,9 +35,8 @@ struct run {
     uint64_t seed;
     const char *operation;
     uint64_t operation_count;
-    size_t timers_max; /* about as many are pending at a time */
-    uint64_t records;  /* the wheel had memory for, when it was looked at last */
-    bool has_given_back;
+    size_t timers_max;       /* about as many are pending at a time */
+    bool has_small_segments; /* of records: they come and go */
     verge_expiry out[RUN_OUT_MAX];
 };
 

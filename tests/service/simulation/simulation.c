@@ -497,7 +497,7 @@ static const char *simulate(uint64_t seed) {
                                           .clock = &world->clock,
                                           .stay_in = 1 + (unsigned)below(6),
                                           .held_one_in = chance(2) ? 4 + (unsigned)below(60) : 0,
-                                          .steps_max = 2000000};
+                                          .steps_max = 10000000};
     world->busy_count = world->worker_count + world->remote_count;
     create();
     scheduler_run(&world->scheduler, 1 + world->worker_count + world->remote_count, act, NULL);
