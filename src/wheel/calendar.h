@@ -271,6 +271,11 @@ size_t verge__calendar_scrub_pile(verge__calendar *calendar, verge__pile *pile, 
 /* Entries were taken from those that the pass has seen: it goes on as another, which has seen none. */
 void verge__calendar_renew_pass(verge__calendar *calendar, verge__pile *pile);
 
+/* Whether a scrub holds a part of a slot. */
+static inline bool verge__calendar_is_scrubbed(const verge__calendar *calendar, size_t level, uint32_t slot) {
+    return calendar->scrub_list != NULL && calendar->scrub_level == level && calendar->scrub_slot == slot;
+}
+
 /* How many entries a slot holds, under scrub or not. */
 size_t verge__calendar_slot_count(const verge__calendar *calendar, size_t level, uint32_t slot);
 

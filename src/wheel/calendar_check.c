@@ -6,7 +6,7 @@
 static const char *check_slot(const verge__calendar *calendar, size_t k, uint32_t slot, size_t *entries,
                               size_t *chunks) {
     const verge__level *level = &calendar->levels[k];
-    bool scrubbed = calendar->scrub_list != NULL && calendar->scrub_level == k && calendar->scrub_slot == slot;
+    bool scrubbed = verge__calendar_is_scrubbed(calendar, k, slot);
     verge__list lists[2] = {level->slots[slot], scrubbed ? calendar->scrub_list : NULL};
     if (verge__level_is_occupied(level, slot) != (lists[0] != NULL) || (lists[0] == NULL && lists[1] != NULL)) {
         return "C1: a slot's bit is set if and only if its list is not empty";

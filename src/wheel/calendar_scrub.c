@@ -138,7 +138,7 @@ size_t verge__calendar_scrub(verge__calendar *calendar, size_t max) {
 }
 
 size_t verge__calendar_slot_count(const verge__calendar *calendar, size_t level, uint32_t slot) {
-    bool scrubbed = calendar->scrub_list != NULL && calendar->scrub_level == level && calendar->scrub_slot == slot;
+    bool scrubbed = verge__calendar_is_scrubbed(calendar, level, slot);
     return verge__list_count(calendar->levels[level].slots[slot]) +
            (scrubbed ? verge__list_count(calendar->scrub_list) : 0);
 }

@@ -8,7 +8,7 @@
 /* A slot's list has become empty: what the scrub holds of it comes back. */
 void verge__calendar_slot_emptied(verge__calendar *calendar, size_t k, uint32_t slot) {
     verge__level *level = &calendar->levels[k];
-    if (calendar->scrub_list != NULL && calendar->scrub_level == k && calendar->scrub_slot == slot) {
+    if (verge__calendar_is_scrubbed(calendar, k, slot)) {
         level->slots[slot] = calendar->scrub_list;
         calendar->scrub_list = NULL;
     } else {
@@ -183,7 +183,7 @@ bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *bu
 
 /* With those that a scrub holds. */
 static size_t slot_chunks(const verge__calendar *calendar, size_t k, uint32_t slot) {
-    bool scrubbed = calendar->scrub_list != NULL && calendar->scrub_level == k && calendar->scrub_slot == slot;
+    bool scrubbed = verge__calendar_is_scrubbed(calendar, k, slot);
     return verge__list_chunks(calendar->levels[k].slots[slot]) +
            (scrubbed ? verge__list_chunks(calendar->scrub_list) : 0);
 }

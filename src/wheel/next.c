@@ -121,7 +121,7 @@ static bool look_at_slot(const verge_wheel *wheel, size_t k, uint64_t position, 
     const verge__calendar *calendar = &wheel->calendar;
     const verge__level *level = &calendar->levels[k];
     uint32_t slot = (uint32_t)position & level->mask;
-    if (calendar->scrub_list != NULL && calendar->scrub_level == k && calendar->scrub_slot == slot) {
+    if (verge__calendar_is_scrubbed(calendar, k, slot)) {
         return false; /* straightening puts its two parts together */
     }
     for (verge__list end = level->slots[slot]; end != NULL;) {

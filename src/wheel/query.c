@@ -130,8 +130,7 @@ int verge_wheel_get_level_stats(const verge_wheel *wheel, size_t level, verge_wh
     if (level < calendar->levels_ready) {
         stats.bytes = (ring->mask + 1) * sizeof(verge__list) + (ring->mask + 1) / 8;
         for (uint32_t slot = 0; slot <= ring->mask; slot++) {
-            bool scrubbed =
-                calendar->scrub_list != NULL && calendar->scrub_level == level && calendar->scrub_slot == slot;
+            bool scrubbed = verge__calendar_is_scrubbed(calendar, level, slot);
             verge__list lists[2] = {ring->slots[slot], scrubbed ? calendar->scrub_list : NULL};
             stats.slots_used += lists[0] != NULL || lists[1] != NULL;
             for (size_t i = 0; i < 2; i++) {
