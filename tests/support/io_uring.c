@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Linked into the tests that run on either backend. Where the system does not allow io_uring, as in many containers,
+ * those that are to run on it are skipped before they begin; with VERGE_TEST_IO_URING=required they fail.
+ *
+ * It asks the system, not the library: a library that fails to set up its ring is a failure.
+ */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    SKIPPED = 77, /* as tests/CMakeLists.txt tells ctest */
+    FAILED = 1,
+};
+
+static bool io_uring_is_allowed(void) {
+    /* Without parameters the call can only fail: with EFAULT, where it is allowed. */
+    return syscall(SYS_io_uring_setup, 1, NULL) >= 0 || (errno != ENOSYS && errno != EPERM && errno != EACCES);
+}
+
+__attribute__((constructor)) static void skip_where_io_uring_is_not_allowed(void) {
+    const char *backend = getenv("VERGE_BACKEND");
+    if (backend == NULL || strcmp(backend, "io_uring") != 0 || io_uring_is_allowed()) {
+        return;
+    }
+    const char *demand = getenv("VERGE_TEST_IO_URING");
+    const bool is_required = demand != NULL && strcmp(demand, "required") == 0;
+    (void)fprintf(stderr, "io_uring: %s\n", strerror(errno));
+    _exit(is_required ? FAILED : SKIPPED);
+}
