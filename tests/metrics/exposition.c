@@ -320,3 +320,7 @@ const char *exposition_value(const char *text, const char *series) {
 uint64_t exposition_number(const char *text, const char *series) {
     return strtoull(exposition_value(text, series), NULL, 10);
 }
+
+void exposition_expect_length(int length, const char *text) {
+    assert_int_equal(length, strlen(text));
+}

@@ -46,7 +46,7 @@ static void the_numbers_are_those_of_the_service(void **state) {
     verge_manual_clock_set(&manual, 60 * MS);
     assert_int_equal(verge_worker_run_once(worker, 0), 1);
 
-    assert_int_equal(verge_service_metrics(service, NULL, text, sizeof(text)), strlen(text));
+    exposition_expect_length(verge_service_metrics(service, NULL, text, sizeof(text)), text);
     assert_null(exposition_check(text));
     assert_int_equal(exposition_number(text, "verge_service_pending"), 1);
     assert_int_equal(exposition_number(text, "verge_service_started_total"), 3);
@@ -93,7 +93,7 @@ static void several_services_share_their_families(void **state) {
         NULL,
     };
     assert_int_equal(verge_service_start_at(second, 10 * MS, on_timer, NULL, NULL), 0);
-    assert_int_equal(verge_services_metrics(services, labels, 2, text, sizeof(text)), strlen(text));
+    exposition_expect_length(verge_services_metrics(services, labels, 2, text, sizeof(text)), text);
     assert_null(exposition_check(text));
     assert_int_equal(exposition_number(text, "verge_service_pending{service=\"requests\"}"), 0);
     assert_int_equal(exposition_number(text, "verge_service_pending{service=\"leases\"}"), 1);
