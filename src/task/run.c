@@ -107,6 +107,15 @@ static intptr_t call_main(void *argument) {
     return 0;
 }
 
+/* No loop runs yet. */
+static void begin_run(struct verge_runtime *runtime) {
+    uint64_t tasks = atomic_load(&runtime->tasks);
+    uint64_t begun;
+    do {
+        begun = (tasks & ~VERGE__RUN_OVER) != 0 ? tasks & ~VERGE__RUN_OVER : VERGE__RUN_OVER;
+    } while (!atomic_compare_exchange_weak(&runtime->tasks, &tasks, begun));
+}
+
 /* With runner 0 open: the first task, and all the rest. */
 static int run_main(struct verge_runtime *runtime, struct main_call *call) {
     if (call->function != NULL) {
@@ -115,7 +124,7 @@ static int run_main(struct verge_runtime *runtime, struct main_call *call) {
             return error;
         }
     }
-    atomic_store(&runtime->is_finished, atomic_load(&runtime->task_count) == 0);
+    begin_run(runtime);
     (void)pthread_mutex_lock(&runtime->lock);
     runtime->backend = verge__reactor_name(runtime->runners[0]->reactor);
     (void)pthread_mutex_unlock(&runtime->lock);

@@ -170,6 +170,9 @@ bool verge__runner_has_work(struct verge__runner *runner) {
 bool verge__runner_turn(struct verge__runner *runner) {
     (void)atomic_exchange(&runner->attention, false);
     empty_inbox(runner);
+    if (verge__run_is_over(runner->runtime)) {
+        return false;
+    }
     const uint32_t stop_count = atomic_load(&runner->runtime->stop_count);
     if (runner->stops_seen != stop_count && atomic_load(&runner->runtime->is_stopping)) {
         runner->stops_seen = stop_count;
@@ -220,7 +223,7 @@ static void wait_in_reactor(struct verge__runner *runner) {
 }
 
 void verge__runner_loop(struct verge__runner *runner) {
-    while (!atomic_load(&runner->runtime->is_finished)) {
+    while (!verge__run_is_over(runner->runtime)) {
         if (verge__runner_has_work(runner)) {
             ask_reactor(runner, 0);
         } else {

@@ -149,7 +149,7 @@ int verge_runtime_destroy(verge_runtime *runtime) {
     if (!is_idle) {
         return -EBUSY;
     }
-    while (atomic_load(&runtime->task_count) != 0) {
+    while (verge__task_count(runtime) != 0) {
         verge_runtime_stop(runtime);
         const int error = verge_runtime_run(runtime, NULL, NULL, NULL);
         if (error != 0 && error != -EOWNERDEAD) { /* then, too, all have ended */

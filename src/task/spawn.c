@@ -51,13 +51,24 @@ static void task_main(void *argument) {
 /* Only tasks that will run are counted: whoever ends the last one ends the loops. */
 static int count_task(struct verge_runtime *runtime) {
     const uint64_t max = runtime->options.task_count_max;
-    uint64_t count = atomic_load(&runtime->task_count);
+    uint64_t tasks = atomic_load(&runtime->tasks);
     do {
-        if (max != 0 && count >= max) {
+        if (max != 0 && (tasks & ~VERGE__RUN_OVER) >= max) {
             return -ENOSPC;
         }
-    } while (!atomic_compare_exchange_weak(&runtime->task_count, &count, count + 1));
+    } while (!atomic_compare_exchange_weak(&runtime->tasks, &tasks, tasks + 1));
     return 0;
+}
+
+static void uncount_task(struct verge_runtime *runtime) {
+    uint64_t tasks = atomic_load(&runtime->tasks);
+    uint64_t left;
+    do {
+        left = tasks == 1 ? VERGE__RUN_OVER : tasks - 1;
+    } while (!atomic_compare_exchange_weak(&runtime->tasks, &tasks, left));
+    if (left == VERGE__RUN_OVER) {
+        verge__alert_all(runtime);
+    }
 }
 
 static int create_task(struct verge_runtime *runtime, verge_task_function function, void *argument, bool is_detached,
@@ -102,10 +113,7 @@ void verge__task_ended(struct verge__runner *runner, struct verge_task *task) {
     if (is_detached) {
         release_task(task);
     }
-    if (atomic_fetch_sub(&runtime->task_count, 1) == 1) {
-        atomic_store(&runtime->is_finished, true);
-        verge__alert_all(runtime);
-    }
+    uncount_task(runtime);
     VERGE__STEP("task: ended");
 }
 

@@ -23,7 +23,7 @@ int verge_runtime_get_stats(verge_runtime *runtime, verge_runtime_stats *ret_sta
     (void)pthread_mutex_lock(&runtime->lock);
     verge_runtime_stats stats = {
         .struct_size = ret_stats->struct_size,
-        .tasks = atomic_load(&runtime->task_count),
+        .tasks = verge__task_count(runtime),
         .spawned = atomic_load(&runtime->spawned_outside),
         .stacks = stacks.stack_count,
         .stack_resident_bytes = stacks.resident_bytes,

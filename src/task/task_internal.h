@@ -158,14 +158,27 @@ struct verge_runtime {
     struct verge__runner *_Atomic runners[VERGE_RUNTIME_WORKERS_MAX];
     _Atomic uint32_t runner_count;
     _Atomic uint32_t next_runner; /* for tasks from outside */
-    _Atomic uint64_t task_count;
-    uint64_t timer_count; /* in virtual time: that are to run */
+    _Atomic uint64_t tasks;       /* how many there are, and VERGE__RUN_OVER */
+    uint64_t timer_count;         /* in virtual time: that are to run */
     _Atomic uint64_t spawned_outside;
     _Atomic bool is_stopping;
     _Atomic uint32_t stop_count; /* a stop begins */
     _Atomic bool has_lost_worker;
-    _Atomic bool is_finished; /* no task is left: the loops end */
 };
+
+/*
+ * Set with the end of the last task, in one step: the loops end, and run no more tasks. One that comes from outside after
+ * that is the next run's, or it might be in the middle of something when its loop ends.
+ */
+#define VERGE__RUN_OVER (UINT64_C(1) << 63)
+
+static inline uint64_t verge__task_count(const struct verge_runtime *runtime) {
+    return atomic_load(&runtime->tasks) & ~VERGE__RUN_OVER;
+}
+
+static inline bool verge__run_is_over(const struct verge_runtime *runtime) {
+    return (atomic_load(&runtime->tasks) & VERGE__RUN_OVER) != 0;
+}
 
 extern struct verge_task verge__inbox_closed;
 

@@ -112,7 +112,7 @@ static void move_on(struct verge_runtime *runtime, struct verge__reactor *reacto
 }
 
 void verge__virtual_loop(struct verge_runtime *runtime, struct verge__reactor *reactor) {
-    while (!atomic_load(&runtime->is_finished)) {
+    while (!verge__run_is_over(runtime)) {
         bool any = ask_reactor(reactor, 0);
         const uint32_t count = atomic_load(&runtime->runner_count);
         for (uint32_t i = 0; i < count; i++) {

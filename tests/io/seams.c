@@ -358,6 +358,81 @@ static void t7_the_clock_waits_for_the_grace(void **state) {
     close_pair(pair);
 }
 
+/* ---- a task comes from outside at the moment when the last one has ended: it is the next run's ---- */
+
+static struct {
+    verge_runtime *runtime;
+    pthread_t thread;        /* of worker 0 */
+    int fd;                  /* what the task reads */
+    _Atomic bool is_held;    /* the other worker is about to wait */
+    _Atomic bool is_over;    /* no task is left */
+    _Atomic bool is_spawned; /* one has come for the other worker */
+    _Atomic bool has_begun;  /* and runs */
+} late;
+
+/* The other worker has not seen yet that the run is over; or, in virtual time, it is its turn after the one of the end. */
+static void come_late(const char *step) {
+    if (is_step(step, "runner: wait") && pthread_equal(pthread_self(), late.thread) == 0 &&
+        !atomic_exchange(&late.is_held, true)) {
+        await(&late.is_spawned);
+    } else if (is_step(step, "task: ended") && !atomic_exchange(&late.is_over, true)) {
+        await(&late.is_spawned);
+    }
+}
+
+static intptr_t reads_late(void *argument) {
+    (void)argument;
+    char byte;
+    atomic_store(&late.has_begun, true);
+    CHECK_EQUAL(verge_recv(late.fd, &byte, 1, 0, VERGE_NEVER), 1);
+    return 0;
+}
+
+static void *spawns_late(void *argument) {
+    (void)argument;
+    await(&late.is_over);
+    CHECK_EQUAL(verge_runtime_spawn(late.runtime, 1, reads_late, NULL, NULL), 0);
+    atomic_store(&late.is_spawned, true);
+    return NULL;
+}
+
+static intptr_t ends_when_the_other_is_held(void *argument) {
+    const bool *is_virtual = argument;
+    if (!*is_virtual) {
+        await(&late.is_held);
+    }
+    return 0;
+}
+
+static void a_task_that_comes_after_the_last_is_the_next_run_s(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        verge_manual_clock clock = {0};
+        verge_runtime_options options = runtime_options(2);
+        bool is_virtual = i != 0;
+        options.virtual_clock = is_virtual ? &clock : NULL;
+        const struct pair pair = open_pair();
+        memset(&late, 0, sizeof(late));
+        late.runtime = runtime_with(options);
+        late.thread = pthread_self();
+        late.fd = pair.near;
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, spawns_late, NULL), 0);
+        steps_begin(come_late);
+        assert_int_equal(verge_runtime_run(late.runtime, ends_when_the_other_is_held, &is_virtual, NULL), 0);
+        steps_end();
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_false(late.has_begun);
+        assert_int_equal(stats_of(late.runtime).tasks, 1);
+        assert_int_equal(write(pair.far, "x", 1), 1);
+        assert_int_equal(verge_runtime_run(late.runtime, NULL, NULL, NULL), 0);
+        assert_true(late.has_begun);
+        assert_int_equal(stats_of(late.runtime).tasks, 0);
+        end_runtime(late.runtime);
+        close_pair(pair);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_readers_of_one_terminal_do_not_block_the_worker),
@@ -369,6 +444,7 @@ int main(void) {
         cmocka_unit_test(t7_a_cancelled_operation_ends_before_the_clock_moves),
         cmocka_unit_test(t4_who_was_cancelled_is_told_so_though_its_deadline_comes),
         cmocka_unit_test(t7_the_clock_waits_for_the_grace),
+        cmocka_unit_test(a_task_that_comes_after_the_last_is_the_next_run_s),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
