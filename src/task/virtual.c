@@ -6,10 +6,13 @@
 #include "base/step.h"
 #include "task/task_internal.h"
 
+/* One that is not open yet has no reactor in which to wake it. It needs none: that it is to be opened is work. */
 static void set_waiting(struct verge_runtime *runtime, bool is_waiting) {
     const uint32_t count = atomic_load(&runtime->runner_count);
     for (uint32_t i = 0; i < count; i++) {
-        atomic_store(&runtime->runners[i]->is_waiting, is_waiting);
+        if (runtime->runners[i]->worker != NULL) {
+            atomic_store(&runtime->runners[i]->is_waiting, is_waiting);
+        }
     }
 }
 
@@ -99,6 +102,7 @@ static bool io_comes_within_its_grace(struct verge_runtime *runtime, struct verg
 
 /* Nothing can run. I/O that is pending may still complete for its grace; then it is the clock's turn. */
 static void move_on(struct verge_runtime *runtime, struct verge__reactor *reactor) {
+    VERGE__STEP("virtual: idle");
     if (io_comes_within_its_grace(runtime, reactor)) {
         return;
     }

@@ -220,6 +220,8 @@ static void a_worker_may_come_while_the_runtime_starts(void **state) {
 static struct {
     _Atomic bool is_waiting;
     _Atomic bool is_added;
+    _Atomic bool is_about_to_wait;
+    _Atomic bool is_used;
 } outside;
 
 /* The loop has seen that there is nothing to do, and is about to wait for ever. */
@@ -242,19 +244,59 @@ static void *adds_and_uses_a_worker(void *runtime) {
     return NULL;
 }
 
+struct visit {
+    pthread_t thread;
+    void *(*visitor)(void *runtime);
+};
+
 static intptr_t waits_for_ever(void *argument) {
-    pthread_t *thread = argument;
-    CHECK_EQUAL(pthread_create(thread, NULL, adds_and_uses_a_worker, verge_task_runtime()), 0);
+    struct visit *visit = argument;
+    CHECK_EQUAL(pthread_create(&visit->thread, NULL, visit->visitor, verge_task_runtime()), 0);
     return verge_sleep_until(VERGE_NEVER);
 }
 
 static void t7_a_worker_may_come_from_outside(void **state) {
     (void)state;
-    pthread_t thread;
+    struct visit visit = {.visitor = adds_and_uses_a_worker};
     memset(&outside, 0, sizeof(outside));
     steps_begin(come_while_it_waits);
-    (void)run_virtual(1, 0, waits_for_ever, &thread);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    (void)run_virtual(1, 0, waits_for_ever, &visit);
+    assert_int_equal(pthread_join(visit.thread, NULL), 0);
+    steps_end();
+}
+
+/* The loop has seen that there is nothing to do; the worker comes; the loop says that all workers wait, the new one too,
+ * which it has not opened yet; a task comes for it. */
+static void come_before_it_waits(const char *step) {
+    if (is_step(step, "virtual: idle") && !atomic_exchange(&outside.is_waiting, true)) {
+        await(&outside.is_added);
+    } else if (is_step(step, "virtual: wait for ever") && !atomic_exchange(&outside.is_about_to_wait, true)) {
+        await(&outside.is_used);
+    }
+}
+
+static void *adds_a_worker_and_then_uses_it(void *runtime) {
+    uint32_t index = 0;
+    await(&outside.is_waiting);
+    CHECK_EQUAL(verge_runtime_add_worker(runtime, &index), 0);
+    atomic_store(&outside.is_added, true);
+    await(&outside.is_about_to_wait);
+    CHECK_EQUAL(verge_runtime_spawn(runtime, index, does_nothing, NULL, NULL), 0);
+    atomic_store(&outside.is_used, true);
+    while (stats_of(runtime).tasks > 1) {
+        (void)sched_yield();
+    }
+    verge_runtime_stop(runtime);
+    return NULL;
+}
+
+static void t7_a_worker_that_is_not_open_yet_is_used_from_outside(void **state) {
+    (void)state;
+    struct visit visit = {.visitor = adds_a_worker_and_then_uses_it};
+    memset(&outside, 0, sizeof(outside));
+    steps_begin(come_before_it_waits);
+    (void)run_virtual(1, 0, waits_for_ever, &visit);
+    assert_int_equal(pthread_join(visit.thread, NULL), 0);
     steps_end();
 }
 
@@ -352,6 +394,7 @@ int main(void) {
         cmocka_unit_test(run_returns_while_another_fails_to_spawn),
         cmocka_unit_test(a_worker_may_come_while_the_runtime_starts),
         cmocka_unit_test(t7_a_worker_may_come_from_outside),
+        cmocka_unit_test(t7_a_worker_that_is_not_open_yet_is_used_from_outside),
         cmocka_unit_test(only_one_joins_a_task_that_has_ended),
         cmocka_unit_test(deadlines_reach_to_the_end_of_time),
         cmocka_unit_test(t7_a_deadline_that_was_met_moves_no_clock),
