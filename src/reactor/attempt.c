@@ -54,12 +54,16 @@ static ssize_t attempt_transfer(const struct verge__operation *op, enum verge__r
     }
     const ssize_t size = transfer(op, RWF_NOWAIT);
     if (size < 0 && (errno == EOPNOTSUPP || errno == EINVAL)) {
+        /* EINVAL is what older kernels say of RWF_NOWAIT for files that are always ready; of any other, it is the answer. */
+        const int refusal = errno;
         /* Whoever came first may have taken all: the file's word counts, not the event's. */
         const int ready = is_ready(op->fd, (short)verge__operation_readiness(op));
         if (ready > 0) {
             return transfer(op, 0);
         }
-        errno = ready == 0 ? EAGAIN : errno;
+        if (ready == 0) {
+            errno = refusal == EINVAL ? EINVAL : EAGAIN;
+        }
     }
     return size;
 }

@@ -2,6 +2,9 @@
 /* Every call of verge/io.h, in tasks, with what it promises. */
 #define _GNU_SOURCE
 
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+
 #include "io/support.h"
 
 #if defined(VERGE_TEST_LIBURING)
@@ -167,6 +170,28 @@ static intptr_t is_wrong(void *argument) {
     return 0;
 }
 
+/* What the system call would say at once, it says at once; also of a file that is not ready. */
+static intptr_t is_wrong_for_its_file(void *argument) {
+    (void)argument;
+    char bytes[8] = {0};
+    const struct pair pair = open_pair();
+    const int counter = eventfd(0, EFD_CLOEXEC), timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    const struct iovec too_large = {.iov_base = bytes, .iov_len = SIZE_MAX};
+    CHECK_EQUAL(verge_readv(pair.near, &too_large, 1, verge_deadline_after(SECOND)), -EINVAL);
+    CHECK_EQUAL(verge_writev(pair.near, &too_large, 1, verge_deadline_after(SECOND)), -EINVAL);
+    CHECK_EQUAL(verge_read(counter, bytes, 4, verge_deadline_after(SECOND)), -EINVAL);
+    CHECK_EQUAL(verge_read(timer, bytes, 4, verge_deadline_after(SECOND)), -EINVAL);
+    CHECK_EQUAL(verge_write(timer, bytes, 8, verge_deadline_after(SECOND)), -EINVAL);
+    CHECK_EQUAL(close(counter) + close(timer), 0);
+    close_pair(pair);
+    return 0;
+}
+
+static void what_a_system_call_refuses_is_refused(void **state) {
+    (void)state;
+    run_tasks(1, is_wrong_for_its_file, NULL);
+}
+
 static void wrong_arguments_are_errors(void **state) {
     (void)state;
     char byte;
@@ -219,6 +244,7 @@ int main(void) {
         cmocka_unit_test(messages_and_vectors),
         cmocka_unit_test(files),
         cmocka_unit_test(wrong_arguments_are_errors),
+        cmocka_unit_test(what_a_system_call_refuses_is_refused),
 #if defined(VERGE_TEST_LIBURING)
         cmocka_unit_test(any_operation_of_io_uring),
 #endif
