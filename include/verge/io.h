@@ -44,7 +44,8 @@ VERGE_API int verge_accept(int fd, struct sockaddr *address, socklen_t *address_
 /* After -ETIMEDOUT the socket is of no further use, as after any failed connect. */
 VERGE_API int verge_connect(int fd, const struct sockaddr *address, socklen_t address_size, uint64_t deadline_ns);
 
-/* The flags of recv(2) and send(2); sends never raise SIGPIPE. */
+/* The flags of recv(2) and send(2); sends never raise SIGPIPE. What is received with MSG_OOB or MSG_ERRQUEUE is not waited
+ * for, as ever: -EAGAIN. MSG_WAITALL means nothing together with MSG_PEEK. */
 VERGE_API ptrdiff_t verge_recv(int fd, void *buffer, size_t size, int flags, uint64_t deadline_ns);
 VERGE_API ptrdiff_t verge_send(int fd, const void *buffer, size_t size, int flags, uint64_t deadline_ns);
 VERGE_API ptrdiff_t verge_recvmsg(int fd, struct msghdr *message, int flags, uint64_t deadline_ns);

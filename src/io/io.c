@@ -34,6 +34,20 @@ static bool is_no_buffer(const void *buffer, size_t size) {
     return buffer == NULL && size != 0;
 }
 
+/*
+ * To wait for all and take nothing would be to be given the same bytes again and again. What is out of band, and errors,
+ * are there or not: recv(2) waits for neither, and a socket that is ready to be read from says nothing of them.
+ */
+static uint32_t flags_to_receive(int flags) {
+    if ((flags & MSG_PEEK) != 0) {
+        flags &= ~MSG_WAITALL;
+    }
+    if ((flags & (MSG_OOB | MSG_ERRQUEUE)) != 0) {
+        flags |= MSG_DONTWAIT;
+    }
+    return (uint32_t)flags;
+}
+
 ptrdiff_t verge_recv(int fd, void *buffer, size_t size, int flags, uint64_t deadline_ns) {
     if (is_no_buffer(buffer, size)) {
         return -EFAULT;
@@ -43,10 +57,10 @@ ptrdiff_t verge_recv(int fd, void *buffer, size_t size, int flags, uint64_t dead
         return -EPERM;
     }
     struct verge__operation operation = transfer(VERGE__RECV, fd, buffer, size);
-    /* To wait for all and take nothing would be to be given the same bytes again and again. */
-    operation.flags = (uint32_t)((flags & MSG_PEEK) != 0 ? flags & ~MSG_WAITALL : flags);
+    operation.flags = flags_to_receive(flags);
     /* Who has taken all there was will usually have to wait. A hint: the descriptor may be another one by now. */
-    operation.expects_wait = self->drained_fd == fd && (flags & MSG_DONTWAIT) == 0 && !atomic_load(&self->is_cancelled);
+    operation.expects_wait =
+        self->drained_fd == fd && (operation.flags & MSG_DONTWAIT) == 0 && !atomic_load(&self->is_cancelled);
     const int result = verge__wait_for_operation(self, &operation, deadline_ns);
     self->drained_fd = result > 0 && operation.has_drained ? fd : -1;
     return result;
@@ -171,7 +185,7 @@ static ptrdiff_t transfer_message(enum verge__operation_kind kind, int fd, const
 }
 
 ptrdiff_t verge_recvmsg(int fd, struct msghdr *message, int flags, uint64_t deadline_ns) {
-    return transfer_message(VERGE__RECVMSG, fd, message, (uint32_t)flags, deadline_ns);
+    return transfer_message(VERGE__RECVMSG, fd, message, flags_to_receive(flags), deadline_ns);
 }
 
 ptrdiff_t verge_sendmsg(int fd, const struct msghdr *message, int flags, uint64_t deadline_ns) {

@@ -75,6 +75,9 @@ static intptr_t waits_for_all(void *argument) {
     const struct pair pair = open_pair();
     CHECK_EQUAL(write(pair.far, "abc", 3), 3);
     CHECK_EQUAL(verge_recv(pair.near, buffer, 6, MSG_WAITALL | MSG_PEEK, verge_deadline_after(20 * MS)), 3);
+    struct iovec part = {.iov_base = buffer, .iov_len = 6};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    CHECK_EQUAL(verge_recvmsg(pair.near, &message, MSG_WAITALL | MSG_PEEK, verge_deadline_after(20 * MS)), 3);
     CHECK_EQUAL(verge_recv(pair.near, buffer, 6, MSG_WAITALL, verge_deadline_after(20 * MS)), 3); /* lossless */
     CHECK(memcmp(buffer, "abc", 3) == 0);
     close_pair(pair);
@@ -155,6 +158,36 @@ static intptr_t receives_what_it_did_not_expect(void *argument) {
 static void what_was_not_expected_is_received(void **state) {
     (void)state;
     run_tasks(1, receives_what_it_did_not_expect, NULL);
+}
+
+/* ---- what recv(2) does not wait for, either: bytes out of band, and errors; whatever else there is or is not ---- */
+
+static intptr_t receives_out_of_band(void *argument) {
+    (void)argument;
+    const struct pair pair = open_tcp_pair();
+    char buffer[16];
+    struct iovec part = {.iov_base = buffer, .iov_len = sizeof(buffer)};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, 1), -ETIMEDOUT); /* it is known to wait there */
+    CHECK_EQUAL(verge_recv(pair.near, buffer, 1, MSG_ERRQUEUE, VERGE_NEVER), -EAGAIN);
+    CHECK_EQUAL(verge_recvmsg(pair.near, &message, MSG_ERRQUEUE, VERGE_NEVER), -EAGAIN);
+    CHECK_EQUAL(write(pair.far, "one", 3), 3);
+    CHECK_EQUAL(verge_recv(pair.near, buffer, 1, MSG_ERRQUEUE, VERGE_NEVER), -EAGAIN);
+    CHECK_EQUAL(verge_recvmsg(pair.near, &message, MSG_ERRQUEUE, VERGE_NEVER), -EAGAIN);
+    CHECK_EQUAL(verge_recv(pair.near, buffer, 1, MSG_OOB, VERGE_NEVER), -EINVAL);
+    CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, VERGE_NEVER), 3);
+    CHECK_EQUAL(send(pair.far, "!", 1, MSG_OOB), 1);
+    CHECK_EQUAL(verge_poll(pair.near, POLLPRI, VERGE_NEVER), POLLPRI);
+    const uint64_t deadline_ns = verge_deadline_after(SECOND);
+    CHECK_EQUAL(verge_recv(pair.near, buffer, 1, MSG_OOB, deadline_ns), 1);
+    CHECK(verge_now() < deadline_ns); /* in virtual time, which moves only for who waits */
+    close_pair(pair);
+    return 0;
+}
+
+static void what_is_not_waited_for(void **state) {
+    (void)state;
+    (void)run_virtual(1, 0, receives_out_of_band, NULL);
 }
 
 /* ---- a cancellation that comes when io_uring cannot find what is to be cancelled ---- */
@@ -440,6 +473,7 @@ int main(void) {
         cmocka_unit_test(a_full_queue_refuses),
         cmocka_unit_test(who_waits_to_write_does_not_spin),
         cmocka_unit_test(what_was_not_expected_is_received),
+        cmocka_unit_test(what_is_not_waited_for),
         cmocka_unit_test(n1_a_cancellation_that_missed_is_repeated),
         cmocka_unit_test(t7_a_cancelled_operation_ends_before_the_clock_moves),
         cmocka_unit_test(t4_who_was_cancelled_is_told_so_though_its_deadline_comes),
