@@ -199,6 +199,12 @@ int verge_poll(int fd, short events, uint64_t deadline_ns) {
     return run(&operation, deadline_ns);
 }
 
+/* An offset of -1 would be none to io_uring, and it has a flag of its own for what its descriptors mean. */
+static bool is_wrong_splice(const int64_t *offset_in, const int64_t *offset_out, unsigned flags) {
+    const unsigned known = SPLICE_F_MOVE | SPLICE_F_NONBLOCK | SPLICE_F_MORE | SPLICE_F_GIFT;
+    return (offset_in != NULL && *offset_in < 0) || (offset_out != NULL && *offset_out < 0) || (flags & ~known) != 0;
+}
+
 static int splice_once(int fd_in, const int64_t *offset_in, int fd_out, const int64_t *offset_out, size_t size,
                        unsigned flags, uint64_t deadline_ns) {
     struct verge__operation operation = {
@@ -216,6 +222,9 @@ static int splice_once(int fd_in, const int64_t *offset_in, int fd_out, const in
 /* If either end is O_NONBLOCK the kernel waits for neither. */
 ptrdiff_t verge_splice(int fd_in, int64_t *offset_in, int fd_out, int64_t *offset_out, size_t size, unsigned flags,
                        uint64_t deadline_ns) {
+    if (is_wrong_splice(offset_in, offset_out, flags)) {
+        return -EINVAL;
+    }
     int result = splice_once(fd_in, offset_in, fd_out, offset_out, size, flags, deadline_ns);
     while (result == -EAGAIN && (flags & SPLICE_F_NONBLOCK) == 0) {
         result = verge_poll(fd_in, POLLIN, deadline_ns);

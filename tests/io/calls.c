@@ -187,9 +187,32 @@ static intptr_t is_wrong_for_its_file(void *argument) {
     return 0;
 }
 
+static intptr_t splices_what_makes_no_sense(void *argument) {
+    const char *path = argument;
+    int pipe_fds[2];
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    CHECK_EQUAL(pipe2(pipe_fds, O_CLOEXEC), 0);
+    CHECK_EQUAL(write(fd, "0123456789", 10), 10);
+    CHECK_EQUAL(lseek(fd, 0, SEEK_SET), 0);
+    for (int64_t wrong = INT64_MIN; wrong < 0; wrong = wrong < -1 ? -1 : 0) {
+        int64_t offset = wrong;
+        CHECK_EQUAL(verge_splice(fd, &offset, pipe_fds[1], NULL, 4, 0, VERGE_NEVER), -EINVAL);
+        CHECK_EQUAL(verge_splice(pipe_fds[0], NULL, fd, &offset, 4, SPLICE_F_NONBLOCK, VERGE_NEVER), -EINVAL);
+        CHECK_EQUAL(offset, wrong);
+    }
+    CHECK_EQUAL(verge_splice(fd, NULL, pipe_fds[1], NULL, 4, 1U << 31, VERGE_NEVER), -EINVAL); /* io_uring's own */
+    CHECK_EQUAL(lseek(fd, 0, SEEK_CUR), 0);
+    CHECK_EQUAL(close(fd) + close(pipe_fds[0]) + close(pipe_fds[1]), 0);
+    return 0;
+}
+
 static void what_a_system_call_refuses_is_refused(void **state) {
     (void)state;
+    char path[] = "/tmp/verge-io-XXXXXX";
+    assert_int_equal(close(mkstemp(path)), 0);
     run_tasks(1, is_wrong_for_its_file, NULL);
+    run_tasks(1, splices_what_makes_no_sense, path);
+    assert_int_equal(unlink(path), 0);
 }
 
 static void wrong_arguments_are_errors(void **state) {
