@@ -16,7 +16,8 @@
  *
  * The backends differ in this:
  *   io_uring   everything is done by the kernel, regular files too. What the kernel does in a thread of its own (such
- *              files) cannot be stopped half way: a call may then return after its deadline, with its result.
+ *              files) cannot be stopped half way: a call may then return after its deadline, with its result. pread and
+ *              pwrite of what has no positions (pipes, sockets) may ignore the offset, instead of -ESPIPE.
  *   epoll      what knows no readiness (regular files, fsync, openat, close) is done in place, and blocks the worker
  *              for as long as it takes. accept makes its listening socket O_NONBLOCK. splice and verge_uring are
  *              -EOPNOTSUPP.
