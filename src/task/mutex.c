@@ -117,7 +117,7 @@ int verge_condition_wait_until(verge_condition *condition, verge_mutex *mutex, u
     }
     verge__unlock(&condition->guard);
     const int error = lock_until(self, mutex, VERGE_NEVER, VERGE__WAIT_REGARDLESS);
-    return error != 0 ? error : result;
+    return error != 0 ? error : verge__count_if_timeout(result);
 }
 
 int verge_condition_wait(verge_condition *condition, verge_mutex *mutex) {

@@ -119,6 +119,15 @@ void verge__task_ended(struct verge__runner *runner, struct verge_task *task) {
 
 /* ---- spawn ---- */
 
+static void count_spawned(struct verge_runtime *runtime) {
+    struct verge__runner *runner = verge__current_runner();
+    if (runner != NULL && runner->runtime == runtime) {
+        verge__count(&runner->spawned);
+    } else {
+        (void)atomic_fetch_add(&runtime->spawned_outside, 1);
+    }
+}
+
 static void hand_over(struct verge__runner *runner, struct verge_task *task) {
     while (!verge__list_task(runner, task)) { /* it has left in this very moment */
         runner = verge__pick_runner(runner->runtime);
@@ -139,6 +148,7 @@ static int spawn(struct verge_runtime *runtime, struct verge__runner *target, ve
     if (error != 0) {
         return error;
     }
+    count_spawned(runtime);
     if (ret_task != NULL) {
         *ret_task = task; /* before it can run, and end */
     }
@@ -158,7 +168,6 @@ int verge_spawn(verge_task_function function, void *argument, verge_task **ret_t
     if (runner == NULL || runner->running == NULL) {
         return -EPERM;
     }
-    verge__count(&runner->spawned);
     return spawn(runner->runtime, runner, function, argument, ret_task);
 }
 
@@ -176,7 +185,6 @@ int verge_runtime_spawn(verge_runtime *runtime, uint32_t worker_index, verge_tas
     if (runner == NULL) {
         return -EINVAL;
     }
-    (void)atomic_fetch_add(&runtime->spawned_outside, 1);
     return spawn(runtime, runner, function, argument, ret_task);
 }
 
@@ -237,7 +245,7 @@ int verge_join_until(verge_task *task, intptr_t *ret_result, uint64_t deadline_n
         const int reason = verge__wait(self, deadline_ns, VERGE__WAIT);
         if (!end_join(task)) {
             VERGE__INVARIANT(reason != 0, "J2: whoever wakes a joiner has ended");
-            return reason;
+            return verge__count_if_timeout(reason);
         }
     }
     return take_result(task, ret_result);

@@ -228,6 +228,9 @@ enum verge__wait_mode { VERGE__WAIT, VERGE__WAIT_REGARDLESS };
  */
 int verge__wait(struct verge_task *self, uint64_t deadline_ns, enum verge__wait_mode mode);
 
+/* What a call that waited for something, and not for time, returns: for the statistics. */
+int verge__count_if_timeout(int result);
+
 /* The earliest of deadline_ns and the scopes of the task. */
 uint64_t verge__effective_deadline(const struct verge_task *self, uint64_t deadline_ns);
 

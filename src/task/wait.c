@@ -82,8 +82,11 @@ uint64_t verge__effective_deadline(const struct verge_task *self, uint64_t deadl
     return self->scope != NULL && self->scope->deadline_ns < deadline_ns ? self->scope->deadline_ns : deadline_ns;
 }
 
-static void count_timeout(void) {
-    verge__count(&verge__current_runner()->timeouts);
+int verge__count_if_timeout(int result) {
+    if (result == -ETIMEDOUT) {
+        verge__count(&verge__current_runner()->timeouts);
+    }
+    return result;
 }
 
 /* ---- waiting for other tasks and for time ---- */
@@ -116,9 +119,6 @@ int verge__wait(struct verge_task *self, uint64_t deadline_ns, enum verge__wait_
     const int reason = -(int)self->wake_reason;
     if (timer != 0 && reason != -ETIMEDOUT) {
         end_timer(self, timer);
-    }
-    if (reason == -ETIMEDOUT) {
-        count_timeout();
     }
     return reason;
 }
@@ -221,10 +221,7 @@ int verge__wait_for_operation(struct verge_task *self, struct verge__operation *
     disarm(self);
     const bool gives_reason = operation->result == -ECANCELED && !atomic_load(&self->is_cancelled); /* T4 */
     const int result = gives_reason && self->io_error != 0 ? self->io_error : operation->result;
-    if (result == -ETIMEDOUT && self->io_error == -ETIMEDOUT) {
-        count_timeout();
-    }
-    return result;
+    return self->io_error == -ETIMEDOUT ? verge__count_if_timeout(result) : result;
 }
 
 static void resume_after_io(struct verge__runner *runner, struct verge_task *task) {

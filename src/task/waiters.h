@@ -84,7 +84,7 @@ static inline int verge__wait_in(void **ends, uint32_t *guard, struct verge__wai
         return waiter->is_granted ? 0 : -EPIPE;
     }
     verge__waiters_remove(ends, waiter);
-    return reason;
+    return verge__count_if_timeout(reason);
 }
 
 #endif

@@ -353,6 +353,48 @@ static void t2_a_lock_is_had_or_not(void **state) {
     assert_null(shared.mutex.waiting[0]);
 }
 
+/* ---- statistics: what timed out, and what was spawned ---- */
+
+static intptr_t sleeps_a_minute(void *argument) {
+    (void)argument;
+    CHECK_EQUAL(verge_sleep((int64_t)MINUTE), 0);
+    return 0;
+}
+
+static intptr_t waits_and_sleeps(void *argument) {
+    verge_channel *channel = argument;
+    verge_mutex mutex = VERGE_MUTEX_INIT;
+    verge_condition condition = VERGE_CONDITION_INIT;
+    verge_deadline scope;
+    char item = 0;
+    CHECK_EQUAL(verge_sleep((int64_t)SECOND), 0);
+    CHECK_EQUAL(verge_deadline_push(&scope, verge_now() + SECOND), 0);
+    CHECK_EQUAL(verge_sleep((int64_t)MINUTE), -ETIMEDOUT);
+    CHECK_EQUAL(verge_deadline_pop(&scope), 0);
+    CHECK_EQUAL(stats_of(verge_task_runtime()).timeouts, 0); /* of calls that sleep, none counts */
+    CHECK_EQUAL(verge_channel_receive_until(channel, &item, verge_now() + SECOND), -ETIMEDOUT);
+    CHECK_EQUAL(verge_channel_send(channel, &item), 0);
+    CHECK_EQUAL(verge_channel_send_until(channel, &item, verge_now() + SECOND), -ETIMEDOUT);
+    CHECK_EQUAL(verge_mutex_lock(&mutex), 0);
+    CHECK_EQUAL(verge_condition_wait_until(&condition, &mutex, verge_now() + SECOND), -ETIMEDOUT);
+    verge_task *task = spawn(sleeps_a_minute, NULL);
+    CHECK_EQUAL(verge_join_until(task, NULL, verge_now() + SECOND), -ETIMEDOUT);
+    CHECK_EQUAL(join(task), 0);
+    CHECK_EQUAL(stats_of(verge_task_runtime()).timeouts, 4);
+    CHECK_EQUAL(verge_spawn(NULL, NULL, NULL), -EINVAL);
+    CHECK_EQUAL(verge_spawn_on(0, NULL, NULL, NULL), -EINVAL);
+    CHECK_EQUAL(stats_of(verge_task_runtime()).spawned, 2);
+    return 0;
+}
+
+static void statistics_count_what_happened(void **state) {
+    (void)state;
+    verge_channel *channel;
+    assert_int_equal(verge_channel_create(1, 1, NULL, &channel), 0);
+    (void)run_virtual(1, 0, waits_and_sleeps, channel);
+    verge_channel_destroy(channel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mutex_lets_one_in),
@@ -363,6 +405,7 @@ int main(void) {
         cmocka_unit_test(other_threads_feed_a_channel),
         cmocka_unit_test(t2_what_was_sent_was_received_or_is_there),
         cmocka_unit_test(t2_a_lock_is_had_or_not),
+        cmocka_unit_test(statistics_count_what_happened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
