@@ -18,14 +18,19 @@ struct verge__runner *verge__pick_runner(struct verge_runtime *runtime) {
     return runtime->runners[0];
 }
 
-/* The caller sees to it that nobody else changes the task: it is popped from the ready queue, or MOVING. */
-static void move(struct verge__runner *runner, struct verge_task *task) {
+/* The caller sees to it that nobody else changes the task: it is popped from the ready queue, or MOVING. The runner it is
+ * with then. */
+static struct verge__runner *move(struct verge__runner *runner, struct verge_task *task) {
     verge__drop_io_timer(task);
     verge__unlist_task(runner, task);
     VERGE__STEP("move: under way");
-    while (!verge__list_task(verge__pick_runner(runner->runtime), task)) {
-    }
+    struct verge__runner *target;
+    do {
+        target = verge__pick_runner(runner->runtime);
+    } while (!verge__list_task(target, task));
+    VERGE__STEP("move: arrived");
     verge__count(&runner->migrated);
+    return target;
 }
 
 static struct verge_task *first_waiting(struct verge__runner *runner) {
@@ -41,8 +46,9 @@ static struct verge_task *first_waiting(struct verge__runner *runner) {
     return task;
 }
 
-/* The runner it is with now may have cancelled its tasks before this one came. If so, nobody else will. */
-static void go_on_waiting(struct verge_task *task) {
+/* The runner it is with now may have cancelled its tasks before this one came: then nobody else will. Or it retires, and has
+ * looked for tasks that wait before this one did: then it is to look again. */
+static void go_on_waiting(struct verge__runner *target, struct verge_task *task) {
     if (atomic_load(&task->runtime->is_stopping)) {
         atomic_store(&task->is_cancelled, true);
         task->wake_reason = ECANCELED;
@@ -50,6 +56,9 @@ static void go_on_waiting(struct verge_task *task) {
         verge__post(task);
     } else {
         atomic_store(&task->state, VERGE__TASK_WAITING);
+        if (atomic_load(&target->is_retiring)) {
+            verge__runner_alert(target);
+        }
     }
 }
 
@@ -64,11 +73,11 @@ bool verge__runner_move_tasks(struct verge__runner *runner) {
         if (task == NULL) {
             return has_moved;
         }
-        move(runner, task);
+        struct verge__runner *target = move(runner, task);
         if (is_ready) {
             verge__post(task);
         } else {
-            go_on_waiting(task);
+            go_on_waiting(target, task);
         }
         has_moved = true;
     }

@@ -7,6 +7,7 @@
 
 #include "support/steps.h"
 #include "task/support.h"
+#include "task/task_internal.h"
 
 static verge_runtime *create(verge_runtime_options options) {
     verge_runtime *runtime = NULL;
@@ -77,6 +78,62 @@ static void t5_a_stop_reaches_a_task_that_changes_its_worker(void **state) {
         steps_end();
         assert_true(move.is_under_way);
     }
+}
+
+/* ---- a worker retires while a task is coming to it from another one that retires: it gives that one away, too ---- */
+
+enum { guest_count = 8 };
+
+static struct {
+    verge_runtime *runtime;
+    atomic_int begun_count;
+    _Atomic bool is_asked;   /* worker 2 is to retire: a task has come to it that does not wait yet */
+    _Atomic bool has_looked; /* it has, and found nothing to give away */
+} inn;
+
+static void retire_the_host(const char *step) {
+    const struct verge__runner *runner = verge__current_runner();
+    if (is_step(step, "move: arrived") && inn.runtime->runners[2]->listed != NULL &&
+        !atomic_exchange(&inn.is_asked, true)) {
+        CHECK_EQUAL(verge_runtime_retire_worker(inn.runtime, 2), 0);
+        await(&inn.has_looked);
+    } else if (is_step(step, "runner: wait") && runner->index == 2 && atomic_load(&runner->is_retiring)) {
+        atomic_store(&inn.has_looked, true);
+    }
+}
+
+static intptr_t is_a_guest(void *argument) {
+    (void)argument;
+    atomic_fetch_add(&inn.begun_count, 1);
+    CHECK_EQUAL(verge_sleep_until(VERGE_NEVER), -ECANCELED); /* no timer of his wakes his worker */
+    return 0;
+}
+
+static intptr_t moves_guests(void *argument) {
+    (void)argument;
+    inn.runtime = verge_task_runtime();
+    for (int i = 0; i < guest_count; i++) {
+        CHECK_EQUAL(verge_spawn_on(1, is_a_guest, NULL, NULL), 0);
+    }
+    while (atomic_load(&inn.begun_count) < guest_count) {
+        CHECK_EQUAL(verge_yield(), 0);
+    }
+    CHECK_EQUAL(verge_runtime_retire_worker(inn.runtime, 1), 0);
+    for (int i = 0; i < 10000 && stats_of(inn.runtime).workers != 1; i++) {
+        CHECK_EQUAL(verge_sleep((int64_t)MS), 0);
+    }
+    CHECK_EQUAL(stats_of(inn.runtime).workers, 1);
+    verge_runtime_stop(inn.runtime);
+    return 0;
+}
+
+static void who_comes_to_a_worker_that_retires_goes_on(void **state) {
+    (void)state;
+    memset(&inn, 0, sizeof(inn));
+    steps_begin(retire_the_host);
+    run_tasks(3, moves_guests, NULL);
+    steps_end();
+    assert_true(inn.is_asked && inn.has_looked);
 }
 
 /* ---- spawns that fail count for nothing ---- */
@@ -391,6 +448,7 @@ static void t7_a_deadline_that_was_met_moves_no_clock(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(t5_a_stop_reaches_a_task_that_changes_its_worker),
+        cmocka_unit_test(who_comes_to_a_worker_that_retires_goes_on),
         cmocka_unit_test(run_returns_while_another_fails_to_spawn),
         cmocka_unit_test(a_worker_may_come_while_the_runtime_starts),
         cmocka_unit_test(t7_a_worker_may_come_from_outside),
