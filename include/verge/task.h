@@ -200,7 +200,8 @@ typedef struct verge_deadline {
     void *task;
 } verge_deadline;
 
-/* Bounds every waiting call of the calling task until it is popped. pop: -EINVAL if it is not the innermost. */
+/* Bounds every waiting call of the calling task until it is popped. push: -EINVAL if it is pushed already; pop: -EINVAL if
+ * it is not the innermost. */
 VERGE_API int verge_deadline_push(verge_deadline *scope, uint64_t deadline_ns);
 VERGE_API int verge_deadline_pop(verge_deadline *scope);
 

@@ -60,6 +60,11 @@ int verge_deadline_push(verge_deadline *scope, uint64_t deadline_ns) {
     if (self == NULL || scope == NULL) {
         return self == NULL ? -EPERM : -EINVAL;
     }
+    for (const verge_deadline *outer = self->scope; outer != NULL; outer = outer->outer) {
+        if (outer == scope) {
+            return -EINVAL;
+        }
+    }
     scope->deadline_ns = verge__effective_deadline(self, deadline_ns);
     scope->outer = self->scope;
     scope->task = self;

@@ -326,6 +326,30 @@ static void a_scope_bounds_everything_inside(void **state) {
     run_virtual(1, 0, a_scope_around, NULL);
 }
 
+/* ---- a scope is pushed once ---- */
+
+static intptr_t pushes_twice(void *argument) {
+    (void)argument;
+    verge_deadline outer, inner;
+    CHECK_EQUAL(verge_deadline_push(&outer, HOUR), 0);
+    CHECK_EQUAL(verge_deadline_push(&outer, SECOND), -EINVAL);
+    CHECK_EQUAL(verge_deadline_push(&inner, 2 * HOUR), 0);
+    CHECK_EQUAL(verge_deadline_push(&outer, SECOND), -EINVAL);
+    CHECK_EQUAL(verge_sleep((int64_t)MINUTE), 0);
+    CHECK_EQUAL(verge_sleep((int64_t)DAY), -ETIMEDOUT);
+    CHECK_EQUAL(verge_now(), HOUR);
+    CHECK_EQUAL(verge_deadline_pop(&inner), 0);
+    CHECK_EQUAL(verge_deadline_pop(&outer), 0);
+    CHECK_EQUAL(verge_deadline_pop(&outer), -EINVAL);
+    CHECK_EQUAL(verge_sleep((int64_t)DAY), 0);
+    return 0;
+}
+
+static void a_scope_is_pushed_once(void **state) {
+    (void)state;
+    (void)run_virtual(1, 0, pushes_twice, NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seed003_zero_negative_and_past_do_not_suspend),
@@ -339,6 +363,7 @@ int main(void) {
         cmocka_unit_test(seed003_interval_resets),
         cmocka_unit_test(scopes_nest_and_the_earliest_wins),
         cmocka_unit_test(a_scope_bounds_everything_inside),
+        cmocka_unit_test(a_scope_is_pushed_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
