@@ -94,14 +94,15 @@ VERGE_API int verge_runtime_create(const verge_runtime_options *options, verge_r
  * Runs tasks until none is left: function first (which may be NULL, if tasks were spawned before), on worker 0, which
  * is the calling thread; the other workers are threads. *ret_result gets what function returned; ret_result may be
  * NULL. Afterwards it may be called again; a task that comes from outside when none is left is that run's. -EBUSY: it is
- * running; -EAGAIN: no threads; -EMFILE and others: no reactor; then nothing ran. -EOWNERDEAD: all tasks have ended, and
+ * running; -EAGAIN: no threads; -EMFILE and others: no reactor; -ESHUTDOWN: it was stopped before; then nothing ran, and
+ * the tasks that are there are still to run (function NULL does that). -EOWNERDEAD: all tasks have ended, and
  * a worker was lost (T8), for good; if that was the calling thread, it does not return but ends when all tasks have.
  * Until it returns, the calling thread cannot be cancelled (pthread_cancel); no thread of a worker can.
  */
 VERGE_API int verge_runtime_run(verge_runtime *runtime, verge_task_function function, void *argument,
                                 intptr_t *ret_result);
 
-/* Cancels all tasks, and those to come, so that run returns. From anywhere. */
+/* Cancels all tasks, and those to come, so that run returns; until none is left. From anywhere. */
 VERGE_API void verge_runtime_stop(verge_runtime *runtime);
 
 /* Tasks that have not begun or ended are cancelled, and run to their end first. -EBUSY while run has not returned. NULL

@@ -171,8 +171,11 @@ static void close_run(struct verge_runtime *runtime) {
     }
 }
 
+/* A stop that came before is not over while there are tasks that it was meant for: nothing may have run. */
 static void end_run(struct verge_runtime *runtime) {
-    atomic_store(&runtime->is_stopping, false);
+    if (verge__task_count(runtime) == 0) {
+        atomic_store(&runtime->is_stopping, false);
+    }
     set_stage(runtime, VERGE__RUNTIME_IDLE);
 }
 

@@ -204,12 +204,46 @@ static void a_runtime_that_runs_is_busy(void **state) {
     end_runtime(runtime);
 }
 
+/* ---- a stop before the run: what was there then is cancelled, whenever it runs ---- */
+
+static intptr_t is_cancelled_when_it_runs(void *argument) {
+    bool *has_run = argument;
+    *has_run = true;
+    CHECK(verge_task_is_cancelled());
+    CHECK_EQUAL(verge_sleep((int64_t)MS), -ECANCELED);
+    return 0;
+}
+
+static intptr_t is_not_cancelled(void *argument) {
+    bool *has_run = argument;
+    *has_run = true;
+    CHECK_EQUAL(verge_sleep(1), 0);
+    return 0;
+}
+
+static void t5_a_stop_lasts_until_no_task_is_left(void **state) {
+    (void)state;
+    bool before = false, function = false;
+    verge_runtime *runtime = runtime_with(runtime_options(2));
+    assert_int_equal(verge_runtime_spawn(runtime, 1, is_cancelled_when_it_runs, &before, NULL), 0);
+    verge_runtime_stop(runtime);
+    assert_int_equal(verge_runtime_spawn(runtime, 1, is_not_cancelled, &function, NULL), -ESHUTDOWN);
+    assert_int_equal(verge_runtime_run(runtime, is_not_cancelled, &function, NULL), -ESHUTDOWN);
+    assert_false(before || function);
+    assert_int_equal(verge_runtime_run(runtime, NULL, NULL, NULL), 0);
+    assert_true(before);
+    assert_int_equal(verge_runtime_run(runtime, is_not_cancelled, &function, NULL), 0);
+    assert_true(function);
+    end_runtime(runtime);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(t5_stop_wakes_all_and_they_run_to_their_end),
         cmocka_unit_test(seed003_destroy_leaves_nobody_behind),
         cmocka_unit_test(a_runtime_is_stopped_from_outside),
         cmocka_unit_test(a_runtime_that_runs_is_busy),
+        cmocka_unit_test(t5_a_stop_lasts_until_no_task_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
