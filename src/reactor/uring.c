@@ -11,7 +11,8 @@
  *       later, also before a later operation at the same address.
  *   U3  an operation whose cancellation was submitted is in `cancelling` until it is done. The kernel may not find it
  *       (-ENOENT) though it is not done, on its way from a poll to a thread of the kernel's, say: all that are in
- *       there then are cancelled again.
+ *       there then are cancelled again; those that have their result, and of which the kernel may have but the buffers
+ *       left, after a while.
  * The completion queue may overflow: the kernel then keeps the completions (IORING_FEAT_NODROP, which
  * is required) and liburing fetches them when it sees the flag.
  */
@@ -32,7 +33,7 @@ enum { entry_count_default = 256, completions_per_entry = 8, collect_batch = 64 
 
 enum { user_data_wake = 1, user_data_cancel = 2 };
 
-static const uint64_t retry_after_ns = 1000000; /* where the kernel, for now, takes no more submissions */
+static const uint64_t retry_after_ns = 1000000; /* where the kernel, for now, takes no more submissions; and U3 */
 
 struct uring {
     struct verge__reactor reactor;
@@ -40,6 +41,7 @@ struct uring {
     struct verge__operation_list queued;
     struct verge__operation_list cancels;
     struct verge__operation_list cancelling;
+    uint64_t cancel_again_at_ns; /* 0: there is no need */
     bool wake_armed;
     bool can_expect_wait; /* the kernel can be told to wait before it looks (Linux 5.19) */
 };
@@ -169,12 +171,37 @@ static void end_cancel(struct uring *uring, struct verge__operation *operation) 
     }
 }
 
-static void cancel_again(struct uring *uring) {
-    while (uring->cancelling.first != NULL) {
-        struct verge__operation *operation = verge__operations_take_first(&uring->cancelling);
+static uint64_t now_ns(void) {
+    const verge_clock clock = verge_clock_monotonic();
+    return clock.now_ns(clock.context);
+}
+
+static void cancel_again(struct uring *uring, bool those_with_a_result) {
+    struct verge__operation *next;
+    for (struct verge__operation *operation = uring->cancelling.first; operation != NULL; operation = next) {
+        next = operation->next;
+        if (operation->has_result && !those_with_a_result) {
+            uring->cancel_again_at_ns = now_ns() + retry_after_ns;
+            continue;
+        }
+        verge__operations_remove(&uring->cancelling, operation);
         operation->cancel_sent = false;
         verge__operations_append(&uring->cancels, operation);
     }
+}
+
+/* How long a wait may last so that those with a result are cancelled again in time. */
+static uint64_t time_to_cancel_again(struct uring *uring) {
+    if (uring->cancel_again_at_ns == 0) {
+        return VERGE_NEVER;
+    }
+    const uint64_t now = now_ns();
+    if (now < uring->cancel_again_at_ns) {
+        return uring->cancel_again_at_ns - now;
+    }
+    uring->cancel_again_at_ns = 0;
+    cancel_again(uring, true);
+    return VERGE_NEVER;
 }
 
 static void uring_cancel(struct verge__reactor *reactor, struct verge__operation *operation) {
@@ -324,7 +351,7 @@ static void collect(struct uring *uring) {
         io_uring_cq_advance(&uring->ring, count);
     } while (count == collect_batch);
     if (has_missed) {
-        cancel_again(uring);
+        cancel_again(uring, false);
     }
 }
 
@@ -341,9 +368,11 @@ static void wait_for_kernel(struct uring *uring, uint64_t timeout_ns) {
 
 static void uring_wait(struct verge__reactor *reactor, uint64_t timeout_ns) {
     struct uring *uring = uring_of(reactor);
+    const uint64_t time_ns = time_to_cancel_again(uring);
     bool has_room = arm_wake(uring);
     has_room = start_queued(uring) && has_room;
     if (timeout_ns != 0) {
+        timeout_ns = time_ns < timeout_ns ? time_ns : timeout_ns;
         wait_for_kernel(uring, has_room || timeout_ns < retry_after_ns ? timeout_ns : retry_after_ns);
     } else if (io_uring_sq_ready(&uring->ring) != 0) {
         (void)io_uring_submit(&uring->ring);
