@@ -84,7 +84,8 @@ static ssize_t attempt_recv(struct verge__operation *op) {
     }
     op->progress += (uint32_t)size;
     op->has_drained = op->progress < op->transfer.size && (op->flags & MSG_PEEK) == 0;
-    if ((op->flags & MSG_WAITALL) != 0 && size != 0 && op->progress < op->transfer.size && is_stream(op->fd)) {
+    const bool waits_for_all = (op->flags & (MSG_WAITALL | MSG_DONTWAIT)) == MSG_WAITALL;
+    if (waits_for_all && size != 0 && op->progress < op->transfer.size && is_stream(op->fd)) {
         errno = EAGAIN;
         return -1;
     }

@@ -84,6 +84,12 @@ static intptr_t waits_for_all(void *argument) {
     CHECK_EQUAL(verge_recvmsg(pair.near, &message, MSG_WAITALL | MSG_PEEK, verge_deadline_after(20 * MS)), 3);
     CHECK_EQUAL(verge_recv(pair.near, buffer, 6, MSG_WAITALL, verge_deadline_after(20 * MS)), 3); /* lossless */
     CHECK(memcmp(buffer, "abc", 3) == 0);
+    CHECK_EQUAL(verge_recv(pair.near, buffer, 6, MSG_WAITALL | MSG_DONTWAIT, VERGE_NEVER), -EAGAIN);
+    CHECK_EQUAL(write(pair.far, "def", 3), 3);
+    CHECK_EQUAL(verge_recv(pair.near, buffer, 6, MSG_WAITALL | MSG_DONTWAIT, VERGE_NEVER), 3); /* lossless, too */
+    CHECK(memcmp(buffer, "def", 3) == 0);
+    CHECK_EQUAL(write(pair.far, "ghi", 3), 3);
+    CHECK_EQUAL(verge_recvmsg(pair.near, &message, MSG_WAITALL | MSG_DONTWAIT, VERGE_NEVER), 3);
     close_pair(pair);
     return 0;
 }
