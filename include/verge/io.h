@@ -46,7 +46,8 @@ VERGE_API int verge_accept(int fd, struct sockaddr *address, socklen_t *address_
 VERGE_API int verge_connect(int fd, const struct sockaddr *address, socklen_t address_size, uint64_t deadline_ns);
 
 /* The flags of recv(2) and send(2); sends never raise SIGPIPE. What is received with MSG_OOB or MSG_ERRQUEUE is not waited
- * for, as ever: -EAGAIN. MSG_WAITALL means nothing together with MSG_PEEK. */
+ * for, as ever: -EAGAIN. MSG_WAITALL means nothing together with MSG_PEEK; an error that ends it half way, a reset say, is not
+ * told again by the next call: verge_read_all tells both, how much there was and why there was no more. */
 VERGE_API ptrdiff_t verge_recv(int fd, void *buffer, size_t size, int flags, uint64_t deadline_ns);
 VERGE_API ptrdiff_t verge_send(int fd, const void *buffer, size_t size, int flags, uint64_t deadline_ns);
 VERGE_API ptrdiff_t verge_recvmsg(int fd, struct msghdr *message, int flags, uint64_t deadline_ns);
