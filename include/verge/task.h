@@ -23,7 +23,8 @@
  *                     waits in now included. It is a wish: the task ends when its function returns.
  *   T5 shutdown       verge_runtime_stop cancels all tasks; verge_runtime_run returns when they have ended. None is
  *                     dropped half way, nothing leaks.
- *   T6 overflow       a task that uses more stack than there is ends the process with SIGSEGV: it corrupts nothing.
+ *   T6 overflow       a task that uses more stack than there is ends the process with SIGSEGV: it corrupts nothing. Functions
+ *                     with more than 16 KiB of local variables are to be compiled with -fstack-clash-protection for that.
  *   T7 virtual time   on a manual clock the runtime steps its workers in a fixed order, and moves the clock to the next
  *                     deadline when no task can run: the same program does the same every time, however many workers.
  *   T8 lost worker    a task that ends the thread of its worker (pthread_exit) is lost: who joins it gets -EOWNERDEAD, and so

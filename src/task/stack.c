@@ -14,8 +14,17 @@
 /* Since Linux 6.13; the headers may be older than the kernel. */
 enum { advice_guard_install = 102 };
 
+/*
+ * Frames of up to this size cannot step over a guard. Larger ones do not if they are compiled with -fstack-clash-protection,
+ * which touches the stack at such distances: for aarch64 these are 64 KiB, and elsewhere a page.
+ */
+#if defined(__aarch64__)
+enum { guard_size_min = 64 << 10 };
+#else
+enum { guard_size_min = 16 << 10 };
+#endif
+
 enum {
-    guard_size_min = 16 << 10, /* frames of up to this size cannot step over it */
     region_stack_count = 256,
     colour_count = 8, /* how many places there are for a head in its page */
     colour_size = 128,

@@ -209,6 +209,44 @@ static void an_overflow_is_a_fault_on_an_older_kernel(void **state) {
     expect_clean_fault(true);
 }
 
+/* How far below its stack pointer compiled code may touch the stack first: gcc and clang with -fstack-clash-protection. */
+#if defined(__aarch64__)
+enum { probe_distance = 64 << 10 };
+#else
+enum { probe_distance = 4 << 10 };
+#endif
+
+/* The kernel cannot read there, either, and says so. */
+static bool is_accessible(int pipe_fd, const char *address) {
+    const ssize_t written = write(pipe_fd, address, 1);
+    assert_true(written == 1 || errno == EFAULT);
+    return written == 1;
+}
+
+static void expect_wide_guard(bool guards_by_mprotect) {
+    struct fixture fixture;
+    int pipe_fds[2];
+    open_store(&fixture);
+    fixture.store.guards_by_mprotect = guards_by_mprotect;
+    assert_int_equal(pipe(pipe_fds), 0);
+    for (int i = 0; i < 3; i++) { /* each of them is the neighbour of another */
+        const char *low = take(&fixture)->low;
+        assert_true(is_accessible(pipe_fds[1], low));
+        for (size_t distance = 1; distance <= probe_distance; distance += 1023) {
+            assert_false(is_accessible(pipe_fds[1], low - distance));
+        }
+        assert_false(is_accessible(pipe_fds[1], low - probe_distance));
+    }
+    assert_int_equal(close(pipe_fds[0]) + close(pipe_fds[1]), 0);
+    close_store(&fixture);
+}
+
+static void t6_no_probe_steps_over_the_guard(void **state) {
+    (void)state;
+    expect_wide_guard(false);
+    expect_wide_guard(true);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stack_has_room_and_a_block),
@@ -219,6 +257,7 @@ int main(void) {
         cmocka_unit_test(sizes_that_make_no_sense_are_refused),
         cmocka_unit_test(an_overflow_is_a_fault),
         cmocka_unit_test(an_overflow_is_a_fault_on_an_older_kernel),
+        cmocka_unit_test(t6_no_probe_steps_over_the_guard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
