@@ -96,7 +96,7 @@ struct io_uring_sqe;
  * Any operation of io_uring: prepare fills the entry as liburing's io_uring_prep_... do; its user_data, and flags that
  * link it to others or suppress its completion, are verge's. The result is res of the completion, *ret_flags (which may
  * be NULL) its flags. prepare may be called again, if the operation was interrupted or found no room. What gives
- * several results is stopped after the first.
+ * several results is stopped after the first; what it gives until it has stopped is lost.
  */
 VERGE_API int verge_uring(void (*prepare)(struct io_uring_sqe *entry, void *context), void *context,
                           uint32_t *ret_flags, uint64_t deadline_ns);

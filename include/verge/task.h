@@ -252,7 +252,7 @@ typedef struct verge_channel verge_channel;
 VERGE_API int verge_channel_create(size_t item_size, size_t capacity, const verge_allocator *allocator,
                                    verge_channel **ret_channel);
 
-/* Nobody may wait in it. NULL is allowed. */
+/* Nobody may be in a call for it, not even whom close has woken. NULL is allowed. */
 VERGE_API void verge_channel_destroy(verge_channel *channel);
 
 /* Items are copied, and come out in the order in which they went in. -EPIPE: it is closed; for receive, and empty. */
