@@ -474,10 +474,9 @@ static struct {
 
 /* The other worker has not seen yet that the run is over; or, in virtual time, it is its turn after the one of the end. */
 static void come_late(const char *step) {
-    if (is_step(step, "runner: wait") && pthread_equal(pthread_self(), late.thread) == 0 &&
-        !atomic_exchange(&late.is_held, true)) {
-        await(&late.is_spawned);
-    } else if (is_step(step, "task: ended") && !atomic_exchange(&late.is_over, true)) {
+    const bool is_other = pthread_equal(pthread_self(), late.thread) == 0;
+    if ((is_step(step, "runner: wait") && is_other && !atomic_exchange(&late.is_held, true)) ||
+        (is_step(step, "task: ended") && !atomic_exchange(&late.is_over, true))) {
         await(&late.is_spawned);
     }
 }
