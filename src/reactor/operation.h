@@ -89,6 +89,7 @@ struct verge__operation {
     bool cancel_sent;  /* io_uring knows of it */
     bool polls;        /* waits for readiness first, or again */
     bool naps;         /* looks again after a while */
+    bool was_ready;    /* is tried because a poll said so */
     bool has_result;   /* the result is there, and the kernel has still to let go of the buffers */
     bool was_started;  /* CONNECT: the connection is being made */
     bool was_blocking; /* CONNECT: the file's O_NONBLOCK is to be taken off when it is done */

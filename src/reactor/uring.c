@@ -298,6 +298,13 @@ static enum next what_next(const struct verge__operation *operation, int32_t *re
     return is_interruption(*result) && operation->kind != VERGE__CLOSE /* which has closed it */ ? TRY : FINISH;
 }
 
+/* A poll says that there is room, and the file that there is none: of a datagram, say, for a local socket whose queue is full.
+ * To poll again would be to spin. Who reads is not meant: somebody else may have come first. */
+static bool was_ready_in_vain(const struct verge__operation *operation) {
+    return operation->was_ready && verge__operation_readiness(operation) == POLLOUT &&
+           operation->kind != VERGE__CONNECT;
+}
+
 static void complete(struct uring *uring, struct verge__operation *operation, int32_t result, uint32_t bits) {
     if (!operation->has_result) {
         operation->result = result;
@@ -316,10 +323,12 @@ static void complete(struct uring *uring, struct verge__operation *operation, in
         result =
             -ECONNREFUSED; /* a local socket whose queue is full: it is always ready, and waiting would be spinning */
     }
-    const enum next next = what_next(operation, &result);
+    enum next next = what_next(operation, &result);
+    next = next == POLL_FIRST && was_ready_in_vain(operation) ? NAP_FIRST : next;
     if (next != FINISH && !operation->cancel_requested) {
         operation->has_result = false;
         operation->was_started = (operation->polls && next == TRY) || operation->was_started;
+        operation->was_ready = operation->polls && next == TRY;
         operation->polls = next == POLL_FIRST;
         operation->naps = next == NAP_FIRST;
         start_or_queue(uring, operation);

@@ -270,6 +270,40 @@ static void who_waits_to_write_does_not_spin(void **state) {
     (void)run_virtual(1, 0, waits_to_write, &flags);
 }
 
+/* ---- a socket that has room itself, and a peer, to whom it is not connected, that has none: it is always ready ---- */
+
+static intptr_t sends_to_a_full_queue(void *argument) {
+    (void)argument;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    socklen_t size = sizeof(address);
+    const int receiver = socket(AF_UNIX, SOCK_DGRAM, 0), sender = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    CHECK_EQUAL(bind(receiver, (struct sockaddr *)&address, sizeof(sa_family_t)), 0); /* the kernel finds a name */
+    CHECK_EQUAL(getsockname(receiver, (struct sockaddr *)&address, &size), 0);
+    while (sendto(sender, "x", 1, 0, (struct sockaddr *)&address, size) == 1) {
+    }
+    CHECK_EQUAL(errno, EAGAIN);
+    struct iovec part = {.iov_base = "y", .iov_len = 1};
+    const struct msghdr message = {.msg_name = &address, .msg_namelen = size, .msg_iov = &part, .msg_iovlen = 1};
+    CHECK_EQUAL(verge_sendmsg(sender, &message, 0, verge_deadline_after(SECOND)), -ETIMEDOUT);
+    char byte;
+    CHECK_EQUAL(recv(receiver, &byte, 1, 0), 1);
+    CHECK_EQUAL(verge_sendmsg(sender, &message, 0, VERGE_NEVER), 1);
+    CHECK_EQUAL(close(receiver) + close(sender), 0);
+    return is_uring();
+}
+
+static void who_sends_to_a_full_queue_does_not_spin(void **state) {
+    (void)state;
+    verge_manual_clock clock = {0};
+    verge_runtime_options options = runtime_options(1);
+    options.virtual_clock = &clock;
+    look_count = 0;
+    steps_begin(count_looks);
+    const bool is_on_uring = run_with(options, sends_to_a_full_queue, NULL) != 0;
+    steps_end();
+    assert_true(!is_on_uring || look_count < 200); /* in 20 ms of grace; epoll has no naps */
+}
+
 /* ---- an operation has its result, and the kernel still needs the buffer: there is nothing to cancel, and nothing to do but
  * wait ---- */
 
@@ -540,6 +574,7 @@ int main(void) {
         cmocka_unit_test(to_wait_for_all_keeps_messages_apart),
         cmocka_unit_test(a_full_queue_refuses),
         cmocka_unit_test(who_waits_to_write_does_not_spin),
+        cmocka_unit_test(who_sends_to_a_full_queue_does_not_spin),
         cmocka_unit_test(what_was_not_expected_is_received),
         cmocka_unit_test(what_is_not_waited_for),
 #if defined(VERGE_TEST_LIBURING)
