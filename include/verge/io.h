@@ -11,7 +11,9 @@
  *                   buffers any more.
  *   N2 lossless     if anything was read, written, accepted or opened, the call says so, also if the deadline came or
  *                   the task was cancelled at the same moment. -ETIMEDOUT and -ECANCELED mean that nothing was.
- *   N3 no early     -ETIMEDOUT only when the deadline or that of a scope has come. A deadline in the past is no
+ *   N3 no early     -ETIMEDOUT only when the deadline or that of a scope has come; or when the system says so itself, of
+ *                   a connection that it has given up (retries of SYN, keep-alive, TCP_USER_TIMEOUT). Then it is not yet
+ *                   the deadline on verge_now(), or the next read gives 0 at once. A deadline in the past is no
  *                   obstacle to what can be done at once.
  *
  * The backends differ in this:

@@ -13,7 +13,8 @@
  *
  * Promises
  *   T1 never early    a sleep returns 0 only when its time has come; a call returns -ETIMEDOUT only when its deadline
- *                     or that of a scope has. Late by less than the precision plus the time that other tasks take.
+ *                     or that of a scope has (I/O: see N3). Late by less than the precision plus the time that other
+ *                     tasks take.
  *   T2 one answer     a waiting call that gave the caller something (a lock, an item, bytes) returns 0 or more, also if
  *                     its deadline came or its task was cancelled at the same moment. -ETIMEDOUT and -ECANCELED mean
  *                     that nothing was taken.
