@@ -153,7 +153,7 @@ static inline int verge_start_options_init(verge_start_options *options) {
 /* ret_timer may be NULL. -ENOSPC at the cap, -ENOMEM, -EINVAL; after 0 nothing can fail any more. */
 VERGE_API int verge_service_start(verge_service *service, const verge_start_options *options, verge_timer *ret_timer);
 
-/* Once, at a time, or after a delay from now (which is read from the clock). */
+/* Once, at a time, or after a delay from now (which is read from the clock). -EOVERFLOW: that is VERGE_NEVER or beyond. */
 VERGE_API int verge_service_start_at(verge_service *service, uint64_t deadline_ns, verge_callback callback,
                                      void *argument, verge_timer *ret_timer);
 VERGE_API int verge_service_start_after(verge_service *service, uint64_t delay_ns, verge_callback callback,
