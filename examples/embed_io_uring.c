@@ -5,6 +5,8 @@
  *
  * Exits with 77 where the kernel does not allow io_uring (containers often forbid it).
  */
+#define _POSIX_C_SOURCE 200809L /* sigset_t, for liburing.h */
+
 #include <errno.h>
 #include <liburing.h>
 #include <poll.h>

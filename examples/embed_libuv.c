@@ -3,6 +3,8 @@
  * A wheel in a libuv loop. One uv_timer stands for all timers of the wheel; a prepare handle, which libuv calls right
  * before it sleeps, sets it. So it does not matter who scheduled what, where, in this turn.
  */
+#define _POSIX_C_SOURCE 200809L /* pthread_rwlock_t, for uv.h */
+
 #include <uv.h>
 
 #include "embed.h"
