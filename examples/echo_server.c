@@ -53,8 +53,11 @@ static intptr_t accept_connections(void *argument) {
     (void)argument;
     for (;;) { /* until it is cancelled */
         const int fd = verge_accept(server.listener, NULL, NULL, SOCK_CLOEXEC, VERGE_NEVER);
-        if (fd < 0) {
-            return fd;
+        if (fd < 0) { /* a client that has gone already, or no descriptor for it, is no reason to stop */
+            if (fd == -ECANCELED || fd == -EBADF || fd == -EINVAL || verge_sleep(10 * (int64_t)MS) != 0) {
+                return fd;
+            }
+            continue;
         }
         if (verge_spawn(serve, (void *)(intptr_t)fd, NULL) != 0) {
             atomic_fetch_add(&server.errors, 1);
