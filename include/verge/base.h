@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#if defined(_WIN32)
+#if defined(_WIN32) /* so that these headers can be read there; verge itself is for Linux */
 #define VERGE_API
 #else
 #define VERGE_API __attribute__((visibility("default")))
