@@ -98,7 +98,8 @@ static inline int verge_service_options_init(verge_service_options *options) {
     return verge_service_options_init_sized(options, sizeof(*options));
 }
 
-/* NULL options: one worker thread, a metronome, 2^20 ns. -EAGAIN if threads cannot be had. */
+/* NULL options, and what init sets: one worker thread, a metronome, precision and resolution 2^20 ns, the monotonic clock, no
+ * cap, a batch of 256, stuck_after_ns 0. -EAGAIN if threads cannot be had. */
 VERGE_API int verge_service_create(const verge_service_options *options, verge_service **ret_service);
 
 /* A timer that had not run when its service ended. */
