@@ -4,17 +4,17 @@
  * suspends the task instead of the thread, and has a deadline.
  *
  * Results are those of the system calls: a count, a descriptor, 0; or a negative errno value, for which strerror(3) has
- * the words (verge_strerror speaks of timers where verge/base.h does: -ENOENT, -EBADF). Descriptors may be O_NONBLOCK or
- * not: calls wait either way.
+ * the words (verge_strerror speaks of timers where verge/base.h does: -ENOENT, -EBADF). Descriptors may be O_NONBLOCK
+ * or not: calls wait either way.
  *
  * Promises
  *   N1 one result   a call returns when the operation has ended, with its one result. Nothing refers to the caller's
  *                   buffers any more.
  *   N2 lossless     if anything was read, written, accepted or opened, the call says so, also if the deadline came or
  *                   the task was cancelled at the same moment. -ETIMEDOUT and -ECANCELED mean that nothing was.
- *   N3 no early     -ETIMEDOUT only when the deadline or that of a scope has come; or when the system says so itself, of
- *                   a connection that it has given up (retries of SYN, keep-alive, TCP_USER_TIMEOUT). Then it is not yet
- *                   the deadline on verge_now(), or the next read gives 0 at once. A deadline in the past is no
+ *   N3 no early     -ETIMEDOUT only when the deadline or that of a scope has come; or when the system says so itself,
+ *                   of a connection that it has given up (retries of SYN, keep-alive, TCP_USER_TIMEOUT): then
+ *                   verge_now() is before the deadline, or the next read gives 0 at once. A deadline in the past is no
  *                   obstacle to what can be done at once.
  *
  * The backends differ in this:

@@ -98,8 +98,8 @@ static inline int verge_service_options_init(verge_service_options *options) {
     return verge_service_options_init_sized(options, sizeof(*options));
 }
 
-/* NULL options, and what init sets: one worker thread, a metronome, precision and resolution 2^20 ns, the monotonic clock, no
- * cap, a batch of 256, stuck_after_ns 0. -EAGAIN if threads cannot be had. */
+/* NULL options, and what init sets: one worker thread, a metronome, precision and resolution 2^20 ns, the monotonic
+ * clock, no cap, a batch of 256, stuck_after_ns 0. -EAGAIN if threads cannot be had. */
 VERGE_API int verge_service_create(const verge_service_options *options, verge_service **ret_service);
 
 /* A timer that had not run when its service ended. */
@@ -154,7 +154,7 @@ static inline int verge_start_options_init(verge_start_options *options) {
 /* ret_timer may be NULL. -ENOSPC at the cap, -ENOMEM, -EINVAL; after 0 nothing can fail any more. */
 VERGE_API int verge_service_start(verge_service *service, const verge_start_options *options, verge_timer *ret_timer);
 
-/* Once, at a time, or after a delay from now (which is read from the clock). -EOVERFLOW: that is VERGE_NEVER or beyond. */
+/* Once, at a time, or after a delay from now (which is read from the clock). -EOVERFLOW: that is VERGE_NEVER or later. */
 VERGE_API int verge_service_start_at(verge_service *service, uint64_t deadline_ns, verge_callback callback,
                                      void *argument, verge_timer *ret_timer);
 VERGE_API int verge_service_start_after(verge_service *service, uint64_t delay_ns, verge_callback callback,
@@ -211,8 +211,8 @@ VERGE_API int verge_worker_join(verge_service *service, const verge_worker_optio
 /*
  * Ends a worker: its timers go to the others, the overdue first, or wait for the next to join; handles and
  * deadlines stay. In a callback of its own, this happens when the callback has returned. For a worker whose thread has
- * died, another thread may call it. -EPERM: it is bound to another thread, which lives; the same goes for run_once. To stop
- * that one, set a flag which its loop looks at, and then verge_worker_interrupt it.
+ * died, another thread may call it. -EPERM: it is bound to another thread, which lives; the same goes for run_once. To
+ * stop that one, set a flag which its loop looks at, and then verge_worker_interrupt it.
  */
 VERGE_API int verge_worker_leave(verge_worker *worker);
 

@@ -9,8 +9,8 @@
  *             undisturbed by the other tasks of its worker.
  *   deadline  a time on the runtime's clock, in ns; VERGE_NEVER: none. A waiting call has one as its last argument,
  *             or a form ending in _until that has. It counts together with the deadline scopes: the earliest wins.
- *   scope     what happens between verge_deadline_push and verge_deadline_pop, in the task that calls them: tasks that it
- *             spawns there do not inherit it.
+ *   scope     what happens between verge_deadline_push and verge_deadline_pop, in the task that calls them: tasks that
+ *             it spawns there do not inherit it.
  *
  * Promises
  *   T1 never early    a sleep returns 0 only when its time has come; a call returns -ETIMEDOUT only when its deadline
