@@ -30,8 +30,9 @@ void verge__bind(verge_worker *worker) {
 void verge__bind_until_thread_ends(verge_worker *worker) {
     verge__bind(worker);
     (void)pthread_once(&thread_end_once, make_thread_end_key);
-    if (has_thread_end_key) { /* not if others have used up all keys: then it has to leave by itself */
-        (void)pthread_setspecific(thread_end_key, &verge__bound_workers);
+    /* Not if others have used up all keys: then it has to leave by itself, or somebody for it. */
+    if (has_thread_end_key && pthread_setspecific(thread_end_key, &verge__bound_workers) == 0) {
+        atomic_store_explicit(&worker->is_kept, true, memory_order_relaxed);
     }
 }
 
@@ -39,6 +40,7 @@ void verge__unbind(verge_worker *worker) {
     for (verge_worker **place = &verge__bound_workers; *place != NULL; place = &(*place)->bound_next) {
         if (*place == worker) {
             *place = worker->bound_next;
+            atomic_store_explicit(&worker->is_kept, false, memory_order_relaxed);
             return;
         }
     }
@@ -50,6 +52,10 @@ bool verge__is_bound(const verge_worker *worker) {
         bound = bound->bound_next;
     }
     return bound != NULL;
+}
+
+bool verge__is_anothers(const verge_worker *worker) {
+    return !verge__is_bound(worker) && atomic_load_explicit(&worker->is_kept, memory_order_relaxed);
 }
 
 #if defined(VERGE_STEPS) && VERGE_STEPS

@@ -163,6 +163,9 @@ int verge_worker_leave(verge_worker *worker) {
     if (worker == NULL || !verge__worker_is_there(worker)) {
         return -EINVAL;
     }
+    if (verge__is_anothers(worker)) {
+        return -EPERM;
+    }
     if (verge__is_bound(worker) && (worker->is_in_pass || worker->is_in_callback)) {
         worker->wants_to_leave = true;
         return 0;

@@ -411,6 +411,9 @@ int verge_worker_run_once(verge_worker *worker, uint64_t wait_until_ns) {
     if (worker == NULL) {
         return -EINVAL;
     }
+    if (VERGE__UNLIKELY(verge__is_anothers(worker))) {
+        return -EPERM;
+    }
     if (worker->is_in_pass) {
         return -EBUSY;
     }

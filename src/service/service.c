@@ -55,7 +55,7 @@ static void release_counted(void *context, void *memory, size_t size) {
 
 static void *run_worker(void *argument) {
     verge_worker *worker = argument;
-    verge__bind(worker);
+    verge__bind_until_thread_ends(worker);
     while (!atomic_load_explicit(&worker->service->is_stopping, memory_order_acquire) &&
            verge_worker_run_once(worker, VERGE_NEVER) != -ESHUTDOWN) {
     }

@@ -126,6 +126,7 @@ struct verge_worker {
 
     /* ---- for any thread ---- */
     _Alignas(VERGE__CACHE_LINE) verge__inbox inbox;
+    _Atomic bool is_kept;           /* by the thread it is bound to, which leaves when it ends: others keep off */
     _Atomic uint64_t wait_until_ns; /* park.h */
     _Atomic uint32_t signal;        /* park.h */
     _Atomic uint32_t place_state;   /* verge__place_state */
@@ -262,6 +263,9 @@ void verge__bind(verge_worker *worker);
 void verge__bind_until_thread_ends(verge_worker *worker);
 void verge__unbind(verge_worker *worker);
 bool verge__is_bound(const verge_worker *worker);
+
+/* Whether it is bound to another thread, which has not ended. That thread has its address, and comes back to it. */
+bool verge__is_anothers(const verge_worker *worker);
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
 /* For who plays several threads in one: what the thread is bound to, exchanged. */

@@ -287,6 +287,32 @@ static void a_thread_that_ends_has_left(void **state) {
     }
 }
 
+static void *join_and_wait(void *argument) {
+    struct deserter *deserter = argument;
+    deserter->worker = join_bound(deserter->service);
+    atomic_store(&deserter->has_joined, true);
+    await(&deserter->may_end);
+    return NULL; /* and leaves: what it is bound to must still be there */
+}
+
+static void a_worker_is_its_own_threads_alone(void **state) {
+    (void)state;
+    struct stepped stepped;
+    stepped_begin(&stepped);
+    struct deserter deserter = {.service = stepped.service};
+    const pthread_t thread = thread_of(join_and_wait, &deserter);
+    await(&deserter.has_joined);
+    assert_int_equal(verge_worker_leave(deserter.worker), -EPERM);
+    assert_int_equal(verge_worker_run_once(deserter.worker, 0), -EPERM);
+    assert_int_equal(stats_of(stepped.service).workers, 1);
+    assert_int_equal(verge_service_destroy(stepped.service, NULL, NULL), -EBUSY);
+    atomic_store(&deserter.may_end, true);
+    join_thread(thread);
+    assert_int_equal(stats_of(stepped.service).workers, 0);
+    assert_int_equal(verge_worker_leave(deserter.worker), -EINVAL);
+    stepped_end(&stepped);
+}
+
 /* An unbound worker is nobody's: who knows that its thread has died says so. */
 static void *step_and_die(void *argument) {
     struct deserter *deserter = argument;
@@ -397,6 +423,7 @@ int main(void) {
         cmocka_unit_test(a_backlog_goes_to_the_others),
         cmocka_unit_test(a_callback_that_leaves_is_the_last_of_its_worker),
         cmocka_unit_test(a_thread_that_ends_has_left),
+        cmocka_unit_test(a_worker_is_its_own_threads_alone),
         cmocka_unit_test(another_thread_leaves_for_one_that_died),
         cmocka_unit_test(a_thread_is_one_worker_of_a_service),
         cmocka_unit_test(there_are_so_many_workers_and_no_more),

@@ -84,6 +84,42 @@ static void the_last_is_retired_and_another_comes(void **state) {
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }
 
+struct doomed {
+    verge_worker *worker;
+    _Atomic bool has_run;
+    _Atomic bool may_end;
+};
+
+static void end_thread(const verge_firing *firing) {
+    struct doomed *doomed = firing->argument;
+    doomed->worker = firing->worker;
+    atomic_store(&doomed->has_run, true);
+    await(&doomed->may_end);
+    pthread_exit(NULL);
+}
+
+static void a_thread_that_ends_in_a_callback_has_left(void **state) {
+    (void)state;
+    enum { COUNT = 1000 };
+    verge_service *service = service_with_threads(2);
+    for (size_t i = 0; i < COUNT; i++) {
+        (void)start_on(service, 1, VERGE_NEVER - 1, do_nothing, NULL);
+    }
+    struct doomed doomed = {0};
+    (void)start_on(service, 1, 0, end_thread, &doomed);
+    await(&doomed.has_run);
+    assert_int_equal(verge_worker_leave(doomed.worker), -EPERM); /* while its thread lives */
+    atomic_store(&doomed.may_end, true);
+    await_workers(service, 1);
+    struct notes notes = {0};
+    (void)start_on(service, 1, 0, take_note, &notes);
+    await_count(&notes.fired, 1);
+    assert_int_equal(notes.worker_id, 2);
+    assert_int_equal(verge_service_count(service), COUNT);
+    assert_int_equal(verge_service_add_thread(service, NULL), 0);
+    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+}
+
 /* ---- in the middle of a batch ---- */
 
 struct busy {
@@ -166,6 +202,7 @@ int main(void) {
         cmocka_unit_test(each_thread_runs_what_it_is_given),
         cmocka_unit_test(a_retired_thread_gives_its_timers_to_the_others),
         cmocka_unit_test(the_last_is_retired_and_another_comes),
+        cmocka_unit_test(a_thread_that_ends_in_a_callback_has_left),
         cmocka_unit_test(it_retires_after_the_callback_it_runs),
         cmocka_unit_test(a_callback_ends_its_own_thread),
         cmocka_unit_test(threads_and_workers_of_yours_work_together),
