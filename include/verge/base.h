@@ -45,7 +45,8 @@ VERGE_API uint32_t verge_version_number(void);
 
 /* ---- errors ---- */
 
-/* A sentence for a negative errno value that verge returns; never NULL, never to be freed. */
+/* A sentence for a negative errno value that verge returns, in the system's words if it is the system's; never NULL, never
+ * to be freed. */
 VERGE_API const char *verge_strerror(int error);
 
 /* ---- time ---- */

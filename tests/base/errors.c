@@ -8,13 +8,15 @@
 #include "verge/base.h"
 
 static const int known[] = {
-    0, -EINVAL, -ERANGE, -ENOENT, -EBADF, -EOVERFLOW, -ENOSPC, -ENOMEM, -EBUSY, -ETIMEDOUT, -ECANCELED, -EOWNERDEAD,
+    0,       -EINVAL,  -ERANGE, -ENOENT,     -EBADF,     -EPERM,     -EOVERFLOW,
+    -ENOSPC, -ENOMEM,  -EBUSY,  -EAGAIN,     -EDEADLK,   -EALREADY,  -ESHUTDOWN,
+    -EPIPE,  -ENODATA, -ENOSYS, -EOPNOTSUPP, -ETIMEDOUT, -ECANCELED, -EOWNERDEAD,
 };
 static const size_t known_count = sizeof(known) / sizeof(known[0]);
 
 static void each_error_has_a_sentence_of_its_own(void **state) {
     (void)state;
-    const char *other = verge_strerror(-EXDEV);
+    const char *other = verge_strerror(INT_MIN);
     for (size_t i = 0; i < known_count; i++) {
         const char *sentence = verge_strerror(known[i]);
         assert_true(strlen(sentence) > 0);
@@ -37,6 +39,12 @@ static void a_positive_errno_is_understood(void **state) {
     }
 }
 
+static void what_is_the_systems_has_its_words(void **state) {
+    (void)state;
+    assert_string_equal(verge_strerror(-ECONNREFUSED), strerror(ECONNREFUSED));
+    assert_ptr_equal(verge_strerror(ECONNREFUSED), verge_strerror(-ECONNREFUSED));
+}
+
 static void any_number_has_a_sentence(void **state) {
     (void)state;
     assert_non_null(verge_strerror(INT_MIN));
@@ -51,6 +59,7 @@ int main(void) {
         cmocka_unit_test(each_error_has_a_sentence_of_its_own),
         cmocka_unit_test(zero_is_success),
         cmocka_unit_test(a_positive_errno_is_understood),
+        cmocka_unit_test(what_is_the_systems_has_its_words),
         cmocka_unit_test(any_number_has_a_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
