@@ -25,7 +25,7 @@ PATH=/usr/bin:/bin "$work/verge" bench >"$work/out" 2>"$work/err" || status=$?
 [ "$status" -eq 1 ] && grep -q 'verge bench: verge-bench is not here' "$work/err" && [ ! -s "$work/out" ]
 status=0
 VERGE_BENCH=$work/nothing "$work/verge" bench 2>"$work/err" || status=$?
-[ "$status" -eq 1 ] && grep -q 'verge-bench is not here' "$work/err"
+[ "$status" -eq 1 ] && grep -q 'cannot be run' "$work/err"
 
 [ "$(VERGE_BENCH=$work/bin/verge-bench "$work/verge" bench)" = "a table of: run" ]
 [ "$(PATH=/usr/bin:$work/bin:/bin "$work/verge" bench --quick --n 1000)" = "a table of: run --quick --n 1000" ]

@@ -48,7 +48,23 @@ done
 run 2
 grep -q '^usage: verge COMMAND' "$work/err" || fail "verge alone does not tell how it is used"
 refuses 2 'no such command: what' what
-refuses 2 'no such command: --what' --what
+refuses 2 'no such option: --what' --what
+for help in -h help; do
+    run 0 $help
+    says '^usage: verge COMMAND'
+done
+
+status=0
+"$verge" --version >&- 2>"$work/err" || status=$?
+[ "$status" -eq 1 ] || fail "nowhere to write to: status $status, not 1"
+status=0
+"$verge" demo --timers 1000 --seconds 1 >&- 2>"$work/err" </dev/null || status=$?
+[ "$status" -eq 1 ] || fail "a demo that cannot write its report: status $status, not 1"
+grep -q 'cannot write' "$work/err" || fail "a demo that cannot write its report does not say so"
+VERGE_BACKEND=what run 1 demo --timers 1000 --seconds 1
+grep -q 'the echo server: an argument' "$work/err" || fail "a demo without a backend does not say why"
+VERGE_BENCH=/what refuses 1 '/what' bench
+refuses 2 ', all$' replay --preset what
 
 printf 'verge-trace 1\n0 schedule 1 1000\n5000000 advance\n' >"$work/trace"
 refuses 2 'FILE is missing' replay

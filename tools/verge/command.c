@@ -151,6 +151,9 @@ static void complain_of_value(const struct command *command, const struct option
             length += (size_t)snprintf(wanted + length, sizeof(wanted) - length, "%s%s", length > 0 ? ", " : "one of ",
                                        *choice);
         }
+        if (option->kind == OPTION_CHOICES && length < sizeof(wanted)) {
+            (void)snprintf(wanted + length, sizeof(wanted) - length, ", all");
+        }
     } else {
         (void)snprintf(wanted, sizeof(wanted), "%s from %llu to %llu",
                        option->kind == OPTION_NUMBER ? "a number" : "a duration (1000, 1us, 5ms, 2s, 1h), in ns",

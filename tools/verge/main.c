@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* verge - the command-line tool. */
+#define _POSIX_C_SOURCE 200809L
+
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tool.h"
 
+/* Where one of the first three descriptors is closed, the next socket would get its number, and what is printed. Opened the
+ * other way round, each still refuses what it is for. */
+static void occupy_closed_descriptors(void) {
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) {
+            (void)open("/dev/null", modes[fd]);
+        }
+    }
+}
+
 int main(int argc, char **argv) {
+    occupy_closed_descriptors();
     int status = tool_run(argc, argv);
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout) != 0) {

@@ -35,7 +35,7 @@ int tool_run(int argument_count, char **arguments) {
         print_help(stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(arguments[1], "--help") == 0) {
+    if (strcmp(arguments[1], "--help") == 0 || strcmp(arguments[1], "-h") == 0 || strcmp(arguments[1], "help") == 0) {
         print_help(stdout);
         return EXIT_SUCCESS;
     }
@@ -45,7 +45,8 @@ int tool_run(int argument_count, char **arguments) {
     }
     const struct command *command = find_command(arguments[1]);
     if (command == NULL) {
-        (void)fprintf(stderr, "verge: no such command: %s\ntry: verge --help\n", arguments[1]);
+        (void)fprintf(stderr, "verge: no such %s: %s\ntry: verge --help\n",
+                      arguments[1][0] == '-' ? "option" : "command", arguments[1]);
         return EXIT_USAGE;
     }
     return command->run(argument_count - 2, arguments + 2);

@@ -85,6 +85,11 @@ static int run(int argument_count, char **given) {
         return EXIT_SUCCESS;
     }
     if (!bench_program_find(path)) {
+        const char *named = getenv("VERGE_BENCH");
+        if (named != NULL && *named != '\0') {
+            command_complain(&bench_command, "VERGE_BENCH=%s cannot be run", named);
+            return EXIT_FAILURE;
+        }
         command_complain(&bench_command,
                          "verge-bench is not here: build it with `make bench` in the source tree, then put it "
                          "beside verge or into PATH, or name it in VERGE_BENCH");

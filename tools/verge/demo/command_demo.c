@@ -118,7 +118,11 @@ static int run_both(struct soak_options *soak_options, struct status *status, st
     soak_options->describe = describe_echo;
     soak_options->describe_context = echo;
     error = soak_run(soak_options, status, ret_result);
-    *ret_echoed = echo_end(echo, &ret_result->audit);
+    int echo_error = 0;
+    *ret_echoed = echo_end(echo, &ret_result->audit, &echo_error);
+    if (echo_error != 0) {
+        command_complain(&demo_command, "the echo server: %s", verge_strerror(echo_error));
+    }
     return error;
 }
 

@@ -264,7 +264,7 @@ uint64_t echo_count(struct echo *echo) {
     return atomic_load_explicit(&echo->echoed, memory_order_relaxed);
 }
 
-uint64_t echo_end(struct echo *echo, struct audit *audit) {
+uint64_t echo_end(struct echo *echo, struct audit *audit, int *ret_error) {
     uint64_t echoed = 0;
     uint64_t cut = 0;
     uint64_t wrong = 0;
@@ -283,6 +283,7 @@ uint64_t echo_end(struct echo *echo, struct audit *audit) {
                  text_grouped(echoed));
     audit_expect(audit, wrong == 0, "the %s clients that stalled were timed out, and nobody else", text_grouped(cut));
     audit_expect(audit, atomic_load(&echo->early) == 0, "none of them early");
+    *ret_error = echo->error;
     echo_free(echo);
     return echoed;
 }
