@@ -22,7 +22,8 @@
  *   T3 no wait        what need not wait does not: sleeps of zero, of less and into the past; a free mutex; an item
  *                     that is there. That holds for cancelled tasks and past deadlines, too.
  *   T4 cancellation   from verge_task_cancel on, every call of that task that would wait returns -ECANCELED, the one it
- *                     waits in now included. It is a wish: the task ends when its function returns.
+ *                     waits in now included, but for those that are called regardless. It is a wish: the task ends when
+ *                     its function returns.
  *   T5 shutdown       verge_runtime_stop cancels all tasks; verge_runtime_run returns when they have ended. None is
  *                     dropped half way, nothing leaks.
  *   T6 overflow       a task that uses more stack than there is ends the process with SIGSEGV: it corrupts nothing. Functions
@@ -162,6 +163,10 @@ VERGE_API int verge_runtime_spawn(verge_runtime *runtime, uint32_t worker_index,
 VERGE_API int verge_join(verge_task *task, intptr_t *ret_result);
 VERGE_API int verge_join_until(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns);
 
+/* The same, and neither cancellation nor a scope ends it: for who cleans up, and must not go before a task that uses what
+ * is his. Cancel that first, or it may take long. */
+VERGE_API int verge_join_regardless(verge_task *task, intptr_t *ret_result);
+
 /* Nobody will join it: it is freed when it ends. The handle is gone. From any thread. */
 VERGE_API int verge_detach(verge_task *task);
 
@@ -224,8 +229,9 @@ typedef struct verge_mutex {
 /* In the order in which they asked. -EDEADLK: the task has it already. -EOWNERDEAD: a task that was lost (T8) has it. */
 VERGE_API int verge_mutex_lock(verge_mutex *mutex);
 VERGE_API int verge_mutex_lock_until(verge_mutex *mutex, uint64_t deadline_ns);
-VERGE_API int verge_mutex_try_lock(verge_mutex *mutex); /* -EBUSY */
-VERGE_API int verge_mutex_unlock(verge_mutex *mutex);   /* -EPERM: it is not the calling task's */
+VERGE_API int verge_mutex_lock_regardless(verge_mutex *mutex); /* of cancellation and scopes, to clean up */
+VERGE_API int verge_mutex_try_lock(verge_mutex *mutex);        /* -EBUSY */
+VERGE_API int verge_mutex_unlock(verge_mutex *mutex);          /* -EPERM: it is not the calling task's */
 
 /* ---- condition. Zeroed memory is one that nobody waits for ---- */
 

@@ -49,6 +49,14 @@ int verge_mutex_lock_until(verge_mutex *mutex, uint64_t deadline_ns) {
     return lock_until(self, mutex, deadline_ns, VERGE__WAIT);
 }
 
+int verge_mutex_lock_regardless(verge_mutex *mutex) {
+    struct verge_task *self = verge__current_task();
+    if (self == NULL || mutex == NULL) {
+        return self == NULL ? -EPERM : -EINVAL;
+    }
+    return lock_until(self, mutex, VERGE_NEVER, VERGE__WAIT_REGARDLESS);
+}
+
 int verge_mutex_lock(verge_mutex *mutex) {
     return verge_mutex_lock_until(mutex, VERGE_NEVER);
 }

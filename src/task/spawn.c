@@ -229,7 +229,21 @@ static bool end_join(struct verge_task *task) {
     return has_ended;
 }
 
-int verge_join_until(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns) {
+/* Having begun to wait. It stays registered: who is woken for no good, as it is cancelled, begins again. */
+static void wait_for_end(struct verge_task *self, struct verge_task *task) {
+    bool has_ended = false;
+    while (!has_ended) {
+        (void)verge__wait(self, VERGE_NEVER, VERGE__WAIT_REGARDLESS);
+        verge__lock(&task->guard);
+        has_ended = task->has_ended;
+        if (!has_ended) {
+            verge__wait_begin(self);
+        }
+        verge__unlock(&task->guard);
+    }
+}
+
+static int join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns, enum verge__wait_mode mode) {
     struct verge_task *self = verge__current_task();
     if (self == NULL || task == NULL) {
         return self == NULL ? -EPERM : -EINVAL;
@@ -241,14 +255,24 @@ int verge_join_until(verge_task *task, intptr_t *ret_result, uint64_t deadline_n
     if (begun < 0) {
         return begun;
     }
-    if (begun == 0) {
-        const int reason = verge__wait(self, deadline_ns, VERGE__WAIT);
+    if (begun == 0 && mode == VERGE__WAIT_REGARDLESS) {
+        wait_for_end(self, task);
+    } else if (begun == 0) {
+        const int reason = verge__wait(self, deadline_ns, mode);
         if (!end_join(task)) {
             VERGE__INVARIANT(reason != 0, "J2: whoever wakes a joiner has ended");
             return verge__count_if_timeout(reason);
         }
     }
     return take_result(task, ret_result);
+}
+
+int verge_join_until(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns) {
+    return join(task, ret_result, deadline_ns, VERGE__WAIT);
+}
+
+int verge_join_regardless(verge_task *task, intptr_t *ret_result) {
+    return join(task, ret_result, VERGE_NEVER, VERGE__WAIT_REGARDLESS);
 }
 
 int verge_join(verge_task *task, intptr_t *ret_result) {
