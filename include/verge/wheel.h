@@ -178,7 +178,8 @@ VERGE_API void verge_wheel_compact(verge_wheel *wheel);
 
 /*
  * Schedules a timer. A deadline in the past is for verge_past to judge; 0 is the past like any
- * other. -ERANGE beyond verge_wheel_largest_deadline, -ENOSPC at the cap, -ENOMEM.
+ * other. -ERANGE beyond verge_wheel_largest_deadline, -ENOSPC at the cap, -ENOMEM. ret_timer may be NULL, for one that
+ * nobody will move or cancel; here and below.
  */
 VERGE_API int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer);
 

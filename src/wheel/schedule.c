@@ -205,9 +205,15 @@ static VERGE__ALWAYS_INLINE bool keeps_as_usual(verge_wheel *wheel, bool keep) {
     return false;
 }
 
+/* Of a timer that nobody will touch again. */
+static VERGE__NOINLINE int schedule_without_handle(verge_wheel *wheel, uint64_t deadline_ns, void *data) {
+    verge_timer timer = 0;
+    return wheel == NULL ? -EINVAL : verge_wheel_schedule(wheel, deadline_ns, data, &timer);
+}
+
 int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer) {
     if (VERGE__UNLIKELY(wheel == NULL || ret_timer == NULL)) {
-        return -EINVAL;
+        return schedule_without_handle(wheel, deadline_ns, data);
     }
     /* A deadline beyond the end of time makes the sum wrap to tick 0, which is the past. */
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
@@ -298,7 +304,7 @@ int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data) {
 
 int verge_wheel_schedule_window(verge_wheel *wheel, uint64_t earliest_ns, uint64_t latest_ns, void *data,
                                 verge_timer *ret_timer) {
-    if (wheel == NULL || ret_timer == NULL || earliest_ns > latest_ns) {
+    if (wheel == NULL || earliest_ns > latest_ns) {
         return -EINVAL;
     }
     uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
@@ -336,7 +342,7 @@ static uint64_t undelayed(const verge_wheel *wheel, uint64_t deadline_ns) {
 
 int verge_wheel_schedule_best_fit(verge_wheel *wheel, uint64_t target_ns, void *data, verge_timer *ret_timer,
                                   uint64_t *ret_wheel_deadline_ns) {
-    if (wheel == NULL || ret_timer == NULL) {
+    if (wheel == NULL) {
         return -EINVAL;
     }
     uint64_t largest_ns = verge_wheel_largest_deadline(wheel);

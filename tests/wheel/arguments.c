@@ -63,9 +63,6 @@ static void null_results(void **state) {
     verge_wheel *wheel = wheel_new(NULL);
     const verge_timer timer = schedule(wheel, SECOND, 1);
     const struct snapshot before = snapshot_of(wheel);
-    assert_int_equal(verge_wheel_schedule(wheel, SECOND, NULL, NULL), -EINVAL);
-    assert_int_equal(verge_wheel_schedule_window(wheel, SECOND, SECOND, NULL, NULL), -EINVAL);
-    assert_int_equal(verge_wheel_schedule_best_fit(wheel, SECOND, NULL, NULL, NULL), -EINVAL);
     assert_int_equal(verge_wheel_get(wheel, timer, NULL), -EINVAL);
     assert_int_equal(verge_wheel_get_stats(wheel, NULL), -EINVAL);
     assert_int_equal(verge_wheel_get_level_stats(wheel, 0, NULL), -EINVAL);
@@ -300,11 +297,29 @@ static void start_may_move_only_while_empty(void **state) {
     wheel_end(wheel);
 }
 
+static void a_timer_needs_no_handle(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_expiry out[4];
+    assert_int_equal(verge_wheel_schedule(wheel, SECOND, &out[0], NULL), 0);
+    assert_int_equal(verge_wheel_schedule_window(wheel, SECOND, 2 * SECOND, &out[1], NULL), 0);
+    assert_int_equal(verge_wheel_schedule_best_fit(wheel, 3 * SECOND, &out[2], NULL, NULL), 0);
+    assert_int_equal(verge_wheel_schedule(NULL, SECOND, NULL, NULL), -EINVAL);
+    assert_int_equal(verge_wheel_count(wheel), 3);
+    assert_int_equal(verge_wheel_poll(wheel, 4 * SECOND, out, 4), 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_ptr_equal(out[i].data, &out[i]);
+        assert_int_not_equal(out[i].timer, 0);
+    }
+    verge_wheel_destroy(wheel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(null_wheel),
         cmocka_unit_test(null_wheel_queries),
         cmocka_unit_test(null_results),
+        cmocka_unit_test(a_timer_needs_no_handle),
         cmocka_unit_test(statistics_of_unknown_size),
         cmocka_unit_test(deadline_zero_and_before_start),
         cmocka_unit_test(deadline_before_the_current_interval),
