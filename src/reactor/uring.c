@@ -331,6 +331,7 @@ static void complete(struct uring *uring, struct verge__operation *operation, in
         operation->was_ready = operation->polls && next == TRY;
         operation->polls = next == POLL_FIRST;
         operation->naps = next == NAP_FIRST;
+        operation->expects_wait = false; /* who cannot be waited for, a regular file say, is EAGAIN to that for ever */
         start_or_queue(uring, operation);
         return;
     }
