@@ -46,7 +46,7 @@ static intptr_t connects(void *argument) {
             verge_connect(fd, (struct sockaddr *)&server.address, sizeof(server.address), verge_deadline_after(MINUTE)),
             0);
         for (int i = 0; i < 100; i++) {
-            char out[16], in[16] = {0};
+            char out[16] = {0}, in[16] = {0};
             (void)snprintf(out, sizeof(out), "message %d", i);
             CHECK_EQUAL(verge_write_all(fd, out, sizeof(out), NULL, VERGE_NEVER), 0);
             size_t size = 0;

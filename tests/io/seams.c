@@ -200,6 +200,29 @@ static void what_is_not_waited_for(void **state) {
     (void)run_virtual(1, 0, receives_out_of_band, NULL);
 }
 
+/* ---- a number that was a socket's, and is a file's now ---- */
+
+static intptr_t receives_from_a_file(void *argument) {
+    (void)argument;
+    struct pair pair = open_tcp_pair();
+    char buffer[16];
+    verge_task *task = spawn(says_later, &pair.far);
+    CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, VERGE_NEVER),
+                5); /* all there was: the next will wait */
+    CHECK_EQUAL(join(task), 5);
+    FILE *file = tmpfile();
+    CHECK(file != NULL && dup2(fileno(file), pair.near) == pair.near);
+    CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, verge_deadline_after(MINUTE)), -ENOTSOCK);
+    CHECK_EQUAL(fclose(file), 0);
+    close_pair(pair);
+    return 0;
+}
+
+static void who_expects_to_wait_for_no_socket_is_told(void **state) {
+    (void)state;
+    run_tasks(1, receives_from_a_file, NULL);
+}
+
 /* ---- a cancellation that comes when io_uring cannot find what is to be cancelled ---- */
 
 static intptr_t connects_after_cancellation(void *argument) {
@@ -576,6 +599,7 @@ int main(void) {
         cmocka_unit_test(who_waits_to_write_does_not_spin),
         cmocka_unit_test(who_sends_to_a_full_queue_does_not_spin),
         cmocka_unit_test(what_was_not_expected_is_received),
+        cmocka_unit_test(who_expects_to_wait_for_no_socket_is_told),
         cmocka_unit_test(what_is_not_waited_for),
 #if defined(VERGE_TEST_LIBURING)
         cmocka_unit_test(who_waits_for_its_buffer_does_not_spin),
