@@ -11,7 +11,10 @@
  * vain. Should it not, his interest has its event at once.
  *
  *   V1  an operation in state STARTED is in the list of its descriptor, and interest in what all
- *       of that list waits for is set; there is nothing else in a list.
+ *       of that list waits for is set, or the descriptor naps; there is nothing else in a list.
+ *
+ * Some descriptors are ready for what cannot be done: a socket that has room itself, to send to a peer
+ * that has none. Of those, interest is set again only after a nap, or it would have its event at once.
  */
 #define _GNU_SOURCE
 
@@ -21,13 +24,16 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "reactor/attempt.h"
 #include "reactor/reactor.h"
 
-enum { event_batch = 128, file_count_min = 64 };
+enum { event_batch = 128, file_count_min = 64, nobody = -1 };
+
+static const uint64_t nap_ns = 1000000;
 
 _Static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT && POLLPRI == EPOLLPRI && POLLERR == EPOLLERR &&
                    POLLHUP == EPOLLHUP,
@@ -37,6 +43,8 @@ struct file {
     struct verge__operation_list waiting;
     bool is_known; /* the kernel has seen it, as far as can be told */
     bool is_tcp;   /* where a short read means that nothing was left */
+    bool naps;
+    int naps_next; /* a descriptor, or nobody */
 };
 
 struct epoll {
@@ -44,6 +52,8 @@ struct epoll {
     int fd;
     struct file *files; /* by descriptor */
     size_t file_count;
+    int naps_first;       /* a descriptor that naps, or nobody */
+    uint64_t naps_end_ns; /* when all of them do; on the monotonic clock */
 };
 
 static struct epoll *epoll_of(struct verge__reactor *reactor) {
@@ -77,6 +87,7 @@ static int epoll_open(const verge_allocator *allocator, unsigned entry_count, st
         return error;
     }
     struct epoll *epoll = epoll_of(reactor);
+    epoll->naps_first = nobody;
     epoll->fd = epoll_create1(EPOLL_CLOEXEC);
     error = epoll->fd < 0 ? -errno : watch_wake(epoll);
     if (error != 0) {
@@ -214,22 +225,86 @@ static void epoll_cancel(struct verge__reactor *reactor, struct verge__operation
     finish(epoll_of(reactor), operation, result);
 }
 
-static void attempt_again(struct epoll *epoll, int fd, uint32_t events) {
+/* ---- naps ---- */
+
+static uint64_t real_now_ns(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void begin_nap(struct epoll *epoll, int fd) {
     struct file *file = &epoll->files[fd];
-    struct verge__operation *next;
-    for (struct verge__operation *operation = file->waiting.first; operation != NULL; operation = next) {
-        next = operation->next;
-        int32_t result;
-        if ((events & (verge__operation_readiness(operation) | EPOLLERR | EPOLLHUP)) != 0 &&
-            verge__attempt(operation, VERGE__READY, &result)) {
-            finish(epoll, operation, result);
-        }
+    if (file->naps) {
+        return;
     }
-    if (file->waiting.first != NULL) {
+    if (epoll->naps_first == nobody) {
+        epoll->naps_end_ns = real_now_ns() + nap_ns;
+    }
+    file->naps = true;
+    file->naps_next = epoll->naps_first;
+    epoll->naps_first = fd;
+}
+
+static uint64_t nap_left_ns(const struct epoll *epoll) {
+    if (epoll->naps_first == nobody) {
+        return VERGE_NEVER;
+    }
+    const uint64_t now_ns = real_now_ns();
+    return now_ns < epoll->naps_end_ns ? epoll->naps_end_ns - now_ns : 0;
+}
+
+static void set_interest_or_fail(struct epoll *epoll, int fd) {
+    if (epoll->files[fd].waiting.first != NULL) {
         const int error = set_interest(epoll, fd);
         if (error != 0) {
             fail_all(epoll, fd, error);
         }
+    }
+}
+
+static void end_naps(struct epoll *epoll) {
+    if (nap_left_ns(epoll) != 0) {
+        return;
+    }
+    int fd = epoll->naps_first;
+    epoll->naps_first = nobody;
+    while (fd != nobody) {
+        const int next = epoll->files[fd].naps_next;
+        epoll->files[fd].naps = false;
+        set_interest_or_fail(epoll, fd);
+        fd = next;
+    }
+}
+
+/* ---- attempts ---- */
+
+/* Attempts what is said to be ready. True: once more in vain. The first time somebody else may have been faster. */
+static bool attempt_in_vain(struct epoll *epoll, struct verge__operation *operation) {
+    const size_t progress = operation->progress;
+    int32_t result;
+    if (verge__attempt(operation, VERGE__READY, &result)) {
+        finish(epoll, operation, result);
+        return false;
+    }
+    const bool was_ready = operation->was_ready && operation->progress == progress;
+    operation->was_ready = operation->progress == progress;
+    return was_ready && verge__operation_readiness(operation) == POLLOUT;
+}
+
+static void attempt_again(struct epoll *epoll, int fd, uint32_t events) {
+    bool must_nap = false;
+    struct verge__operation *next;
+    for (struct verge__operation *operation = epoll->files[fd].waiting.first; operation != NULL; operation = next) {
+        next = operation->next;
+        if ((events & (verge__operation_readiness(operation) | EPOLLERR | EPOLLHUP)) != 0) {
+            must_nap |= attempt_in_vain(epoll, operation);
+        }
+    }
+    if (must_nap) {
+        begin_nap(epoll, fd);
+    } else {
+        set_interest_or_fail(epoll, fd);
     }
 }
 
@@ -256,7 +331,8 @@ static void epoll_reactor_wait(struct verge__reactor *reactor, uint64_t timeout_
         return; /* a wake meant for later stays in the eventfd */
     }
     struct epoll_event events[event_batch];
-    const int count = wait_for_kernel(epoll, events, timeout_ns);
+    const uint64_t nap_left = nap_left_ns(epoll);
+    const int count = wait_for_kernel(epoll, events, nap_left < timeout_ns ? nap_left : timeout_ns);
     for (int i = 0; i < count; i++) {
         if (events[i].data.fd == reactor->wake_fd) {
             (void)!read(reactor->wake_fd, &reactor->wake_count, sizeof(reactor->wake_count));
@@ -264,6 +340,7 @@ static void epoll_reactor_wait(struct verge__reactor *reactor, uint64_t timeout_
             attempt_again(epoll, events[i].data.fd, events[i].events);
         }
     }
+    end_naps(epoll);
 }
 
 const struct verge__reactor_type verge__reactor_epoll = {
