@@ -424,7 +424,7 @@ static size_t poll_to_next_slot(verge_wheel *wheel, uint64_t now_ns, verge_expir
         uint64_t next_ns = verge_wheel_next_wakeup(wheel);
         size_t work_left = work_limit_of(wheel) - work;
         size_t count = poll_within(wheel, next_ns < now_ns ? next_ns : now_ns, out, limit, false, work_left);
-        work += wheel->last_poll_work;
+        work += (size_t)wheel->last_poll_work;
         if (count > 0 || next_ns >= now_ns || verge_wheel_has_backlog(wheel)) {
             wheel->last_poll_work = work;
             return count;

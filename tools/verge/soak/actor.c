@@ -74,7 +74,7 @@ static void run_batch(struct actor *actor) {
     struct ledger *ledger = actor->ledger;
     refill(actor);
     for (unsigned i = 0; i < BATCH; i++) {
-        size_t own = actor->slot_from + random_below(&actor->random, actor->slot_to - actor->slot_from);
+        size_t own = actor->slot_from + (size_t)random_below(&actor->random, actor->slot_to - actor->slot_from);
         act_on(actor, &ledger->slots[own]);
         if (i % 8 == 0) {
             slot_cancel_shared(&ledger->slots[random_below(&actor->random, ledger->slot_count)], actor->service);
