@@ -91,10 +91,16 @@ static struct {
     _Atomic bool has_looked; /* it has, and found nothing to give away */
 } inn;
 
+static bool has_tasks(struct verge__runner *runner) {
+    verge__lock(&runner->list_guard);
+    const bool has_any = runner->listed != NULL;
+    verge__unlock(&runner->list_guard);
+    return has_any;
+}
+
 static void retire_the_host(const char *step) {
     const struct verge__runner *runner = verge__current_runner();
-    if (is_step(step, "move: arrived") && inn.runtime->runners[2]->listed != NULL &&
-        !atomic_exchange(&inn.is_asked, true)) {
+    if (is_step(step, "move: arrived") && has_tasks(inn.runtime->runners[2]) && !atomic_exchange(&inn.is_asked, true)) {
         CHECK_EQUAL(verge_runtime_retire_worker(inn.runtime, 2), 0);
         await(&inn.has_looked);
     } else if (is_step(step, "runner: wait") && runner->index == 2 && atomic_load(&runner->is_retiring)) {
