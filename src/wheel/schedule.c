@@ -121,7 +121,12 @@ static int secure_spare(verge_wheel *wheel) {
 
 static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline_ns, void *data,
                                            verge_timer *ret_timer) {
+    verge_timer unwanted = 0;
     uint64_t tick = 0;
+    if (wheel == NULL) {
+        return -EINVAL;
+    }
+    ret_timer = ret_timer != NULL ? ret_timer : &unwanted;
     int error = place(wheel, deadline_ns, &tick); /* before memory is asked for */
     if (error == 0) {
         error = secure_spare(wheel);
@@ -205,15 +210,9 @@ static VERGE__ALWAYS_INLINE bool keeps_as_usual(verge_wheel *wheel, bool keep) {
     return false;
 }
 
-/* Of a timer that nobody will touch again. */
-static VERGE__NOINLINE int schedule_without_handle(verge_wheel *wheel, uint64_t deadline_ns, void *data) {
-    verge_timer timer = 0;
-    return wheel == NULL ? -EINVAL : verge_wheel_schedule(wheel, deadline_ns, data, &timer);
-}
-
 int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer) {
     if (VERGE__UNLIKELY(wheel == NULL || ret_timer == NULL)) {
-        return schedule_without_handle(wheel, deadline_ns, data);
+        return schedule_slowly(wheel, deadline_ns, data, ret_timer);
     }
     /* A deadline beyond the end of time makes the sum wrap to tick 0, which is the past. */
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
