@@ -69,8 +69,8 @@ static bool entry_serves(const verge_wheel *wheel, const verge__record *record, 
     }
     bool is_beyond = tick - wheel->calendar.cursor >= wheel->calendar.reach;
     if (!verge__wheel_is_ordered(wheel)) {
-        if (record->u.entry_tick == VERGE__TICK_BEYOND || is_beyond) {
-            return record->u.entry_tick == VERGE__TICK_BEYOND && is_beyond;
+        if (is_beyond) {
+            return record->u.entry_tick == VERGE__TICK_BEYOND;
         }
         return comes_in_time(wheel, record->u.entry_tick, verge__calendar_round(&wheel->calendar, tick));
     }
