@@ -21,7 +21,7 @@
 enum {
     SCRUB_ENTRIES_AT_ONCE = 120,
     SCRUB_STEPS_AT_ONCE = 64,
-    KINDS = 5, /* of lists */
+    KINDS = 5,                                             /* of lists */
     SCAN_RECORDS_AT_ONCE = 1024,
 };
 
@@ -34,8 +34,8 @@ size_t verge__wheel_entries_for(size_t timers) {
 size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count, verge__span span) {
     verge_wheel *wheel = owner;
     bool ordered = verge__wheel_is_ordered(wheel);
-    for (size_t i = 0; i < count; i++) {
-        VERGE__PREFETCH_WRITE(verge__records_named(&wheel->records, entries[i].index));
+    for (size_t ahead = 0; ahead < count; ahead++) {
+        VERGE__PREFETCH_WRITE(verge__records_named(&wheel->records, entries[ahead].index));
     }
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
@@ -62,17 +62,13 @@ size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count, verge
 }
 
 /* A chunk of what is picked for sorting, and of what is sorted. */
-static size_t purge(verge_wheel *wheel, verge__due *due, size_t max) {
-    size_t seen = 0;
-    if (max >= VERGE__CHUNK_ENTRIES) {
-        verge__pile picked = {.list = due->picked}; /* a single chunk */
-        seen = verge__calendar_scrub_pile(&wheel->calendar, &picked, VERGE__CHUNK_ENTRIES);
-        due->picked = picked.sifted;
-    }
-    size_t purged_max = max - seen < VERGE__CHUNK_ENTRIES ? max - seen : VERGE__CHUNK_ENTRIES;
-    size_t budget = purged_max;
+static size_t purge(verge_wheel *wheel, verge__due *due) {
+    verge__pile picked = {.list = due->picked}; /* a single chunk */
+    size_t seen = verge__calendar_scrub_pile(&wheel->calendar, &picked, VERGE__CHUNK_ENTRIES);
+    due->picked = picked.sifted;
+    size_t budget = VERGE__CHUNK_ENTRIES;
     verge__sorter_purge(wheel, due->sorter, &budget);
-    return seen + purged_max - budget;
+    return seen + VERGE__CHUNK_ENTRIES - budget;
 }
 
 /* A chunk of one kind of lists; if that was the last of it in this round, its bit in scrub_done is set. */
@@ -90,8 +86,8 @@ static size_t scrub_kind(verge_wheel *wheel, uint8_t kind, size_t max) {
 
 /*
  * Sifts a chunk of each kind of list, as far as `max` entries go; the next time it goes on with the next kind. No list is
- * begun anew before all were sifted. Only who makes garbage purges what is sorted: a poll that did would have to merge
- * it all again before it can go on.
+ * begun anew before all were sifted. Only who makes garbage, and has no `max`, purges what is sorted: a poll that did
+ * would have to merge it all again before it can go on.
  */
 static size_t scrub(verge_wheel *wheel, size_t max, bool is_poll) {
     size_t seen = 0;
@@ -104,8 +100,7 @@ static size_t scrub(verge_wheel *wheel, size_t max, bool is_poll) {
         wheel->scrub_done = 0;
     }
     if (!is_poll && verge__wheel_is_ordered(wheel)) {
-        seen += seen < max ? purge(wheel, &wheel->past, max - seen) : 0;
-        seen += seen < max ? purge(wheel, &wheel->batch, max - seen) : 0;
+        seen += purge(wheel, &wheel->past) + purge(wheel, &wheel->batch);
     }
     return seen;
 }
