@@ -41,6 +41,9 @@ static const char *check_slot(const verge__calendar *calendar, size_t k, uint32_
 const char *verge__calendar_check(const verge__calendar *calendar, size_t owner_entries, size_t owner_chunks) {
     size_t entries = owner_entries;
     size_t chunks = owner_chunks;
+    if (calendar->levels_ready > calendar->level_count) {
+        return "C7: no level is ready that there is not";
+    }
     for (size_t k = 0; k < calendar->level_count; k++) {
         const verge__level *level = &calendar->levels[k];
         if ((level->mask != 0) != (k < calendar->levels_ready)) {

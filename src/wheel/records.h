@@ -23,7 +23,8 @@
  * Invariants (verge__records_check)
  *   R1  live + free + retired records are those of the segments there are, up to `fresh`
  *   R2  a record on a free list has an even generation
- *   R3  set-aside records belong to segments from open_below on
+ *   R3  set-aside records belong to segments from open_below on, those on the free lists are below
+ *   R4  the table's room and its bytes are those of its segments
  *   R5  taken_count is the number of live, spare and recent records
  */
 #ifndef VERGE_SRC_WHEEL_RECORDS_H

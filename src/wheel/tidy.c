@@ -22,7 +22,7 @@ enum {
     SCRUB_ENTRIES_AT_ONCE = 120,
     SCRUB_STEPS_AT_ONCE = 64,
     KINDS = 5,                                             /* of lists */
-    SCAN_RECORDS_AT_ONCE = 1024,
+    SCAN_RECORDS_AT_ONCE = 4 << (VERGE__SEGMENT_BITS / 2), /* 1,024; less where a test has small segments */
 };
 
 size_t verge__wheel_entries_for(size_t timers) {

@@ -57,6 +57,7 @@ struct model {
     size_t capacity;
     struct model_handles issued;
     uint64_t scheduled;
+    uint64_t moved; /* reschedules */
     uint64_t cancelled;
     uint64_t expired;
     uint64_t cleared;

@@ -30,6 +30,12 @@ static void check_unchanged(struct run *run, const struct before *b) {
     RUN_CHECK(run, memcmp(&after.stats, &b->stats, sizeof(b->stats)) == 0, "a failed call changed the statistics");
 }
 
+/* Neither did a call make entries that it did not count, nor lose any. */
+static void check_not_filed(struct run *run, const struct before *b) {
+    const uint64_t filed = before(run).stats.entries_filed;
+    RUN_CHECK_EQUAL(run, filed, b->stats.entries_filed, "stats: filed, not by a schedule or a reschedule");
+}
+
 static void check_not_allocated(struct run *run, const struct before *b) {
     RUN_CHECK_EQUAL(run, run->memory.calls, b->calls, "G7: allocated");
 }
@@ -205,6 +211,7 @@ static void do_cancel(struct run *run) {
     const int error = verge_wheel_cancel(run->wheel, timer, verge_test_chance(&run->random, 8) ? NULL : &data);
     RUN_CHECK_VALUES(run, error == 0 ? expected == 0 : is_refusal(run, timer, error), "G4: cancel", -error, -expected);
     check_not_allocated(run, &b);
+    check_not_filed(run, &b);
     if (error != 0) {
         RUN_CHECK(run, data == &run->out, "ret_data was touched");
         check_unchanged(run, &b);
@@ -264,6 +271,7 @@ static void reschedule_to(struct run *run, verge_timer timer, uint64_t deadline_
     if (bad_handle == 0 && bad_time == 0 && !is_out_of_memory(run, &b, error)) {
         RUN_CHECK_EQUAL(run, error, 0, "reschedule failed");
         model_move(&run->model, known, deadline_ns, b.backlog);
+        run->model.moved++;
         if (run->model.count <= run->model.reserved) {
             check_not_allocated(run, &b);
         }
@@ -346,6 +354,7 @@ void run_poll(struct run *run, enum model_poll kind, uint64_t now_ns, size_t lim
     const bool nowhere = verge_test_chance(&run->random, 32);
     const size_t count = polls[kind](run->wheel, now_ns, nowhere ? NULL : run->out, limit);
     check_not_allocated(run, &b);
+    check_not_filed(run, &b);
     check_moved(run, kind, now_ns, b.backlog);
     if (kind != MODEL_POLL) {
         run->model.exact_ns = run->model.now_ns;
@@ -436,7 +445,9 @@ static void do_run_out_of_memory(struct run *run) {
 }
 
 static void do_compact(struct run *run) {
+    const struct before b = before(run);
     verge_wheel_compact(run->wheel);
+    check_not_filed(run, &b);
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};
     (void)verge_wheel_get_stats(run->wheel, &stats);
     /* Entries that bear the mark of a pending timer's own may stay: few, and never more than there are timers. */
@@ -447,7 +458,9 @@ static void do_clear(struct run *run) {
     if (!verge_test_chance(&run->random, 8)) {
         return;
     }
+    const struct before b = before(run);
     verge_wheel_clear(run->wheel);
+    check_not_filed(run, &b);
     run->model.cleared += run->model.count;
     run->model.count = 0;
     RUN_CHECK(run, !verge_wheel_has_backlog(run->wheel), "a backlog after clear");

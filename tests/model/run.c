@@ -31,6 +31,7 @@ static void create(struct run *run, const verge_wheel_options *options) {
 static void set_up(struct run *run) {
     run->operation = "create";
     run->operation_count = 0;
+    run->entries_filed = 0;
     static const size_t timers_max[RUN_PROFILE_COUNT] = {[RUN_DENSE] = 200, [RUN_CROWDED] = 600};
     const size_t some = 20 + (size_t)verge_test_below(&run->random, 100);
     run->timers_max = timers_max[run->profile] != 0 ? timers_max[run->profile] : some;

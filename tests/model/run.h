@@ -37,6 +37,7 @@ struct run {
     uint64_t operation_count;
     size_t timers_max;       /* about as many are pending at a time */
     bool has_small_segments; /* of records: they come and go */
+    uint64_t entries_filed;  /* when it was looked at last */
     verge_expiry out[RUN_OUT_MAX];
 };
 
