@@ -201,6 +201,37 @@ static void best_fit_within_reach_is_the_target(void **state) {
     wheel_end(wheel);
 }
 
+/* Where a slot of an upper level starts just at the end of what the level below reaches, that is the best. */
+static void best_fit_where_a_level_begins(void **state) {
+    (void)state;
+    static const uint8_t bits[] = {6, 6, 6, 0};
+    verge_wheel_options options = options_of_levels(TICK, bits);
+    options.coarse = true;
+    verge_wheel *wheel = wheel_new(&options);
+    assert_quiet(wheel, 63 * TICK);
+    verge_timer timer = 0;
+    uint64_t wheel_deadline_ns = 0;
+    assert_int_equal(verge_wheel_schedule_best_fit(wheel, 150 * TICK, NULL, &timer, &wheel_deadline_ns), 0);
+    assert_int_equal(wheel_deadline_ns, 128 * TICK);
+    assert_quiet(wheel, 128 * TICK - 1);
+    assert_fires(wheel, 128 * TICK, timer);
+    wheel_end(wheel);
+}
+
+/* In a wheel that has just begun, a timer far away when it was scheduled comes before one that is near. */
+static void what_was_far_comes_before_what_is_near(void **state) {
+    (void)state;
+    static const uint8_t bits[] = {6, 6, 6, 0};
+    const verge_wheel_options options = options_of_levels(TICK, bits);
+    verge_wheel *wheel = wheel_new(&options);
+    (void)schedule(wheel, 100 * TICK, 2);
+    assert_quiet(wheel, 50 * TICK);
+    (void)schedule(wheel, 60 * TICK, 1);
+    (void)schedule(wheel, 113 * TICK, 3);
+    ASSERT_FIRES_IN_ORDER(wheel, 120 * TICK, 1, 2, 3);
+    wheel_end(wheel);
+}
+
 static void poll_exact_has_no_lateness(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
@@ -423,6 +454,8 @@ int main(void) {
         cmocka_unit_test(window_takes_the_roundest_time),
         cmocka_unit_test(windows_coalesce),
         cmocka_unit_test(best_fit_within_reach_is_the_target),
+        cmocka_unit_test(best_fit_where_a_level_begins),
+        cmocka_unit_test(what_was_far_comes_before_what_is_near),
         cmocka_unit_test(poll_exact_has_no_lateness),
         cmocka_unit_test(poll_to_next_stops_at_each_deadline),
         cmocka_unit_test(intervals_are_half_open),

@@ -159,6 +159,30 @@ static void poll_to_next_returns_what_is_due_beside_garbage(void **state) {
     wheel_end(wheel);
 }
 
+/* Two thirds of a limited poll's work are for garbage, and no more: of a limit of 1, two polls of three. */
+static void a_limit_of_one_leaves_a_third_for_timers(void **state) {
+    (void)state;
+    enum { DUE = 6, COUNT = 4000, TOLERATED = 2560, TURNS = 3 * DUE };
+    verge_wheel *wheel = wheel_with(VERGE_ORDER_ANY, 1);
+    free(schedule_many(wheel, DUE, 10 * TICK, 0));
+    verge_timer *timers = schedule_many(wheel, COUNT, HOUR, TICK);
+    size_t cancelled = 0;
+    while (stats_of(wheel).garbage < verge_wheel_count(wheel) * 5 / 16 + TOLERATED + TURNS) {
+        assert_true(cancelled < COUNT);
+        assert_int_equal(verge_wheel_cancel(wheel, timers[cancelled++], NULL), 0);
+    }
+    free(timers);
+    for (size_t i = 0; i < DUE; i++) {
+        size_t count = 0;
+        for (size_t turn = 0; turn < 3; turn++) {
+            count += verge_wheel_poll(wheel, 20 * TICK, out, COUNT_OF(out));
+            assert_int_equal(stats_of(wheel).last_poll_work, 1);
+        }
+        assert_int_equal(count, 1);
+    }
+    wheel_end(wheel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(garbage_falls_with_the_timers),
@@ -167,6 +191,7 @@ int main(void) {
         cmocka_unit_test(a_slot_under_scrub_comes_down_by_and_by),
         cmocka_unit_test(garbage_does_not_make_a_sorted_tick_dearer),
         cmocka_unit_test(poll_to_next_returns_what_is_due_beside_garbage),
+        cmocka_unit_test(a_limit_of_one_leaves_a_third_for_timers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -321,6 +321,72 @@ static void chunks_grow_again_after_they_were_given_back(void **state) {
     wheel_end(wheel);
 }
 
+static void poll_for_a_while(verge_wheel *wheel) {
+    for (int i = 0; i < 1000; i++) {
+        (void)verge_wheel_poll_exact(wheel, verge_wheel_now(wheel) + 1, NULL, 0);
+    }
+}
+
+/* Not before fewer than one in `ratio` of the records is used, however few are to be kept then. */
+static void memory_stays_until_the_ratio_is_reached(void **state) {
+    (void)state;
+    enum { COUNT = 4 << 16, RATIO = 8, MORE = COUNT / 6, FEWER = COUNT / 10 };
+    static verge_timer timers[COUNT];
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.compaction = (verge_wheel_compaction){.minimum = 64, .ratio = RATIO, .multiplier = 1};
+    verge_wheel *wheel = wheel_new(&options);
+    for (size_t i = 0; i < COUNT; i++) {
+        timers[i] = schedule(wheel, HOUR, i);
+    }
+    const verge_wheel_stats full = stats_of(wheel);
+    for (size_t i = COUNT; i-- > MORE;) {
+        assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
+    }
+    poll_for_a_while(wheel);
+    assert_int_equal(stats_of(wheel).records, full.records);
+    assert_int_equal(stats_of(wheel).bytes, full.bytes);
+    for (size_t i = MORE; i-- > FEWER;) {
+        assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
+    }
+    poll_for_a_while(wheel);
+    assert_true(stats_of(wheel).records < full.records / 2);
+    assert_true(stats_of(wheel).bytes < full.bytes / 2);
+    wheel_end(wheel);
+}
+
+enum { HUGE_PAGE = 2 << 20 };
+
+static void *allocate_counted(void *context, size_t size, size_t alignment) {
+    size_t *huge_pages = context;
+    if (size % HUGE_PAGE == 0) {
+        assert_int_equal(alignment, HUGE_PAGE);
+        *huge_pages += size / HUGE_PAGE;
+    }
+    const verge_allocator *allocator = verge_allocator_default();
+    return allocator->allocate(allocator->context, size, alignment);
+}
+
+static void release_counted(void *context, void *memory, size_t size) {
+    (void)context;
+    const verge_allocator *allocator = verge_allocator_default();
+    allocator->release(allocator->context, memory, size);
+}
+
+/* Where there are many timers, their memory is asked for in huge pages: records and chunks alike. */
+static void large_blocks_are_huge_pages(void **state) {
+    (void)state;
+    enum { COUNT = 4 << 16 };
+    size_t huge_pages = 0;
+    const verge_allocator allocator = {
+        .allocate = allocate_counted, .release = release_counted, .context = &huge_pages};
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.allocator = &allocator;
+    verge_wheel *wheel = wheel_new(&options);
+    assert_int_equal(verge_wheel_reserve(wheel, COUNT), 0);
+    assert_true(sizeof(void *) < 8 || huge_pages > 4); /* of the records alone */
+    wheel_end(wheel);
+}
+
 int main(void) {
     static verge_order any = VERGE_ORDER_ANY;
     static verge_order fifo = VERGE_ORDER_FIFO;
@@ -342,6 +408,8 @@ int main(void) {
         {"entries_outlive_their_records_fifo", entries_outlive_their_records, NULL, NULL, &fifo},
         cmocka_unit_test(garbage_is_bounded_in_every_slot),
         cmocka_unit_test(chunks_grow_again_after_they_were_given_back),
+        cmocka_unit_test(memory_stays_until_the_ratio_is_reached),
+        cmocka_unit_test(large_blocks_are_huge_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

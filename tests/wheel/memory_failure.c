@@ -198,6 +198,24 @@ static void all_allocations_fail_from_each_on(void **state) {
     }
 }
 
+/* Room is made for more entries than are needed at once; where that fails, for those that are. */
+static void there_is_room_for_one_where_there_is_none_for_many(void **state) {
+    (void)state;
+    struct verge_test_allocator memory;
+    verge_test_allocator_init(&memory);
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.allocator = &memory.allocator;
+    verge_wheel *wheel = wheel_new(&options);
+    const verge_timer timer = schedule(wheel, HOUR, 1);
+    for (uint64_t i = 1; i < 2000; i++) { /* earlier each time, which takes an entry */
+        memory.fail_at = memory.calls + 1;
+        assert_int_equal(verge_wheel_reschedule(wheel, timer, HOUR - i * TICK), 0);
+    }
+    assert_true(memory.failures > 0);
+    wheel_end(wheel);
+    verge_test_allocator_assert_empty(&memory);
+}
+
 int main(void) {
     static verge_wheel_options plain;
     static verge_wheel_options fifo;
@@ -215,6 +233,7 @@ int main(void) {
         {"each_allocation_fails_once_wide", each_allocation_fails_once, NULL, NULL, &wide},
         {"all_allocations_fail_from_each_on", all_allocations_fail_from_each_on, NULL, NULL, &plain},
         {"all_allocations_fail_from_each_on_fifo", all_allocations_fail_from_each_on, NULL, NULL, &fifo},
+        cmocka_unit_test(there_is_room_for_one_where_there_is_none_for_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
