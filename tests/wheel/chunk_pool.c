@@ -4,7 +4,7 @@
 
 #include "wheel/support.h"
 
-enum { SLABS = 3, CHUNKS = 4 };
+enum { SLABS = 3, CHUNKS = 4, SECOND_END = 2 * CHUNKS, WITHOUT_ONE = (SLABS - 1) * CHUNKS };
 
 static void a_place_is_used_again(void **state) {
     (void)state;
@@ -21,15 +21,15 @@ static void a_place_is_used_again(void **state) {
         assert_int_equal(chunks[i]->slab, i / CHUNKS); /* the lowest first */
     }
     for (size_t round = 0; round < 10; round++) {
-        for (size_t i = CHUNKS; i < 2 * CHUNKS; i++) {
+        for (size_t i = CHUNKS; i < SECOND_END; i++) {
             verge__chunk_pool_give(&pool, chunks[i]);
         }
-        verge__chunk_pool_shrink(&pool, (SLABS - 1) * CHUNKS);
-        assert_int_equal(pool.chunk_count, (SLABS - 1) * CHUNKS);
+        verge__chunk_pool_shrink(&pool, WITHOUT_ONE);
+        assert_int_equal(pool.chunk_count, WITHOUT_ONE);
         assert_null(pool.slabs[1].chunks);
         assert_int_equal(verge__chunk_pool_grow(&pool, CHUNKS, false), 0);
         assert_int_equal(pool.slab_count, SLABS);
-        for (size_t i = CHUNKS; i < 2 * CHUNKS; i++) {
+        for (size_t i = CHUNKS; i < SECOND_END; i++) {
             chunks[i] = verge__chunk_pool_take(&pool);
             assert_int_equal(chunks[i]->slab, 1);
         }
