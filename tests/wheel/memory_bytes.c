@@ -6,6 +6,7 @@ enum {
     BYTES_PER_TIMER_MAX = 48,
     GARBAGE_CONSTANT_MAX = 4096,
     BYTES_KEPT_MAX = 4 << 20, /* by a wheel that was large once */
+    SEGMENT = 65536,          /* records that go back together */
 };
 
 struct fixture {
@@ -330,7 +331,7 @@ static void poll_for_a_while(verge_wheel *wheel) {
 /* Not before fewer than one in `ratio` of the records is used, however few are to be kept then. */
 static void memory_stays_until_the_ratio_is_reached(void **state) {
     (void)state;
-    enum { COUNT = 4 << 16, RATIO = 8, MORE = COUNT / 6, FEWER = COUNT / 10 };
+    enum { COUNT = 4 * SEGMENT, RATIO = 8, MORE = COUNT / 6, FEWER = COUNT / 10 };
     static verge_timer timers[COUNT];
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
     options.compaction = (verge_wheel_compaction){.minimum = 64, .ratio = RATIO, .multiplier = 1};
@@ -351,6 +352,63 @@ static void memory_stays_until_the_ratio_is_reached(void **state) {
     poll_for_a_while(wheel);
     assert_true(stats_of(wheel).records < full.records / 2);
     assert_true(stats_of(wheel).bytes < full.bytes / 2);
+    wheel_end(wheel);
+}
+
+/* Cancels the timers whose records are from an index on, but for two of them. */
+static void cancel_from(verge_wheel *wheel, verge_timer *timers, size_t count, uint32_t from, uint32_t spared) {
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t index = (uint32_t)timers[i];
+        if (timers[i] != 0 && index >= from && index != spared && index != spared + 1) {
+            assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
+            timers[i] = 0;
+        }
+    }
+}
+
+/* Half of the segments are closed, and then half of the rest. While that is under way, timers end beyond all that is
+ * scanned: one that is set aside as the others were before; one after a reservation, which makes the record free. */
+static void records_beyond_the_scan_are_not_lost(void **state) {
+    (void)state;
+    static verge_timer timers[8 * SEGMENT];
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.compaction = (verge_wheel_compaction){.minimum = 64, .ratio = 2, .multiplier = 1};
+    verge_wheel *wheel = wheel_new(&options);
+    verge_timer spared[2] = {0, 0};
+    for (size_t i = 0; i < COUNT_OF(timers); i++) {
+        timers[i] = schedule(wheel, UINT64_C(1) << 45, i);
+        const uint32_t index = (uint32_t)timers[i];
+        if (index == 4 * SEGMENT || index == 4 * SEGMENT + 1) {
+            spared[index % 2] = timers[i];
+        }
+    }
+    cancel_from(wheel, timers, COUNT_OF(timers), 4 * SEGMENT - 100, 4 * SEGMENT);
+    poll_for_a_while(wheel);
+    assert_int_equal(stats_of(wheel).records, 5 * SEGMENT);
+    cancel_from(wheel, timers, COUNT_OF(timers), 2 * SEGMENT - 100, 4 * SEGMENT);
+    (void)verge_wheel_poll_exact(wheel, verge_wheel_now(wheel) + 1, NULL, 0);
+    assert_int_equal(verge_wheel_cancel(wheel, spared[0], NULL), 0);
+    assert_well(wheel);
+    assert_int_equal(verge_wheel_reserve(wheel, 3 * SEGMENT - verge_wheel_count(wheel)), 0);
+    assert_int_equal(verge_wheel_cancel(wheel, spared[1], NULL), 0);
+    assert_well(wheel);
+    poll_for_a_while(wheel);
+    wheel_end(wheel);
+}
+
+/* The level that a timer's entry is to be filed in is there when it comes up, though it is empty until then; also if the
+ * timer is the first of all. */
+static void compact_keeps_the_level_of_a_timer_that_was_moved(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    const verge_timer timer = schedule(wheel, 10 * TICK, 7);
+    assert_int_equal((uint32_t)timer, 0);
+    assert_int_equal(verge_wheel_reschedule(wheel, timer, YEAR), 0);
+    verge_wheel_compact(wheel);
+    assert_quiet(wheel, 20 * TICK);
+    assert_well(wheel);
+    assert_quiet(wheel, YEAR - 1);
+    assert_fires(wheel, YEAR + TICK, timer);
     wheel_end(wheel);
 }
 
@@ -375,7 +433,7 @@ static void release_counted(void *context, void *memory, size_t size) {
 /* Where there are many timers, their memory is asked for in huge pages: records and chunks alike. */
 static void large_blocks_are_huge_pages(void **state) {
     (void)state;
-    enum { COUNT = 4 << 16 };
+    enum { COUNT = 4 * SEGMENT };
     size_t huge_pages = 0;
     const verge_allocator allocator = {
         .allocate = allocate_counted, .release = release_counted, .context = &huge_pages};
@@ -409,6 +467,8 @@ int main(void) {
         cmocka_unit_test(garbage_is_bounded_in_every_slot),
         cmocka_unit_test(chunks_grow_again_after_they_were_given_back),
         cmocka_unit_test(memory_stays_until_the_ratio_is_reached),
+        cmocka_unit_test(records_beyond_the_scan_are_not_lost),
+        cmocka_unit_test(compact_keeps_the_level_of_a_timer_that_was_moved),
         cmocka_unit_test(large_blocks_are_huge_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,22 +35,6 @@ static void a_kept_entry_is_filed_again_far_away(void **state) {
     wheel_end(wheel);
 }
 
-/* The level that a timer's entry is to be filed in is there when it comes up, though it is empty until then; also if the
- * timer is the first of all. */
-static void compact_keeps_the_level_of_a_timer_that_was_moved(void **state) {
-    (void)state;
-    verge_wheel *wheel = wheel_new(NULL);
-    const verge_timer timer = schedule(wheel, 10 * TICK, 7);
-    assert_int_equal((uint32_t)timer, 0);
-    assert_int_equal(verge_wheel_reschedule(wheel, timer, YEAR), 0);
-    verge_wheel_compact(wheel);
-    assert_quiet(wheel, 20 * TICK);
-    assert_well(wheel);
-    assert_quiet(wheel, YEAR - 1);
-    assert_fires(wheel, YEAR + TICK, timer);
-    wheel_end(wheel);
-}
-
 /* Records are being given back when they are reserved after all. */
 static void a_reservation_while_memory_goes_back(void **state) {
     (void)state;
@@ -290,7 +274,6 @@ int main(void) {
         cmocka_unit_test(a_far_timer_that_was_moved_farther_stays_above),
         cmocka_unit_test(an_adopted_entry_is_filed_again_far_away),
         cmocka_unit_test(a_kept_entry_is_filed_again_far_away),
-        cmocka_unit_test(compact_keeps_the_level_of_a_timer_that_was_moved),
         cmocka_unit_test(a_reservation_while_memory_goes_back),
         cmocka_unit_test(moves_by_a_multiple_of_the_marks),
         cmocka_unit_test(compact_keeps_the_entry_that_comes_first),
