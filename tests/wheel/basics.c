@@ -271,6 +271,21 @@ static void poll_to_next_stops_at_each_deadline(void **state) {
     wheel_end(wheel);
 }
 
+/* A strict wheel goes on to the end of a tick of which poll_exact left some. */
+static void poll_to_next_ends_a_tick_that_poll_exact_began(void **state) {
+    (void)state;
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.strict = true;
+    verge_wheel *wheel = wheel_new(&options);
+    verge_expiry out[4];
+    (void)schedule(wheel, 10 * TICK + 5, 1);
+    (void)schedule(wheel, 10 * TICK + 5, 2);
+    assert_int_equal(verge_wheel_poll_exact(wheel, 10 * TICK + 7, out, 1), 1);
+    assert_int_equal(verge_wheel_poll_to_next(wheel, 20 * TICK, out, 4), 1);
+    assert_int_equal(verge_wheel_now(wheel), 11 * TICK);
+    wheel_end(wheel);
+}
+
 static void intervals_are_half_open(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
@@ -458,6 +473,7 @@ int main(void) {
         cmocka_unit_test(what_was_far_comes_before_what_is_near),
         cmocka_unit_test(poll_exact_has_no_lateness),
         cmocka_unit_test(poll_to_next_stops_at_each_deadline),
+        cmocka_unit_test(poll_to_next_ends_a_tick_that_poll_exact_began),
         cmocka_unit_test(intervals_are_half_open),
         cmocka_unit_test(iterate_visits_each_once),
         cmocka_unit_test(first_interval_has_its_smallest_and_largest),

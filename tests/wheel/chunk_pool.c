@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The pool of chunks: a slab that is given back leaves a place, and the next one takes it. */
+/* The pool of chunks. */
 #include "wheel/chunk_pool.h"
 
 #include "wheel/support.h"
 
 enum { SLABS = 3, CHUNKS = 4, SECOND_END = 2 * CHUNKS, WITHOUT_ONE = (SLABS - 1) * CHUNKS };
 
+/* A slab that is given back leaves a place, and the next one takes it. */
 static void a_place_is_used_again(void **state) {
     (void)state;
     struct verge_test_allocator memory;
@@ -44,9 +45,31 @@ static void a_place_is_used_again(void **state) {
     verge_test_allocator_assert_empty(&memory);
 }
 
+/* What was allocated before memory ran out goes back. */
+static void a_growth_that_fails_leaves_nothing(void **state) {
+    (void)state;
+    struct verge_test_allocator memory;
+    verge_test_allocator_init(&memory);
+    verge__chunk_pool pool;
+    verge__chunk_pool_init(&pool, &memory.allocator);
+    assert_int_equal(verge__chunk_pool_grow(&pool, CHUNKS, false), 0);
+    const size_t bytes = memory.bytes_in_use;
+    const size_t large = ((size_t)5 << 20) / VERGE__CHUNK_BYTES; /* three slabs */
+    memory.fail_at = memory.calls + 3;
+    assert_int_equal(verge__chunk_pool_grow(&pool, large, false), -ENOMEM);
+    assert_int_equal(memory.failures, 1);
+    assert_int_equal(pool.chunk_count, CHUNKS);
+    assert_int_equal(memory.bytes_in_use, bytes);
+    assert_int_equal(verge__chunk_pool_grow(&pool, large, false), 0);
+    assert_int_equal(pool.chunk_count, CHUNKS + large);
+    verge__chunk_pool_deinit(&pool);
+    verge_test_allocator_assert_empty(&memory);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_place_is_used_again),
+        cmocka_unit_test(a_growth_that_fails_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -355,6 +355,20 @@ static void memory_stays_until_the_ratio_is_reached(void **state) {
     wheel_end(wheel);
 }
 
+/* The last segment goes back, though it was not used to its end. */
+static void a_part_of_a_segment_goes_back(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    for (size_t i = 0; i < SEGMENT + SEGMENT / 2; i++) {
+        (void)schedule(wheel, HOUR, i);
+    }
+    assert_int_equal(stats_of(wheel).records, 2 * SEGMENT);
+    verge_wheel_clear(wheel);
+    verge_wheel_compact(wheel);
+    assert_int_equal(stats_of(wheel).records, SEGMENT);
+    wheel_end(wheel);
+}
+
 /* Cancels the timers whose records are from an index on, but for two of them. */
 static void cancel_from(verge_wheel *wheel, verge_timer *timers, size_t count, uint32_t from, uint32_t spared) {
     for (size_t i = 0; i < count; i++) {
@@ -467,6 +481,7 @@ int main(void) {
         cmocka_unit_test(garbage_is_bounded_in_every_slot),
         cmocka_unit_test(chunks_grow_again_after_they_were_given_back),
         cmocka_unit_test(memory_stays_until_the_ratio_is_reached),
+        cmocka_unit_test(a_part_of_a_segment_goes_back),
         cmocka_unit_test(records_beyond_the_scan_are_not_lost),
         cmocka_unit_test(compact_keeps_the_level_of_a_timer_that_was_moved),
         cmocka_unit_test(large_blocks_are_huge_pages),
