@@ -159,18 +159,37 @@ static void poll_to_next_returns_what_is_due_beside_garbage(void **state) {
     wheel_end(wheel);
 }
 
+/* Cancels one after the other until there is so much garbage beyond what is tolerated that it is to be sifted. */
+static void cancel_until_there_is_much(verge_wheel *wheel, const verge_timer *timers, size_t count, size_t more) {
+    enum { TOLERATED = 2560 };
+    size_t cancelled = 0;
+    while (stats_of(wheel).garbage < verge_wheel_count(wheel) * 5 / 16 + TOLERATED + more) {
+        assert_true(cancelled < count);
+        assert_int_equal(verge_wheel_cancel(wheel, timers[cancelled++], NULL), 0);
+    }
+}
+
+/* All of it is among what is sorted, which polls leave alone: they find nothing to sift, and do not look for it for ever. */
+static void garbage_among_what_is_sorted_does_not_hold_a_poll(void **state) {
+    (void)state;
+    enum { COUNT = 20000, WORK_LIMIT = 100 };
+    verge_wheel *wheel = wheel_with(VERGE_ORDER_FIFO, WORK_LIMIT);
+    verge_timer *timers = schedule_many(wheel, COUNT, 10 * TICK, 0);
+    (void)poll_all(wheel, 20 * TICK, 1, 1, WORK_LIMIT); /* the others are sorted then */
+    cancel_until_there_is_much(wheel, timers + 1, COUNT - 1, 1);
+    free(timers);
+    (void)poll_all(wheel, 20 * TICK, verge_wheel_count(wheel), COUNT_OF(out), WORK_LIMIT);
+    wheel_end(wheel);
+}
+
 /* Two thirds of a limited poll's work are for garbage, and no more: of a limit of 1, two polls of three. */
 static void a_limit_of_one_leaves_a_third_for_timers(void **state) {
     (void)state;
-    enum { DUE = 6, COUNT = 4000, TOLERATED = 2560, TURNS = 3 * DUE };
+    enum { DUE = 6, COUNT = 4000 };
     verge_wheel *wheel = wheel_with(VERGE_ORDER_ANY, 1);
     free(schedule_many(wheel, DUE, 10 * TICK, 0));
     verge_timer *timers = schedule_many(wheel, COUNT, HOUR, TICK);
-    size_t cancelled = 0;
-    while (stats_of(wheel).garbage < verge_wheel_count(wheel) * 5 / 16 + TOLERATED + TURNS) {
-        assert_true(cancelled < COUNT);
-        assert_int_equal(verge_wheel_cancel(wheel, timers[cancelled++], NULL), 0);
-    }
+    cancel_until_there_is_much(wheel, timers, COUNT, 3 * DUE);
     free(timers);
     for (size_t i = 0; i < DUE; i++) {
         size_t count = 0;
@@ -191,6 +210,7 @@ int main(void) {
         cmocka_unit_test(a_slot_under_scrub_comes_down_by_and_by),
         cmocka_unit_test(garbage_does_not_make_a_sorted_tick_dearer),
         cmocka_unit_test(poll_to_next_returns_what_is_due_beside_garbage),
+        cmocka_unit_test(garbage_among_what_is_sorted_does_not_hold_a_poll),
         cmocka_unit_test(a_limit_of_one_leaves_a_third_for_timers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
