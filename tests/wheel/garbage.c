@@ -182,6 +182,19 @@ static void garbage_among_what_is_sorted_does_not_hold_a_poll(void **state) {
     wheel_end(wheel);
 }
 
+/* Cancels of what is sorted leave no more garbage than others, in whichever run it is: the last is a third of all here. */
+static void garbage_among_what_is_sorted_is_bounded(void **state) {
+    (void)state;
+    enum { CHUNK = 30, COUNT = (1024 + 512) * CHUNK };
+    verge_wheel *wheel = wheel_with(VERGE_ORDER_FIFO, 0);
+    verge_timer *timers = schedule_many(wheel, COUNT, 10 * TICK, 0);
+    assert_int_equal(verge_wheel_poll(wheel, 20 * TICK, out, 1), 1);
+    assert_int_equal(verge_wheel_cancel(wheel, timers[0], NULL), -ENOENT);
+    timers[0] = schedule(wheel, HOUR, 0);
+    cancel_many(wheel, timers, COUNT);
+    wheel_end(wheel);
+}
+
 /* Two thirds of a limited poll's work are for garbage, and no more: of a limit of 1, two polls of three. */
 static void a_limit_of_one_leaves_a_third_for_timers(void **state) {
     (void)state;
@@ -211,6 +224,7 @@ int main(void) {
         cmocka_unit_test(garbage_does_not_make_a_sorted_tick_dearer),
         cmocka_unit_test(poll_to_next_returns_what_is_due_beside_garbage),
         cmocka_unit_test(garbage_among_what_is_sorted_does_not_hold_a_poll),
+        cmocka_unit_test(garbage_among_what_is_sorted_is_bounded),
         cmocka_unit_test(a_limit_of_one_leaves_a_third_for_timers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,6 +211,23 @@ static void a_slot_is_drained_over_the_time_before_it(void **state) {
     wheel_end(wheel);
 }
 
+/* Also where it is two ticks long. */
+static void a_short_slot_is_drained_before_it(void **state) {
+    (void)state;
+    enum { COUNT = 6400, START = 10 };
+    static const uint8_t bits[] = {1, 6, 0};
+    const verge_wheel_options options = options_of_levels(TICK, bits);
+    verge_wheel *wheel = wheel_new(&options);
+    for (size_t i = 0; i < COUNT; i++) {
+        (void)schedule(wheel, START * TICK, i);
+    }
+    for (uint64_t tick = 1; tick < START; tick++) {
+        assert_quiet(wheel, tick * TICK);
+    }
+    assert_true(stats_of(wheel).entries_moved >= COUNT / 2);
+    wheel_end(wheel);
+}
+
 int main(void) {
     static verge_order any = VERGE_ORDER_ANY;
     static verge_order fifo = VERGE_ORDER_FIFO;
@@ -223,6 +240,7 @@ int main(void) {
         cmocka_unit_test(a_work_limit_is_kept),
         cmocka_unit_test(work_is_spread_over_the_time_before),
         cmocka_unit_test(poll_exact_and_to_next_keep_the_work_limit),
+        cmocka_unit_test(a_short_slot_is_drained_before_it),
         {"a_slot_is_drained_over_the_time_before_it", a_slot_is_drained_over_the_time_before_it, NULL, NULL, &any},
         {"a_slot_is_drained_over_the_time_before_it_fifo", a_slot_is_drained_over_the_time_before_it, NULL, NULL,
          &fifo},
