@@ -16,12 +16,9 @@
  * whatever is read then. They are never taken back: where one has gone, another that comes is told of in its turn, and
  * the last one told of counts. Without valgrind that is a few instructions a stack.
  */
-#if defined(__has_include)
-#if __has_include(<valgrind/valgrind.h>)
+#if defined(VERGE_VALGRIND) && VERGE_VALGRIND
 #include <valgrind/valgrind.h>
-#endif
-#endif
-#ifndef VALGRIND_STACK_REGISTER
+#else
 #define VALGRIND_STACK_REGISTER(low, high) ((void)(low), (void)(high))
 #endif
 

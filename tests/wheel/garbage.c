@@ -202,7 +202,7 @@ static void a_limit_of_one_leaves_a_third_for_timers(void **state) {
     verge_wheel *wheel = wheel_with(VERGE_ORDER_ANY, 1);
     free(schedule_many(wheel, DUE, 10 * TICK, 0));
     verge_timer *timers = schedule_many(wheel, COUNT, HOUR, TICK);
-    cancel_until_there_is_much(wheel, timers, COUNT, 3 * DUE);
+    cancel_until_there_is_much(wheel, timers, COUNT, (size_t)3 * DUE);
     free(timers);
     for (size_t i = 0; i < DUE; i++) {
         size_t count = 0;

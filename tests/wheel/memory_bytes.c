@@ -403,7 +403,7 @@ static void records_beyond_the_scan_are_not_lost(void **state) {
     (void)verge_wheel_poll_exact(wheel, verge_wheel_now(wheel) + 1, NULL, 0);
     assert_int_equal(verge_wheel_cancel(wheel, spared[0], NULL), 0);
     assert_well(wheel);
-    assert_int_equal(verge_wheel_reserve(wheel, 3 * SEGMENT - verge_wheel_count(wheel)), 0);
+    assert_int_equal(verge_wheel_reserve(wheel, (size_t)3 * SEGMENT - verge_wheel_count(wheel)), 0);
     assert_int_equal(verge_wheel_cancel(wheel, spared[1], NULL), 0);
     assert_well(wheel);
     poll_for_a_while(wheel);
