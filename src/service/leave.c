@@ -173,7 +173,7 @@ int verge_worker_leave(verge_worker *worker) {
     verge__unbind(worker);
     if (worker->is_in_callback && verge__service_watches(worker->service)) {
         while (!verge__turn_try_take(worker)) { /* its thread has died; a rescuer is at it */
-            (void)sched_yield();
+            verge__give_way();
         }
         verge__worker_end_watch(worker);
     }

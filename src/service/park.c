@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,7 +36,7 @@ void verge__park_end(verge_worker *worker) {
     uint64_t until_ns = atomic_load_explicit(&worker->wait_until_ns, memory_order_acquire);
     while (until_ns != VERGE__AWAKE) {
         if (until_ns == VERGE__WAKING) {
-            (void)sched_yield();
+            verge__give_way();
             VERGE__STEP("park: end");
             until_ns = atomic_load_explicit(&worker->wait_until_ns, memory_order_acquire);
         } else if (atomic_compare_exchange_strong_explicit(&worker->wait_until_ns, &until_ns, VERGE__AWAKE,

@@ -23,7 +23,7 @@ static int begin(verge__timer *timer, verge_timer handle, uint64_t *ret_word) {
             return (word & VERGE__QUIT) != 0 ? -ENOENT : is_running ? VERGE_RUNNING : 0;
         }
         if ((word & VERGE__CLAIMED) != 0) {
-            (void)sched_yield();
+            verge__give_way();
             word = verge__word_load(timer);
             continue;
         }

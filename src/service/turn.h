@@ -13,8 +13,6 @@
 #ifndef VERGE_SRC_SERVICE_TURN_H
 #define VERGE_SRC_SERVICE_TURN_H
 
-#include <sched.h>
-
 #include "service/service_internal.h"
 
 enum { VERGE__TURN_HELD = 0, VERGE__TURN_LAID = 1 };
@@ -35,7 +33,7 @@ static inline void verge__turn_lay(verge_worker *worker) {
 static inline void verge__turn_begin(verge_worker *worker) {
     if (VERGE__UNLIKELY(worker->is_in_callback && verge__service_watches(worker->service))) {
         while (!verge__turn_try_take(worker)) {
-            (void)sched_yield();
+            verge__give_way();
         }
     }
 }

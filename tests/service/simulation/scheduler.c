@@ -169,6 +169,7 @@ void scheduler_run(struct scheduler *scheduler, unsigned actor_count, void (*bod
         verge__context_init(&actors[i].context, stack_of(&actors[i]), STACK_SIZE, enter, &actors[i]);
     }
     verge__step_hook = step_hook;
+    verge__steps_by_one_thread = true;
     verge__wait_hook = wait_hook;
     for (struct actor *next = pick(scheduler, actor_count); next != NULL && !scheduler->is_hung;
          next = pick(scheduler, actor_count)) {
@@ -179,6 +180,7 @@ void scheduler_run(struct scheduler *scheduler, unsigned actor_count, void (*bod
         next->bound = verge__exchange_bound(NULL);
     }
     verge__step_hook = NULL;
+    verge__steps_by_one_thread = false;
     verge__wait_hook = NULL;
     if (!scheduler->is_hung) {
         for (unsigned i = 0; i < actor_count; i++) {
