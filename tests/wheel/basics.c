@@ -208,9 +208,13 @@ static void best_fit_where_a_level_begins(void **state) {
     verge_wheel_options options = options_of_levels(TICK, bits);
     options.coarse = true;
     verge_wheel *wheel = wheel_new(&options);
-    assert_quiet(wheel, 63 * TICK);
     verge_timer timer = 0;
     uint64_t wheel_deadline_ns = 0;
+    assert_quiet(wheel, 9 * TICK); /* no slot starts where the level ends, after 64 ticks */
+    assert_int_equal(verge_wheel_schedule_best_fit(wheel, 74 * TICK, NULL, &timer, &wheel_deadline_ns), 0);
+    assert_int_equal(wheel_deadline_ns, 73 * TICK);
+    assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
+    assert_quiet(wheel, 63 * TICK);
     assert_int_equal(verge_wheel_schedule_best_fit(wheel, 150 * TICK, NULL, &timer, &wheel_deadline_ns), 0);
     assert_int_equal(wheel_deadline_ns, 128 * TICK);
     assert_quiet(wheel, 128 * TICK - 1);
