@@ -114,6 +114,27 @@ static void the_room_is_kept(void **state) {
     tear_down(&fixture);
 }
 
+/* Memory goes back in segments of 65,536 records; one record more than a segment is two. */
+static void the_room_is_kept_to_the_last_record(void **state) {
+    (void)state;
+    enum { SEGMENT = 65536, ROOM = SEGMENT + 1, PEAK = 6 * SEGMENT };
+    struct fixture fixture;
+    set_up(&fixture, options_of(VERGE_PRESET_DEFAULT), PEAK);
+    assert_int_equal(verge_wheel_reserve(fixture.wheel, ROOM), 0);
+    for (size_t i = 0; i < PEAK; i++) {
+        fixture.timers[i] = schedule(fixture.wheel, verge_wheel_now(fixture.wheel) + HOUR, i);
+    }
+    for (size_t i = 0; i < PEAK; i++) {
+        assert_int_equal(verge_wheel_cancel(fixture.wheel, fixture.timers[i], NULL), 0);
+    }
+    verge_wheel_compact(fixture.wheel);
+    assert_int_equal(stats_of(fixture.wheel).records, 2 * SEGMENT);
+    fixture.memory.fail_from = fixture.memory.calls + 1;
+    fill(&fixture, ROOM, TICK);
+    assert_int_equal(fixture.memory.failures, 0);
+    tear_down(&fixture);
+}
+
 static void the_room_comes_on_top_of_what_is_pending(void **state) {
     (void)state;
     struct fixture fixture;
@@ -170,6 +191,7 @@ int main(void) {
         {"no_allocation_after_reserve_coarse", no_allocation_after_reserve, NULL, NULL, &coarse},
         {"no_allocation_after_reserve_limited", no_allocation_after_reserve, NULL, NULL, &limited},
         cmocka_unit_test(the_room_is_kept),
+        cmocka_unit_test(the_room_is_kept_to_the_last_record),
         cmocka_unit_test(the_room_comes_on_top_of_what_is_pending),
         cmocka_unit_test(reserve_zero_gives_it_up),
         cmocka_unit_test(too_much_is_an_error),
