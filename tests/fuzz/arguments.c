@@ -321,6 +321,13 @@ static void check_bench(const struct run *run) {
     FUZZ_CHECK(asked.is_json == is_json && asked.word_count == place + (is_json ? 2 : 0), "bench: words of its own");
 }
 
+static bool is_one_of(const char *word, const char *const *words) {
+    while (*words != NULL && strcmp(*words, word) != 0) {
+        words++;
+    }
+    return *words != NULL;
+}
+
 static bool has_help(const struct run *run, bool until_words) {
     for (size_t i = 1; i < run->word_count && !(until_words && strcmp(run->words[i], "--") == 0); i++) {
         if (strcmp(run->words[i], "--help") == 0) {
@@ -364,7 +371,7 @@ static void check_command(const struct run *run, const char *command) {
 static void check(const struct run *run) {
     if (run->word_count == 0) {
         FUZZ_CHECK(run->status == USAGE && run->out.length == 0 && says(&run->err, "usage: "), "no word: no usage");
-    } else if (strcmp(run->words[0], "--help") == 0 || strcmp(run->words[0], "--version") == 0) {
+    } else if (is_one_of(run->words[0], (const char *const[]){"--help", "-h", "help", "--version", NULL})) {
         check_help(run);
     } else {
         check_command(run, run->words[0]);
