@@ -227,19 +227,13 @@ static void epoll_cancel(struct verge__reactor *reactor, struct verge__operation
 
 /* ---- naps ---- */
 
-static uint64_t real_now_ns(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void begin_nap(struct epoll *epoll, int fd) {
     struct file *file = &epoll->files[fd];
     if (file->naps) {
         return;
     }
     if (epoll->naps_first == nobody) {
-        epoll->naps_end_ns = real_now_ns() + nap_ns;
+        epoll->naps_end_ns = verge__reactor_real_now_ns() + nap_ns;
     }
     file->naps = true;
     file->naps_next = epoll->naps_first;
@@ -250,7 +244,7 @@ static uint64_t nap_left_ns(const struct epoll *epoll) {
     if (epoll->naps_first == nobody) {
         return VERGE_NEVER;
     }
-    const uint64_t now_ns = real_now_ns();
+    const uint64_t now_ns = verge__reactor_real_now_ns();
     return now_ns < epoll->naps_end_ns ? epoll->naps_end_ns - now_ns : 0;
 }
 

@@ -52,6 +52,12 @@ int verge__reactor_open(enum verge__reactor_kind kind, unsigned entry_count, con
 /* Nothing must be pending. */
 void verge__reactor_close(struct verge__reactor *reactor);
 
+/* For what a backend itself has to do after a while, whatever the clock of its user. */
+static inline uint64_t verge__reactor_real_now_ns(void) {
+    const verge_clock clock = verge_clock_monotonic();
+    return clock.now_ns(clock.context);
+}
+
 /* "io_uring" or "epoll". */
 static inline const char *verge__reactor_name(const struct verge__reactor *reactor) {
     return reactor->type->name;

@@ -171,17 +171,12 @@ static void end_cancel(struct uring *uring, struct verge__operation *operation) 
     }
 }
 
-static uint64_t now_ns(void) {
-    const verge_clock clock = verge_clock_monotonic();
-    return clock.now_ns(clock.context);
-}
-
 static void cancel_again(struct uring *uring, bool those_with_a_result) {
     struct verge__operation *next;
     for (struct verge__operation *operation = uring->cancelling.first; operation != NULL; operation = next) {
         next = operation->next;
         if (operation->has_result && !those_with_a_result) {
-            uring->cancel_again_at_ns = now_ns() + retry_after_ns;
+            uring->cancel_again_at_ns = verge__reactor_real_now_ns() + retry_after_ns;
             continue;
         }
         verge__operations_remove(&uring->cancelling, operation);
@@ -195,7 +190,7 @@ static uint64_t time_to_cancel_again(struct uring *uring) {
     if (uring->cancel_again_at_ns == 0) {
         return VERGE_NEVER;
     }
-    const uint64_t now = now_ns();
+    const uint64_t now = verge__reactor_real_now_ns();
     if (now < uring->cancel_again_at_ns) {
         return uring->cancel_again_at_ns - now;
     }
