@@ -6,7 +6,7 @@
 const struct bench_rival *const bench_rivals[] = {
     &bench_rival_textbook,
 #if BENCH_HAVE_VERGE
-    &bench_rival_verge,
+    &bench_rival_verge,    &bench_rival_verge_timeouts,
 #endif
     &bench_rival_heap,
 #if BENCH_HAVE_LIBEV

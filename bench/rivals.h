@@ -7,6 +7,7 @@ struct bench_rival;
 
 extern const struct bench_rival bench_rival_textbook;
 extern const struct bench_rival bench_rival_verge;
+extern const struct bench_rival bench_rival_verge_timeouts;
 extern const struct bench_rival bench_rival_heap;
 extern const struct bench_rival bench_rival_libev;
 extern const struct bench_rival bench_rival_libuv;

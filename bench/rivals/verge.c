@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* verge: the user's object holds the handle, the timer's data is the object. */
+/*
+ * verge, twice: with handles, and with timeouts. The user's object holds the one or the other, and is the timer's data.
+ */
 #include <verge/wheel.h>
 
 #include "../clock.h"
@@ -12,8 +14,9 @@ enum {
     BATCH_COUNT = 256,
 };
 
-struct user {
+union user {
     verge_timer timer;
+    verge_timeout timeout;
 };
 
 struct adapter {
@@ -26,8 +29,8 @@ struct adapter {
     verge_expiry batch[BATCH_COUNT];
 };
 
-static inline struct user *user_of(struct adapter *adapter, uint32_t id) {
-    return (struct user *)(void *)&adapter->objects[id];
+static inline union user *user_of(struct adapter *adapter, uint32_t id) {
+    return (union user *)(void *)&adapter->objects[id];
 }
 
 static void *allocate(void *context, size_t size, size_t alignment) {
@@ -50,7 +53,7 @@ static inline void expect(int result, const char *what) {
     }
 }
 
-static void *adapter_create(const struct bench_setup *setup) {
+static struct adapter *create(const struct bench_setup *setup) {
     struct adapter *adapter = bench_memory_allocate(sizeof(*adapter), 64);
     adapter->objects = setup->objects;
     adapter->log = setup->log;
@@ -69,27 +72,51 @@ static void *adapter_create(const struct bench_setup *setup) {
     return adapter;
 }
 
+static void *handle_create(const struct bench_setup *setup) {
+    return create(setup);
+}
+
+/* The objects have their timers all their life. */
+static void *timeout_create(const struct bench_setup *setup) {
+    struct adapter *adapter = create(setup);
+    for (uint32_t id = 0; id < setup->id_count; id++) {
+        union user *user = user_of(adapter, id);
+        expect(verge_timeout_attach(adapter->wheel, &user->timeout, user), "attach");
+    }
+    return adapter;
+}
+
 static void adapter_destroy(void *self) {
     struct adapter *adapter = self;
     verge_wheel_destroy(adapter->wheel);
     bench_memory_release(adapter, sizeof(*adapter));
 }
 
-static int adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
+static int handle_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct adapter *adapter = self;
-    struct user *user = user_of(adapter, id);
+    union user *user = user_of(adapter, id);
     return verge_wheel_schedule(adapter->wheel, deadline_ns, user, &user->timer);
 }
 
-static int adapter_cancel(void *self, uint32_t id) {
+static int handle_cancel(void *self, uint32_t id) {
     struct adapter *adapter = self;
     return verge_wheel_cancel(adapter->wheel, user_of(adapter, id)->timer, NULL);
 }
 
-static int adapter_reschedule(void *self, uint32_t id, uint64_t deadline_ns) {
+static int handle_reschedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct adapter *adapter = self;
-    struct user *user = user_of(adapter, id);
+    union user *user = user_of(adapter, id);
     return verge_wheel_rearm(adapter->wheel, &user->timer, deadline_ns, user);
+}
+
+static int timeout_set(void *self, uint32_t id, uint64_t deadline_ns) {
+    struct adapter *adapter = self;
+    return verge_timeout_set(adapter->wheel, &user_of(adapter, id)->timeout, deadline_ns);
+}
+
+static int timeout_clear(void *self, uint32_t id) {
+    struct adapter *adapter = self;
+    return verge_timeout_clear(adapter->wheel, &user_of(adapter, id)->timeout);
 }
 
 static inline void log_batch(struct adapter *adapter, size_t count) {
@@ -133,27 +160,48 @@ static uint64_t adapter_next(void *self) {
     return verge_wheel_next_wakeup(adapter->wheel);
 }
 
-static void adapter_footprint(void *self, struct bench_footprint *ret_footprint) {
-    const struct adapter *adapter = self;
+static struct bench_footprint footprint(const struct adapter *adapter, size_t embedded_bytes) {
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};
     expect(verge_wheel_get_stats(adapter->wheel, &stats), "stats");
-    *ret_footprint = (struct bench_footprint){
+    return (struct bench_footprint){
         .own_bytes = (size_t)stats.bytes,
-        .embedded_bytes = sizeof(struct user),
+        .embedded_bytes = embedded_bytes,
         .work_max = adapter->work_max,
     };
+}
+
+static void handle_footprint(void *self, struct bench_footprint *ret_footprint) {
+    *ret_footprint = footprint(self, sizeof(verge_timer));
+}
+
+static void timeout_footprint(void *self, struct bench_footprint *ret_footprint) {
+    *ret_footprint = footprint(self, sizeof(verge_timeout));
 }
 
 const struct bench_rival bench_rival_verge = {
     .name = "verge",
     .flags = BENCH_RIVAL_WORK_LIMIT,
     .lateness_ns = BENCH_TICK_NS,
-    .create = adapter_create,
+    .create = handle_create,
     .destroy = adapter_destroy,
-    .schedule = adapter_schedule,
-    .cancel = adapter_cancel,
-    .reschedule = adapter_reschedule,
+    .schedule = handle_schedule,
+    .cancel = handle_cancel,
+    .reschedule = handle_reschedule,
     .advance = adapter_advance,
     .next = adapter_next,
-    .footprint = adapter_footprint,
+    .footprint = handle_footprint,
+};
+
+const struct bench_rival bench_rival_verge_timeouts = {
+    .name = "verge-timeouts",
+    .flags = BENCH_RIVAL_WORK_LIMIT,
+    .lateness_ns = BENCH_TICK_NS,
+    .create = timeout_create,
+    .destroy = adapter_destroy,
+    .schedule = timeout_set,
+    .cancel = timeout_clear,
+    .reschedule = timeout_set,
+    .advance = adapter_advance,
+    .next = adapter_next,
+    .footprint = timeout_footprint,
 };

@@ -216,6 +216,58 @@ VERGE_API int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **r
 /* Deadline and data of a pending timer; errors as of cancel. */
 VERGE_API int verge_wheel_get(const verge_wheel *wheel, verge_timer timer, verge_expiry *ret_expiry);
 
+/* ---- timeouts: timers that live in the objects they are for ---- */
+
+/*
+ * For an object that has a timer of its own all its life, as a connection, a request or a lease has: started, pushed back
+ * and stopped again and again. The timer is a part of the object, and to set or clear it touches nothing else that is not in
+ * the cache anyway; a handle costs a second cache line.
+ *
+ *     struct connection { verge_timeout idle; ... };
+ *
+ *     verge_timeout_attach(wheel, &connection->idle, connection);      when the object is made
+ *     verge_timeout_set(wheel, &connection->idle, now_ns + 60 s);      whenever something was received
+ *     n = verge_wheel_poll(...);                                       .data is the connection, .timer is 0
+ *     verge_timeout_detach(wheel, &connection->idle);                  before its memory is freed
+ *
+ * What is promised of timers holds for timeouts that are set. Handles are safe in any hands; here the caller keeps
+ * the rules: from attach to detach the object stays where it is, is not copied, and is used with that wheel alone. After
+ * verge_wheel_destroy nothing has to be detached.
+ */
+
+/* What the wheel knows of a timer; not for the caller to read or write. */
+typedef struct verge__record {
+    uint64_t deadline_ns; /* free: perhaps the index of a record that is some places down the list */
+    void *data;
+    union {
+        uint64_t entry_tick; /* kept while free: the entry can be adopted */
+        uint64_t sequence;   /* ordered wheels */
+    } u;
+    uint32_t generation;
+    uint32_t link; /* free: the next free record; in use: the last scrub pass that saw its entry,
+                      or, in ordered wheels, the entry's mark */
+} verge__record;
+
+typedef struct verge_timeout {
+    verge__record record;
+    uint32_t number; /* by which the wheel finds it; 0: not attached */
+} verge_timeout;
+
+/* Makes a timeout known to the wheel; it is not set. What was in it does not matter. -ENOMEM, -ENOSPC. */
+VERGE_API int verge_timeout_attach(verge_wheel *wheel, verge_timeout *timeout, void *data);
+
+/* Clears it, and takes it from the wheel. -EINVAL: it is zeroed, or was detached. */
+VERGE_API int verge_timeout_detach(verge_wheel *wheel, verge_timeout *timeout);
+
+/* Starts it, or moves it if it is set. Errors as of schedule; -EINVAL: it is zeroed, or was detached. */
+VERGE_API int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns);
+
+/* Stops it. -ENOENT: it is not set: it was returned by a poll, cleared, or never set. */
+VERGE_API int verge_timeout_clear(verge_wheel *wheel, verge_timeout *timeout);
+
+/* Its deadline; VERGE_NEVER: it is not set. */
+VERGE_API uint64_t verge_timeout_deadline(const verge_timeout *timeout);
+
 /* ---- time ---- */
 
 /*

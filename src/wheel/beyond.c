@@ -26,7 +26,7 @@ void verge__wheel_note_beyond(verge_wheel *wheel, uint64_t tick) {
 
 /* Files an entry that the cursor can reach by now; keeps it waiting otherwise. */
 static void file_or_keep(verge_wheel *wheel, verge__entry entry) {
-    verge__record *record = verge__records_named(&wheel->records, entry.index);
+    verge__record *record = verge__wheel_named(wheel, entry.index);
     wheel->calendar.entry_count--;
     if (!verge__wheel_counts(wheel, record, entry)) {
         verge__wheel_drop(wheel, record, entry);

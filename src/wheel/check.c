@@ -10,16 +10,26 @@
 typedef struct census {
     const verge_wheel *wheel;
     uint64_t *seen;
+    uint64_t *timeouts_seen;
     size_t entries;
     size_t chunks;
 } census;
 
+/* The word and the bit for a timer or timeout. */
+static uint64_t *seen_word(const census *census_, uint32_t index) {
+    return (verge__is_timeout(index) ? census_->timeouts_seen : census_->seen) + ((index & ~VERGE__PLACE) >> 6);
+}
+
+static uint64_t seen_bit(uint32_t index) {
+    return UINT64_C(1) << (index & 63);
+}
+
 static void see(census *census_, verge__entry entry, uint64_t slot_tick) {
     const verge_wheel *wheel = census_->wheel;
-    const verge__record *record = verge__records_named(&wheel->records, entry.index);
+    const verge__record *record = verge__wheel_named(wheel, entry.index);
     bool in_time = wheel->options.coarse || slot_tick <= verge__wheel_tick(wheel, record->deadline_ns);
     if (verge__wheel_counts(wheel, record, entry) && in_time) {
-        census_->seen[entry.index >> 6] |= UINT64_C(1) << (entry.index & 63);
+        *seen_word(census_, entry.index) |= seen_bit(entry.index);
     }
 }
 
@@ -77,39 +87,52 @@ static void see_slots(census *census_) {
     see_list(census_, calendar->scrub_list, 0);
 }
 
+/* W6 */
+static const char *check_timeouts(const verge_wheel *wheel) {
+    size_t idle = 0;
+    for (uint32_t number = verge__places_next(&wheel->places, VERGE__PLACE); number != VERGE__NO_RECORD;
+         number = verge__places_next(&wheel->places, number + 1)) {
+        idle += verge__places_named(&wheel->places, number)->generation == 0;
+    }
+    return idle != wheel->idle_count ? "W6: idle_count is the number of timeouts that are attached and not set" : NULL;
+}
+
 /* W1 and W4. */
 static const char *check_timers(const verge_wheel *wheel, const census *census_) {
-    const verge__records *records = &wheel->records;
     size_t live = 0;
     uint64_t earliest_ns = VERGE_NEVER;
-    for (uint32_t index = verge__records_next_live(records, 0); index != VERGE__NO_RECORD;
-         index = verge__records_next_live(records, index + 1)) {
-        const verge__record *record = verge__records_at(records, index);
+    for (uint32_t index = verge__wheel_next_pending(wheel, 0); index != VERGE__NO_RECORD;
+         index = verge__wheel_next_pending(wheel, index + 1)) {
+        const verge__record *record = verge__wheel_named(wheel, index);
         live++;
         earliest_ns = record->deadline_ns < earliest_ns ? record->deadline_ns : earliest_ns;
-        if ((census_->seen[index >> 6] >> (index & 63) & 1) == 0) {
+        if ((*seen_word(census_, index) & seen_bit(index)) == 0) {
             return "W1: every timer has an entry that counts, in time";
         }
     }
     if (live != verge__wheel_pending(wheel)) {
-        return "W2: what is pending is the live records";
+        return "W2: what is pending is the live records and the timeouts that are set";
     }
-    const verge__record *earliest =
-        wheel->earliest_ns == 0 ? NULL : verge__records_find(records, wheel->earliest_timer);
+    const verge__record *earliest = wheel->earliest_ns == 0 ? NULL : verge__wheel_earliest_record(wheel);
     if (earliest != NULL && earliest->deadline_ns == wheel->earliest_ns && wheel->earliest_ns != earliest_ns) {
         return "W4: earliest_ns, when its timer stands, is the smallest deadline";
     }
-    return verge__records_check(records, live);
+    const char *broken = verge__records_check(&wheel->records, live - (wheel->places.count - wheel->idle_count));
+    broken = broken != NULL ? broken : verge__places_check(&wheel->places);
+    return broken != NULL ? broken : check_timeouts(wheel);
 }
 
 const char *verge_wheel_check(const verge_wheel *wheel) {
     if (wheel == NULL) {
         return "there is no wheel";
     }
-    census census_ = {.wheel = wheel, .seen = calloc(wheel->records.fresh / 64 + 1, sizeof(uint64_t))};
+    size_t words = wheel->records.fresh / 64 + 1;
+    size_t timeout_words = ((size_t)wheel->places.segment_count << VERGE__PLACE_BITS) / 64 + 1;
+    census census_ = {.wheel = wheel, .seen = calloc(words + timeout_words, sizeof(uint64_t))};
     if (census_.seen == NULL) {
         return "there is no memory to check with";
     }
+    census_.timeouts_seen = census_.seen + words;
     see_due(&census_, &wheel->past);
     see_due(&census_, &wheel->batch);
     see_pile(&census_, &wheel->beyond);

@@ -27,7 +27,7 @@ static bool list_has_live(verge_wheel *wheel, verge__list *list) {
     while (*list != NULL) {
         verge__chunk *chunk = verge__list_chunk(*list);
         verge__entry entry = *(*list - 1);
-        verge__record *record = verge__records_named(&wheel->records, entry.index);
+        verge__record *record = verge__wheel_named(wheel, entry.index);
         bool counts = verge__wheel_counts(wheel, record, entry);
         if (counts && record->deadline_ns <= wheel->now_ns) {
             return true;
@@ -89,7 +89,7 @@ static void extent_add(const verge_wheel *wheel, extent *found, uint32_t index, 
 /* Whether an entry is out of place in its slot: it belongs to no timer, or to one that was moved out
  * of the slot's span. */
 static bool is_misplaced(const verge_wheel *wheel, verge__entry entry, const verge__level *level, uint64_t position) {
-    const verge__record *record = verge__records_named(&wheel->records, entry.index);
+    const verge__record *record = verge__wheel_named(wheel, entry.index);
     return !verge__wheel_counts(wheel, record, entry) ||
            verge__calendar_round(&wheel->calendar, verge__wheel_tick(wheel, record->deadline_ns)) >> level->shift >
                position;
@@ -109,7 +109,7 @@ static void straighten_slot(verge_wheel *wheel, size_t k, uint64_t position) {
             if (!is_misplaced(wheel, entry, level, position)) {
                 verge__calendar_put_slot(calendar, k, position, entry);
             } else if (verge__wheel_refile_tick(wheel, &entry, &tick)) {
-                verge__wheel_refile(wheel, verge__records_named(&wheel->records, entry.index), entry);
+                verge__wheel_refile(wheel, verge__wheel_named(wheel, entry.index), entry);
             }
         }
         verge__calendar_list_drop_chunk(calendar, &list);
@@ -130,7 +130,7 @@ static bool look_at_slot(const verge_wheel *wheel, size_t k, uint64_t position, 
             if (is_misplaced(wheel, *entry, level, position)) {
                 return false;
             }
-            extent_add(wheel, found, entry->index, verge__records_named(&wheel->records, entry->index)->deadline_ns);
+            extent_add(wheel, found, entry->index, verge__wheel_named(wheel, entry->index)->deadline_ns);
         }
         end = verge__list_from_full_chunk(chunk->below);
     }
@@ -148,7 +148,7 @@ static void look_at_list(const verge_wheel *wheel, verge__list end, extent *foun
     while (end != NULL) {
         const verge__chunk *chunk = verge__list_chunk(end);
         for (const verge__entry *entry = chunk->entries; entry < end; entry++) {
-            const verge__record *record = verge__records_named(&wheel->records, entry->index);
+            const verge__record *record = verge__wheel_named(wheel, entry->index);
             if (verge__wheel_counts(wheel, record, *entry)) {
                 extent_add(wheel, found, entry->index, record->deadline_ns);
             }
@@ -192,12 +192,20 @@ static extent find_first(verge_wheel *wheel) {
 /* With a backlog: among all timers, the slow way. */
 static extent find_first_of_all(const verge_wheel *wheel) {
     extent found = {.tick = VERGE__NO_TICK, .smallest_ns = VERGE_NEVER};
-    const verge__records *records = &wheel->records;
-    for (uint32_t index = verge__records_next_live(records, 0); index != VERGE__NO_RECORD;
-         index = verge__records_next_live(records, index + 1)) {
-        extent_add(wheel, &found, index, verge__records_at(records, index)->deadline_ns);
+    for (uint32_t index = verge__wheel_next_pending(wheel, 0); index != VERGE__NO_RECORD;
+         index = verge__wheel_next_pending(wheel, index + 1)) {
+        extent_add(wheel, &found, index, verge__wheel_named(wheel, index)->deadline_ns);
     }
     return found;
+}
+
+const verge__record *verge__wheel_earliest_record(const verge_wheel *wheel) {
+    verge_timer timer = wheel->earliest_timer;
+    if (timer >> 32 != VERGE__GENERATION_SET) {
+        return verge__records_find(&wheel->records, timer);
+    }
+    const verge__record *record = verge__wheel_named(wheel, (uint32_t)timer);
+    return record->generation == VERGE__GENERATION_SET ? record : NULL;
 }
 
 uint64_t verge__wheel_earliest(verge_wheel *wheel) {
@@ -208,7 +216,7 @@ uint64_t verge__wheel_earliest(verge_wheel *wheel) {
         return wheel->now_ns;
     }
     if (wheel->earliest_ns != 0) {
-        const verge__record *record = verge__records_find(&wheel->records, wheel->earliest_timer);
+        const verge__record *record = verge__wheel_earliest_record(wheel);
         if (record != NULL && record->deadline_ns == wheel->earliest_ns) {
             return wheel->earliest_ns;
         }
@@ -216,8 +224,7 @@ uint64_t verge__wheel_earliest(verge_wheel *wheel) {
     extent found = find_first(wheel);
     VERGE__INVARIANT(found.tick != VERGE__NO_TICK, "W1: every timer has an entry that counts");
     wheel->earliest_ns = found.smallest_ns;
-    wheel->earliest_timer =
-        verge__records_handle(found.index, verge__records_at(&wheel->records, found.index)->generation);
+    wheel->earliest_timer = verge__records_handle(found.index, verge__wheel_named(wheel, found.index)->generation);
     return found.smallest_ns;
 }
 

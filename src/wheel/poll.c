@@ -8,8 +8,9 @@
 #include "wheel/wheel_internal.h"
 
 enum {
-    PREFETCH_AHEAD = 12, /* entries of the list at hand */
-    PREFETCH_TICKS = 2,  /* after the next one: where a tick has few timers, polling the next takes less than a miss */
+    PREFETCH_AHEAD = 24,         /* entries of the list at hand */
+    PREFETCH_TIMEOUT_AHEAD = 12, /* the places in the table are there by then */
+    PREFETCH_TICKS = 3, /* after the next one: where a tick has few timers, polling the next takes less than a miss */
 };
 
 /* What one call collects. */
@@ -17,7 +18,9 @@ typedef struct verge__handout {
     verge_expiry *out;
     size_t limit;
     size_t count;
-    size_t accounted; /* of those */
+    size_t timeout_count; /* of those */
+    size_t accounted;
+    size_t timeouts_accounted;
     size_t budget;
 } handout;
 
@@ -37,7 +40,13 @@ static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, handout *to, verge
     *expiry = (verge_expiry){.timer = verge__records_handle(index, record->generation),
                              .deadline_ns = record->deadline_ns,
                              .data = record->data};
-    verge__records_free(&wheel->records, record, index);
+    if (VERGE__UNLIKELY(verge__is_timeout(index))) {
+        expiry->timer = 0;
+        record->generation = 0;
+        to->timeout_count++;
+    } else {
+        verge__records_free(&wheel->records, record, index);
+    }
     VERGE__PROBE4(fire, wheel, expiry->timer, expiry->deadline_ns, wheel->now_ns);
 }
 
@@ -62,7 +71,7 @@ void verge__wheel_refile(verge_wheel *wheel, verge__record *record, verge__entry
 
 bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_tick) {
     verge_wheel *wheel = owner;
-    verge__record *record = verge__records_named(&wheel->records, entry->index);
+    verge__record *record = verge__wheel_named(wheel, entry->index);
     if (!verge__wheel_counts(wheel, record, *entry)) {
         verge__wheel_drop(wheel, record, *entry);
         return false;
@@ -80,7 +89,7 @@ bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_ti
 /* Inline, because gcc thinks that a function which does nothing but prefetch need not be called. */
 static VERGE__ALWAYS_INLINE void prefetch_records(const verge_wheel *wheel, const verge__entry *entries, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        VERGE__PREFETCH_WRITE(verge__records_named(&wheel->records, entries[i].index));
+        verge__wheel_prefetch_named(wheel, entries[i].index);
     }
 }
 
@@ -97,6 +106,23 @@ static VERGE__ALWAYS_INLINE void prefetch_list(const verge_wheel *wheel, verge__
     }
 }
 
+/* The same for the timeouts of a list whose places in the table were brought there before. */
+static VERGE__ALWAYS_INLINE void prefetch_timeouts(const verge_wheel *wheel, verge__list list) {
+    if (list != NULL) {
+        for (const verge__entry *entry = verge__list_chunk(list)->entries; entry < list; entry++) {
+            verge__wheel_prefetch_timeout(wheel, entry->index);
+        }
+    }
+}
+
+/* The entry that is handed out so many after the one at `at`, if it is in this chunk or the next. */
+static VERGE__ALWAYS_INLINE const verge__entry *entry_ahead(const verge__chunk *chunk, size_t at, size_t ahead) {
+    if (at >= ahead) {
+        return &chunk->entries[at - ahead];
+    }
+    return chunk->below != NULL ? &chunk->below->entries[VERGE__CHUNK_ENTRIES + at - ahead] : NULL;
+}
+
 /* Hands out, from the newest chunk of a list, what is due at `tick`. What is not - its timer was moved, or
  * its mark is the same 2^32 ticks away - is filed again. */
 static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick, uint64_t entry_tick, handout *to) {
@@ -104,19 +130,21 @@ static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick,
     size_t left = verge__list_chunk_count(*list);
     size_t inspected = 0;
     size_t counted = 0; /* of them, those that entry_count no longer has */
+    bool has_timeouts = wheel->places.count > 0;
     if (chunk->below != NULL) {
         VERGE__PREFETCH(&chunk->below->entries[VERGE__CHUNK_ENTRIES - 1]);
     }
     while (left > 0 && to->count < to->limit && inspected < to->budget) {
         verge__entry entry = chunk->entries[--left];
         inspected++;
-        if (left >= PREFETCH_AHEAD) {
-            VERGE__PREFETCH_WRITE(verge__records_named(&wheel->records, chunk->entries[left - PREFETCH_AHEAD].index));
-        } else if (chunk->below != NULL) {
-            size_t ahead = VERGE__CHUNK_ENTRIES + left - PREFETCH_AHEAD;
-            VERGE__PREFETCH_WRITE(verge__records_named(&wheel->records, chunk->below->entries[ahead].index));
+        const verge__entry *ahead = entry_ahead(chunk, left, PREFETCH_AHEAD);
+        if (ahead != NULL) {
+            verge__wheel_prefetch_named(wheel, ahead->index);
         }
-        verge__record *record = verge__records_named(&wheel->records, entry.index);
+        if (has_timeouts && (ahead = entry_ahead(chunk, left, PREFETCH_TIMEOUT_AHEAD)) != NULL) {
+            verge__wheel_prefetch_timeout(wheel, ahead->index);
+        }
+        verge__record *record = verge__wheel_named(wheel, entry.index);
         if (VERGE__UNLIKELY((record->generation & 1) == 0 || (uint32_t)record->u.entry_tick != entry.mark)) {
             verge__wheel_drop(wheel, record, entry);
         } else if (VERGE__LIKELY(is_due(wheel, record, tick) && record->u.entry_tick == entry_tick)) {
@@ -156,7 +184,7 @@ static void pick_due(verge_wheel *wheel, verge__due *due, uint64_t tick, handout
                                                        : VERGE__CHUNK_ENTRIES - verge__list_chunk_count(due->picked);
     for (; left > 0 && room > 0 && to->budget > 0; room--, to->budget--) {
         verge__entry entry = chunk->entries[--left];
-        verge__record *record = verge__records_named(&wheel->records, entry.index);
+        verge__record *record = verge__wheel_named(wheel, entry.index);
         wheel->calendar.entry_count--;
         if (!verge__wheel_counts(wheel, record, entry)) {
             verge__wheel_drop(wheel, record, entry);
@@ -197,7 +225,7 @@ static void hand_out_ordered(verge_wheel *wheel, verge__due *due, uint64_t tick,
             return;
         }
         wheel->calendar.entry_count--;
-        hand_out(wheel, to, verge__records_named(&wheel->records, entry.index), entry.index);
+        hand_out(wheel, to, verge__wheel_named(wheel, entry.index), entry.index);
     }
 }
 
@@ -272,7 +300,7 @@ static void select_exact(verge_wheel *wheel, handout *to) {
         to->budget -= count < to->budget ? count : to->budget;
         for (size_t i = 0; i < count; i++) {
             verge__entry entry = chunk->entries[i];
-            verge__record *record = verge__records_named(&wheel->records, entry.index);
+            verge__record *record = verge__wheel_named(wheel, entry.index);
             if (!verge__wheel_counts(wheel, record, entry)) {
                 verge__wheel_drop(wheel, record, entry);
             } else if (record->deadline_ns > wheel->now_ns) {
@@ -293,7 +321,7 @@ static void select_exact(verge_wheel *wheel, handout *to) {
 
 /* Puts an entry that poll_exact picked back into its tick. */
 static void put_back(verge_wheel *wheel, verge__entry entry) {
-    verge__record *record = verge__records_named(&wheel->records, entry.index);
+    verge__record *record = verge__wheel_named(wheel, entry.index);
     wheel->calendar.entry_count--;
     if (!verge__wheel_counts(wheel, record, entry)) {
         verge__wheel_drop(wheel, record, entry);
@@ -337,9 +365,13 @@ static size_t work_limit_of(const verge_wheel *wheel) {
 
 /* The timers handed out since the last time are not pending any more. */
 static void account(verge_wheel *wheel, handout *to) {
-    wheel->expired += to->count - to->accounted;
-    wheel->records.taken_count -= to->count - to->accounted;
+    size_t timeouts = to->timeout_count - to->timeouts_accounted;
+    size_t timers = to->count - to->accounted;
+    wheel->expired += timers;
+    wheel->idle_count += timeouts;
+    wheel->records.taken_count -= timers - timeouts;
     to->accounted = to->count;
+    to->timeouts_accounted = to->timeout_count;
 }
 
 /* Two thirds of what is left of a limited poll's work are for garbage, if there is much; of a limit of 1, two of three polls.
@@ -383,6 +415,9 @@ static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out
     } else {
         verge__calendar_settle(&wheel->calendar, &to.budget);
         if (wheel->batch.sorter == NULL) {
+            if (wheel->places.count > 0) {
+                prefetch_timeouts(wheel, verge__calendar_peek_after(&wheel->calendar, PREFETCH_TICKS - 2));
+            }
             prefetch_list(wheel, verge__calendar_peek_after(&wheel->calendar, PREFETCH_TICKS), VERGE__CHUNK_ENTRIES);
         }
     }

@@ -66,15 +66,29 @@ uint64_t verge_wheel_fires_at(const verge_wheel *wheel, uint64_t deadline_ns) {
     return verge__wheel_tick(wheel, deadline_ns) << wheel->shift;
 }
 
+uint32_t verge__wheel_next_pending(const verge_wheel *wheel, uint32_t from) {
+    if (!verge__is_timeout(from)) {
+        uint32_t index = verge__records_next_live(&wheel->records, from);
+        if (index != VERGE__NO_RECORD) {
+            return index;
+        }
+        from = VERGE__PLACE;
+    }
+    uint32_t number = verge__places_next(&wheel->places, from);
+    while (number != VERGE__NO_RECORD && verge__places_named(&wheel->places, number)->generation == 0) {
+        number = verge__places_next(&wheel->places, number + 1);
+    }
+    return number;
+}
+
 int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context, const verge_expiry *timer), void *context) {
     if (wheel == NULL || visit == NULL) {
         return -EINVAL;
     }
-    const verge__records *records = &wheel->records;
-    for (uint32_t index = verge__records_next_live(records, 0); index != VERGE__NO_RECORD;
-         index = verge__records_next_live(records, index + 1)) {
-        const verge__record *record = verge__records_at(records, index);
-        verge_expiry timer = {.timer = verge__records_handle(index, record->generation),
+    for (uint32_t index = verge__wheel_next_pending(wheel, 0); index != VERGE__NO_RECORD;
+         index = verge__wheel_next_pending(wheel, index + 1)) {
+        const verge__record *record = verge__wheel_named(wheel, index);
+        verge_expiry timer = {.timer = verge__is_timeout(index) ? 0 : verge__records_handle(index, record->generation),
                               .deadline_ns = record->deadline_ns,
                               .data = record->data};
         int result = visit(context, &timer);
@@ -109,7 +123,7 @@ int verge_wheel_get_stats(const verge_wheel *wheel, verge_wheel_stats *ret_stats
         .records = wheel->records.room - wheel->records.retired_count,
         .records_retired = wheel->records.retired_count,
         .bytes = sizeof(*wheel) + (wheel->past.sorter != NULL ? 2 * sizeof(verge__sorter) : 0) + wheel->records.bytes +
-                 calendar->pool.bytes + calendar->level_bytes,
+                 wheel->places.bytes + calendar->pool.bytes + calendar->level_bytes,
         .last_poll_work = wheel->last_poll_work,
     };
     return 0;
@@ -139,7 +153,7 @@ int verge_wheel_get_level_stats(const verge_wheel *wheel, size_t level, verge_wh
                 for (verge__list end = lists[i]; end != NULL;) {
                     const verge__chunk *chunk = verge__list_chunk(end);
                     for (const verge__entry *entry = chunk->entries; entry < end; entry++) {
-                        const verge__record *record = verge__records_named(&wheel->records, entry->index);
+                        const verge__record *record = verge__wheel_named(wheel, entry->index);
                         bool counts = verge__wheel_counts(wheel, record, *entry);
                         stats.active += counts;
                         stats.garbage += !counts;

@@ -11,7 +11,7 @@ enum {
     SEGMENT_BYTES = VERGE__SEGMENT_RECORDS * (int)sizeof(verge__record),
     FIRST_RECORDS_MIN = 64,
     INITIALISE_AT_ONCE = 16,
-    SEGMENT_COUNT_MAX = (1 << (32 - VERGE__SEGMENT_BITS)) - 1, /* VERGE__NO_RECORD is in none */
+    SEGMENT_COUNT_MAX = 1 << (31 - VERGE__SEGMENT_BITS), /* the other half of the numbers are places' (places.h) */
 };
 
 void verge__records_init(verge__records *records, uint32_t generation_base, const verge_allocator *allocator) {

@@ -46,20 +46,8 @@ enum {
 
 #define VERGE__NO_RECORD UINT32_MAX
 
-/* Unordered wheels know a timer's entry by its tick, ordered ones by its mark: the low half of the
- * sequence number it was filed with. */
-typedef struct verge__record {
-    uint64_t deadline_ns; /* free: perhaps the index of a record that is VERGE__TRAIL places down the list */
-    void *data;
-    union {
-        uint64_t entry_tick; /* VERGE__NO_TICK: none. Kept while free: the entry can be adopted */
-        uint64_t sequence;   /* ordered wheels */
-    } u;
-    uint32_t generation;
-    uint32_t link; /* free: the next free record; in use: the last scrub pass that saw its entry,
-                      or, in ordered wheels, the entry's mark */
-} verge__record;
-
+/* A record is declared in verge/wheel.h, as timeouts have theirs in the caller's objects (places.h). Unordered wheels know
+ * a timer's entry by its tick, ordered ones by its mark: the low half of the sequence number it was filed with. */
 _Static_assert(sizeof(void *) != 8 || sizeof(verge__record) == 32, "two records a cache line");
 
 typedef struct verge__segment {

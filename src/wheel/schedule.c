@@ -9,20 +9,7 @@
 #include <errno.h>
 
 #include "base/probes.h"
-#include "wheel/wheel_internal.h"
-
-static VERGE__ALWAYS_INLINE void note_deadline(verge_wheel *wheel, uint64_t deadline_ns, verge_timer timer) {
-    if (VERGE__UNLIKELY(deadline_ns < wheel->earliest_ns)) {
-        wheel->earliest_ns = deadline_ns;
-        wheel->earliest_timer = timer;
-    }
-}
-
-/* Whether the entry at `entry_tick` is still to come and comes up no later than at `tick`. One at the
- * cursor itself may have come up: a tick can be taken in several parts. */
-static VERGE__ALWAYS_INLINE bool comes_in_time(const verge_wheel *wheel, uint64_t entry_tick, uint64_t tick) {
-    return entry_tick - wheel->calendar.cursor - 1 < tick - wheel->calendar.cursor;
-}
+#include "wheel/filing.h"
 
 /* ---- the long ways: every order, every mode ---- */
 
@@ -72,7 +59,7 @@ static bool entry_serves(const verge_wheel *wheel, const verge__record *record, 
         if (is_beyond) {
             return record->u.entry_tick == VERGE__TICK_BEYOND;
         }
-        return comes_in_time(wheel, record->u.entry_tick, verge__calendar_round(&wheel->calendar, tick));
+        return verge__comes_in_time(wheel, record->u.entry_tick, verge__calendar_round(&wheel->calendar, tick));
     }
     if (wheel->options.coarse) {
         return false; /* it may have been rounded up by more than it would be now */
@@ -84,8 +71,7 @@ static bool entry_serves(const verge_wheel *wheel, const verge__record *record, 
     return old_tick > verge__wheel_target(wheel) && old_tick <= tick;
 }
 
-/* Gives a record a deadline and an entry. Fails before anything has changed. */
-static int arm(verge_wheel *wheel, verge__record *record, uint32_t index, uint64_t deadline_ns, bool is_pending) {
+int verge__wheel_arm(verge_wheel *wheel, verge__record *record, uint32_t index, uint64_t deadline_ns, bool is_pending) {
     uint64_t tick = 0;
     int error = place(wheel, deadline_ns, &tick);
     if (error != 0) {
@@ -136,7 +122,7 @@ static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline
     }
     verge__record *record = wheel->records.spare;
     verge_timer timer = verge__records_next_handle(wheel->records.spare_timer);
-    error = arm(wheel, record, (uint32_t)timer, deadline_ns, false);
+    error = verge__wheel_arm(wheel, record, (uint32_t)timer, deadline_ns, false);
     if (error != 0) {
         return error;
     }
@@ -144,7 +130,7 @@ static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline
     record->data = data;
     record->generation++;
     *ret_timer = timer;
-    note_deadline(wheel, deadline_ns, timer);
+    verge__note_deadline(wheel, deadline_ns, timer);
     VERGE__PROBE3(schedule, wheel, timer, deadline_ns);
     verge__wheel_set_short_reach(wheel); /* a level may have become ready */
     return wheel->calendar.entry_count >= wheel->calendar.entry_limit ? verge__wheel_tidy(wheel) : 0;
@@ -155,11 +141,11 @@ static VERGE__NOINLINE int reschedule_slowly(verge_wheel *wheel, verge_timer tim
     if (record == NULL) {
         return verge__records_why_not(&wheel->records, timer);
     }
-    int error = arm(wheel, record, (uint32_t)timer, deadline_ns, true);
+    int error = verge__wheel_arm(wheel, record, (uint32_t)timer, deadline_ns, true);
     if (error != 0) {
         return error;
     }
-    note_deadline(wheel, deadline_ns, timer);
+    verge__note_deadline(wheel, deadline_ns, timer);
     VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
     verge__wheel_set_short_reach(wheel);
     return wheel->calendar.entry_count >= wheel->calendar.entry_limit ? verge__wheel_tidy(wheel) : 0;
@@ -195,21 +181,6 @@ static VERGE__NOINLINE int cancel_slowly(verge_wheel *wheel, verge_timer timer, 
 
 /* ---- the short ways: no call, no loop; whatever is not common is left to the long ways ---- */
 
-/*
- * Whether to skip the filing of an entry. `keep` is data, not a branch, as it is hard to predict in a
- * mixed load (verge__calendar_try_file_unless). But where every timer keeps its entry, as timeouts that are
- * pushed back or taken again and again do, a branch is predicted well and saves half of the work. So
- * branch after a streak of these, which a mixed load seldom sees.
- */
-static VERGE__ALWAYS_INLINE bool keeps_as_usual(verge_wheel *wheel, bool keep) {
-    enum { STREAK = 8 };
-    if (VERGE__LIKELY(keep & (wheel->kept_streak >= STREAK))) {
-        return true;
-    }
-    wheel->kept_streak = keep ? wheel->kept_streak + 1 : 0;
-    return false;
-}
-
 int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer) {
     if (VERGE__UNLIKELY(wheel == NULL || ret_timer == NULL)) {
         return schedule_slowly(wheel, deadline_ns, data, ret_timer);
@@ -225,8 +196,8 @@ int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, v
     verge__record *record = wheel->records.spare;
     verge_timer timer = verge__records_next_handle(wheel->records.spare_timer);
     uint64_t *entry_tick = &record->u.entry_tick;
-    bool adopt = comes_in_time(wheel, *entry_tick, tick);
-    if (!keeps_as_usual(wheel, adopt) &&
+    bool adopt = verge__comes_in_time(wheel, *entry_tick, tick);
+    if (!verge__keeps_as_usual(wheel, adopt) &&
         VERGE__UNLIKELY(!verge__calendar_try_file_unless(&wheel->calendar, tick, (uint32_t)timer, adopt, entry_tick))) {
         return schedule_slowly(wheel, deadline_ns, data, ret_timer);
     }
@@ -235,7 +206,7 @@ int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, v
     record->data = data;
     record->generation = (uint32_t)(timer >> 32);
     *ret_timer = timer;
-    note_deadline(wheel, deadline_ns, timer);
+    verge__note_deadline(wheel, deadline_ns, timer);
     VERGE__PROBE3(schedule, wheel, timer, deadline_ns);
     return 0;
 }
@@ -248,13 +219,13 @@ static VERGE__ALWAYS_INLINE verge__record *move_shortly(verge_wheel *wheel, verg
         return NULL;
     }
     uint64_t *entry_tick = &record->u.entry_tick;
-    bool keep = comes_in_time(wheel, *entry_tick, tick);
-    if (!keeps_as_usual(wheel, keep) &&
+    bool keep = verge__comes_in_time(wheel, *entry_tick, tick);
+    if (!verge__keeps_as_usual(wheel, keep) &&
         VERGE__UNLIKELY(!verge__calendar_try_file_unless(&wheel->calendar, tick, (uint32_t)timer, keep, entry_tick))) {
         return NULL;
     }
     record->deadline_ns = deadline_ns;
-    note_deadline(wheel, deadline_ns, timer);
+    verge__note_deadline(wheel, deadline_ns, timer);
     VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
     return record;
 }

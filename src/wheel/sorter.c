@@ -50,7 +50,7 @@ static void run_append(verge_wheel *wheel, verge__run *run, verge__entry entry) 
 static verge__record *run_front(verge_wheel *wheel, verge__run *run, size_t *budget) {
     while (run->count > 0 && *budget > 0) {
         verge__entry entry = run_first(run);
-        verge__record *record = verge__records_named(&wheel->records, entry.index);
+        verge__record *record = verge__wheel_named(wheel, entry.index);
         if (verge__wheel_counts(wheel, record, entry)) {
             return record;
         }
@@ -70,11 +70,11 @@ void verge__sorter_add_chunk(verge_wheel *wheel, verge__sorter *sorter, verge__l
     *list = verge__list_from_full_chunk(chunk->below);
     for (uint32_t i = 1; i < count; i++) {
         verge__entry entry = chunk->entries[i];
-        const verge__record *record = verge__records_named(&wheel->records, entry.index);
+        const verge__record *record = verge__wheel_named(wheel, entry.index);
         uint32_t at = i;
         for (; at > 0; at--) {
             verge__entry before = chunk->entries[at - 1];
-            if (!is_less(wheel, record, verge__records_named(&wheel->records, before.index))) {
+            if (!is_less(wheel, record, verge__wheel_named(wheel, before.index))) {
                 break;
             }
             chunk->entries[at] = before;

@@ -31,33 +31,58 @@ size_t verge__wheel_entries_for(size_t timers) {
 
 /* ---- garbage ---- */
 
-size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count, verge__span span) {
-    verge_wheel *wheel = owner;
-    bool ordered = verge__wheel_is_ordered(wheel);
-    for (size_t ahead = 0; ahead < count; ahead++) {
-        VERGE__PREFETCH_WRITE(verge__records_named(&wheel->records, entries[ahead].index));
+/* What a chunk's entries name is brought to the cache all at once. */
+static void prefetch_chunk(const verge_wheel *wheel, const verge__entry *entries, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        verge__wheel_prefetch_named(wheel, entries[i].index);
     }
+    for (size_t i = 0; i < count && wheel->places.count > 0; i++) {
+        verge__wheel_prefetch_timeout(wheel, entries[i].index);
+    }
+}
+
+/* Ordered wheels: marks are unique. */
+static size_t sift_ordered(verge_wheel *wheel, verge__entry *entries, size_t count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool counts = verge__wheel_counts(wheel, verge__wheel_named(wheel, entries[i].index), entries[i]);
+        entries[kept] = entries[i];
+        kept += counts;
+    }
+    return kept;
+}
+
+/*
+ * An entry that bears its timer's mark and is not within the span is an old one, 2^32 ticks away. Of several with the same
+ * mark in one list, the first one seen is enough. A timer that gets another entry after that has it filed anew,
+ * outside of what is still unseen. Whether an entry is kept is as good as random, and no branch.
+ */
+static size_t sift_unordered(verge_wheel *wheel, verge__entry *entries, size_t count, verge__span span) {
+    uint32_t pass = wheel->calendar.scrub_pass;
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         verge__entry entry = entries[i];
-        verge__record *record = verge__records_named(&wheel->records, entry.index);
-        /* An entry elsewhere that has the same mark is an old one, 2^32 ticks away. */
-        bool is_here = ordered || (record->u.entry_tick >= span.first && record->u.entry_tick <= span.last);
-        if (verge__wheel_counts(wheel, record, entry) && !is_here) {
-            wheel->entries_dropped++;
-        } else if (verge__wheel_counts(wheel, record, entry)) {
-            /* Of several with the same mark in one list, the first one seen is enough. A timer that
-             * gets another entry after that has it filed anew, outside of what is still unseen. */
-            if (!ordered && record->link == wheel->calendar.scrub_pass) {
-                wheel->entries_dropped++;
-                continue;
-            }
-            record->link = ordered ? record->link : wheel->calendar.scrub_pass;
-            entries[kept++] = entry;
-        } else {
-            verge__wheel_drop(wheel, record, entry);
+        verge__record *record = verge__wheel_named(wheel, entry.index);
+        bool is_marked = (uint32_t)record->u.entry_tick == entry.mark;
+        bool is_live = (record->generation & 1) != 0;
+        bool is_here = record->u.entry_tick - span.first <= span.last - span.first;
+        bool keep = is_marked & is_live & is_here & (record->link != pass);
+        if (VERGE__UNLIKELY(is_marked & !is_live)) {
+            record->u.entry_tick = VERGE__NO_TICK; /* not to be adopted any more */
         }
+        record->link = keep ? pass : record->link;
+        entries[kept] = entry;
+        kept += keep;
     }
+    return kept;
+}
+
+size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count, verge__span span) {
+    verge_wheel *wheel = owner;
+    prefetch_chunk(wheel, entries, count);
+    size_t kept = verge__wheel_is_ordered(wheel) ? sift_ordered(wheel, entries, count)
+                                                 : sift_unordered(wheel, entries, count, span);
+    wheel->entries_dropped += count - kept;
     return kept;
 }
 
@@ -160,7 +185,7 @@ static bool is_sparse(const verge_wheel *wheel, size_t used, size_t room) {
 
 static bool records_are_sparse(const verge_wheel *wheel) {
     return wheel->records.segment_count > 1 &&
-           is_sparse(wheel, (size_t)verge__wheel_pending(wheel), wheel->records.room);
+           is_sparse(wheel, verge__records_live(&wheel->records), wheel->records.room);
 }
 
 static bool chunks_are_sparse(const verge_wheel *wheel) {
@@ -241,11 +266,10 @@ static void scrub_all(verge_wheel *wheel) {
 
 /* The last tick at which a timer comes out; 0 if there is none. */
 static uint64_t last_pending_tick(const verge_wheel *wheel) {
-    const verge__records *records = &wheel->records;
     uint64_t last = 0;
-    for (uint32_t index = verge__records_next_live(records, 0); index != VERGE__NO_RECORD;
-         index = verge__records_next_live(records, index + 1)) {
-        uint64_t tick = verge__wheel_tick(wheel, verge__records_at(records, index)->deadline_ns);
+    for (uint32_t index = verge__wheel_next_pending(wheel, 0); index != VERGE__NO_RECORD;
+         index = verge__wheel_next_pending(wheel, index + 1)) {
+        uint64_t tick = verge__wheel_tick(wheel, verge__wheel_named(wheel, index)->deadline_ns);
         last = tick > last ? tick : last;
     }
     return last;

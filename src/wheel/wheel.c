@@ -79,6 +79,7 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     wheel->beyond_kept_tick = VERGE__NO_TICK;
     verge__records_init(&wheel->records, next_generation_base(), &wheel->allocator);
     wheel->records.recent = wheel->recent;
+    verge__places_init(&wheel->places, &wheel->allocator);
     verge__calendar_init(&wheel->calendar, levels, level_count, options->coarse,
                          (options->start_ns >> wheel->shift) + 1,
                          VERGE__SPARE_LISTS + (ordered ? 4 * VERGE__RUNS_MAX : 0), &wheel->allocator,
@@ -99,6 +100,7 @@ void verge_wheel_destroy(verge_wheel *wheel) {
     }
     verge__calendar_deinit(&wheel->calendar);
     verge__records_deinit(&wheel->records);
+    verge__places_deinit(&wheel->places);
     verge_allocator allocator = wheel->allocator;
     allocator.release(allocator.context, wheel, wheel_bytes(sorters(wheel) != NULL));
 }
@@ -155,7 +157,7 @@ static void drop_all_entries(verge_wheel *wheel, uint64_t first_tick) {
     verge__calendar_reset(&wheel->calendar, first_tick);
 }
 
-/* All entries are gone; so are the timers. */
+/* All entries are gone; so are the timers. Timeouts stay attached. */
 static void end_all_records(verge_wheel *wheel) {
     verge__records *records = &wheel->records;
     for (uint32_t index = verge__records_next(records, 0); index != VERGE__NO_RECORD;
@@ -168,11 +170,21 @@ static void end_all_records(verge_wheel *wheel) {
     }
 }
 
+static void clear_all_timeouts(verge_wheel *wheel) {
+    for (uint32_t number = verge__places_next(&wheel->places, VERGE__PLACE); number != VERGE__NO_RECORD;
+         number = verge__places_next(&wheel->places, number + 1)) {
+        verge__record *record = verge__places_named(&wheel->places, number);
+        record->u.entry_tick = VERGE__NO_TICK;
+        record->generation = 0;
+    }
+    wheel->idle_count = wheel->places.count;
+}
+
 static void reset(verge_wheel *wheel, uint64_t first_tick) {
-    uint64_t pending = verge__wheel_pending(wheel);
+    wheel->cleared += verge__wheel_pending(wheel);
+    wheel->records.taken_count -= verge__records_live(&wheel->records);
     end_all_records(wheel);
-    wheel->cleared += pending;
-    wheel->records.taken_count -= (size_t)pending;
+    clear_all_timeouts(wheel);
     drop_all_entries(wheel, first_tick);
     verge__wheel_set_short_reach(wheel);
     wheel->earliest_ns = VERGE_NEVER;

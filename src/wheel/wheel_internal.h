@@ -9,6 +9,8 @@
  *               that comes up no later: then it adopts that one, and nothing but the record is touched
  *   reschedule  writes the deadline; files an entry only if the one there comes up too late
  *   cancel      frees the record. The entry stays behind
+ *   timeouts    are timers whose records are in the caller's objects (places.h). Whoever comes from an entry asks
+ *               verge__wheel_named for its record, and need not know
  *   poll        takes the entries of each tick that has come and looks at their records: hands out
  *               the timer, or files the entry again if the deadline has moved on, or drops it
  *
@@ -19,16 +21,19 @@
  *
  * Invariants (verge_wheel_check)
  *   W1  every timer has an entry that counts, at a tick no later than it has to come out
- *   W2  what is pending is the live records: scheduled = pending + cancelled + expired + cleared
+ *   W2  what is pending is the live records and the timeouts that are set: scheduled = pending + cancelled +
+ *       expired + cleared
  *   W3  entries that do not count are bounded (tidy.c)
  *   W4  earliest_ns, when it is known and its timer stands, is the smallest deadline
  *   W5  with due entries not handed out, the calendar is not quiet
+ *   W6  idle_count is the number of timeouts that are attached and not set
  */
 #ifndef VERGE_SRC_WHEEL_WHEEL_INTERNAL_H
 #define VERGE_SRC_WHEEL_WHEEL_INTERNAL_H
 
 #include "base/assert.h"
 #include "wheel/calendar.h"
+#include "wheel/places.h"
 #include "wheel/records.h"
 #include "wheel/sorter.h"
 
@@ -37,6 +42,9 @@
 #define VERGE__TICK_BEYOND (VERGE__NO_TICK - 1)
 #define VERGE__TICK_PAST (VERGE__NO_TICK - 2)
 #define VERGE__TICK_EXACT (VERGE__NO_TICK - 3)
+
+/* The generation of a timeout that is set; of one that is not it is 0. No handle has it. */
+#define VERGE__GENERATION_SET 1U
 
 /* Due entries. */
 typedef struct verge__due {
@@ -54,10 +62,12 @@ struct verge_wheel {
     verge_timer earliest_timer;
     uint64_t kept_streak;  /* how many of the last timers could keep or adopt an entry, one after the other */
     uint64_t cancels_left; /* before a cancel has to tidy */
+    uint64_t idle_count;   /* timeouts that are attached and not set */
     uint64_t short_reach;  /* ticks from the cursor on for which the short ways apply: those that levels
                              which are ready cover, if the wheel is plain and without a backlog, else 0 */
     verge__calendar calendar;
 
+    verge__places places; /* of timeouts */
     uint64_t now_ns;
     uint64_t start_ns;
     uint64_t last_tick; /* of time */
@@ -93,7 +103,7 @@ static inline bool verge__wheel_is_ordered(const verge_wheel *wheel) {
 }
 
 static inline uint64_t verge__wheel_pending(const verge_wheel *wheel) {
-    return verge__records_live(&wheel->records);
+    return verge__records_live(&wheel->records) + wheel->places.count - wheel->idle_count;
 }
 
 static inline uint64_t verge__wheel_cancelled(const verge_wheel *wheel) {
@@ -130,6 +140,39 @@ static inline bool verge__wheel_has_due(const verge_wheel *wheel) {
            !verge__wheel_beyond_is_empty(wheel);
 }
 
+static inline bool verge__is_timeout(uint32_t index) {
+    return (index & VERGE__PLACE) != 0;
+}
+
+/* The record of the timer that an entry names, wherever it is. An entry may outlive what it names: then it is nobody's. */
+static VERGE__ALWAYS_INLINE verge__record *verge__wheel_named(const verge_wheel *wheel, uint32_t index) {
+    if (VERGE__LIKELY(!verge__is_timeout(index))) {
+        return verge__records_named(&wheel->records, index);
+    }
+    verge__record *record = verge__places_named(&wheel->places, index);
+    return VERGE__LIKELY(record != NULL) ? record : (verge__record *)(uintptr_t)&wheel->records.nobody;
+}
+
+/* Brings it, or the place that says where it is, towards the cache. */
+static VERGE__ALWAYS_INLINE void verge__wheel_prefetch_named(const verge_wheel *wheel, uint32_t index) {
+    if (VERGE__LIKELY(!verge__is_timeout(index))) {
+        VERGE__PREFETCH_WRITE(verge__records_named(&wheel->records, index));
+    } else {
+        verge__places_prefetch(&wheel->places, index);
+    }
+}
+
+/* Of a timeout whose place is in the cache, brings the record there. */
+static VERGE__ALWAYS_INLINE void verge__wheel_prefetch_timeout(const verge_wheel *wheel, uint32_t index) {
+    if (verge__is_timeout(index)) {
+        VERGE__PREFETCH_WRITE(verge__places_named(&wheel->places, index));
+    }
+}
+
+/* The first pending timer or timeout from an index on; VERGE__NO_RECORD if there is none. For walks over all of them, which
+ * may change them on the way. */
+uint32_t verge__wheel_next_pending(const verge_wheel *wheel, uint32_t from);
+
 /* Whether an entry counts. */
 static inline bool verge__wheel_counts(const verge_wheel *wheel, const verge__record *record, verge__entry entry) {
     uint32_t mark = verge__wheel_is_ordered(wheel) ? record->link : (uint32_t)record->u.entry_tick;
@@ -144,6 +187,9 @@ static inline void verge__wheel_drop(verge_wheel *wheel, verge__record *record, 
     }
     wheel->entries_dropped++;
 }
+
+/* Gives a record a deadline and an entry, the long way: every order, every mode. Fails before anything has changed. */
+int verge__wheel_arm(verge_wheel *wheel, verge__record *record, uint32_t index, uint64_t deadline_ns, bool is_pending);
 
 /* Files an entry for a record, for which there is room: among those that come out next if it is past,
  * else at its deadline's tick. */
@@ -162,6 +208,9 @@ void verge__wheel_refile(verge_wheel *wheel, verge__record *record, verge__entry
 /* The earliest pending deadline, or now if a timer is among the due entries; VERGE_NEVER if none is
  * pending. Drops due entries that do not count on the way. */
 uint64_t verge__wheel_earliest(verge_wheel *wheel);
+
+/* The timer that had the earliest deadline when that was last known, if it still stands; else NULL. */
+const verge__record *verge__wheel_earliest_record(const verge_wheel *wheel);
 bool verge__wheel_has_live_due(verge_wheel *wheel);
 
 /* To be called when the cursor or now has moved, or what waits beyond has changed. */

@@ -86,7 +86,16 @@ void model_handle_add(struct model *model, verge_timer handle) {
 
 struct model_timer *model_find(struct model *model, verge_timer handle) {
     for (size_t i = 0; i < model->count; i++) {
-        if (model->timers[i].handle == handle) {
+        if (model->timers[i].handle == handle && handle != 0) {
+            return &model->timers[i];
+        }
+    }
+    return NULL;
+}
+
+struct model_timer *model_find_timeout(struct model *model, const void *data) {
+    for (size_t i = 0; i < model->count; i++) {
+        if (model->timers[i].handle == 0 && model->timers[i].data == data) {
             return &model->timers[i];
         }
     }
@@ -168,17 +177,28 @@ void model_move(struct model *model, struct model_timer *timer, uint64_t deadlin
     timer->exact_seen = false;
 }
 
-struct model_timer *model_add(struct model *model, verge_timer handle, uint64_t deadline_ns, void *data, bool backlog) {
+static struct model_timer *add(struct model *model, verge_timer handle, uint64_t deadline_ns, void *data,
+                               bool backlog) {
     model->timers = grown(model->timers, model->count, &model->capacity, sizeof(*model->timers));
     struct model_timer *timer = &model->timers[model->count++];
     *timer = (struct model_timer){.handle = handle, .data = data};
     model_move(model, timer, deadline_ns, backlog);
-    model_handle_add(model, handle);
     return timer;
+}
+
+struct model_timer *model_add(struct model *model, verge_timer handle, uint64_t deadline_ns, void *data, bool backlog) {
+    model_handle_add(model, handle);
+    return add(model, handle, deadline_ns, data, backlog);
+}
+
+struct model_timer *model_add_timeout(struct model *model, void *data, uint64_t deadline_ns, bool backlog) {
+    model->timeouts++;
+    return add(model, 0, deadline_ns, data, backlog);
 }
 
 void model_remove(struct model *model, struct model_timer *timer) {
     assert(timer >= model->timers && timer < model->timers + model->count);
+    model->timeouts -= timer->handle == 0;
     *timer = model->timers[--model->count];
 }
 

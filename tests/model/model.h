@@ -24,7 +24,7 @@
 #include "verge/wheel.h"
 
 struct model_timer {
-    verge_timer handle;
+    verge_timer handle; /* 0: a timeout, known by its data */
     uint64_t deadline_ns;
     uint64_t fires_ns;        /* the tick at which it comes out of an exact wheel */
     uint64_t fires_latest_ns; /* the latest one at which a coarse wheel may return it */
@@ -61,6 +61,7 @@ struct model {
     uint64_t cancelled;
     uint64_t expired;
     uint64_t cleared;
+    size_t timeouts; /* of the timers */
     size_t reserved; /* pending timers up to which nothing may be allocated; 0: nothing was reserved */
 };
 
@@ -77,7 +78,8 @@ void model_free(struct model *model);
 
 bool model_handle_issued(const struct model *model, verge_timer handle);
 void model_handle_add(struct model *model, verge_timer handle);
-struct model_timer *model_find(struct model *model, verge_timer handle);
+struct model_timer *model_find(struct model *model, verge_timer handle); /* not a timeout */
+struct model_timer *model_find_timeout(struct model *model, const void *data);
 
 /* ---- timers ---- */
 
@@ -86,6 +88,7 @@ int model_judge(const struct model *model, uint64_t deadline_ns, uint64_t larges
 
 /* `backlog`: the wheel had one. */
 struct model_timer *model_add(struct model *model, verge_timer handle, uint64_t deadline_ns, void *data, bool backlog);
+struct model_timer *model_add_timeout(struct model *model, void *data, uint64_t deadline_ns, bool backlog);
 void model_move(struct model *model, struct model_timer *timer, uint64_t deadline_ns, bool backlog);
 void model_remove(struct model *model, struct model_timer *timer);
 

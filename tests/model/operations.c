@@ -1,49 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/run.h"
+#include "model/before.h"
 
 #include <errno.h>
 #include <string.h>
-
-/* ---- a call that fails changes nothing ---- */
-
-struct before {
-    verge_wheel_stats stats;
-    uint64_t calls;
-    uint64_t failures;
-    bool backlog;
-};
-
-static struct before before(const struct run *run) {
-    struct before b = {.stats.struct_size = sizeof(b.stats), .calls = run->memory.calls};
-    b.failures = run->memory.failures;
-    b.backlog = verge_wheel_has_backlog(run->wheel);
-    (void)verge_wheel_get_stats(run->wheel, &b.stats);
-    return b;
-}
-
-static void check_unchanged(struct run *run, const struct before *b) {
-    struct before after = before(run);
-    if (after.failures > b->failures) { /* what was allocated before memory ran out may be kept */
-        after.stats.bytes = b->stats.bytes;
-        after.stats.records = b->stats.records;
-    }
-    RUN_CHECK(run, memcmp(&after.stats, &b->stats, sizeof(b->stats)) == 0, "a failed call changed the statistics");
-}
-
-/* Neither did a call make entries that it did not count, nor lose any. */
-static void check_not_filed(struct run *run, const struct before *b) {
-    const uint64_t filed = before(run).stats.entries_filed;
-    RUN_CHECK_EQUAL(run, filed, b->stats.entries_filed, "stats: filed, not by a schedule or a reschedule");
-}
-
-static void check_not_allocated(struct run *run, const struct before *b) {
-    RUN_CHECK_EQUAL(run, run->memory.calls, b->calls, "G7: allocated");
-}
-
-/* Whether a call had reason to say -ENOMEM. */
-static bool is_out_of_memory(const struct run *run, const struct before *b, int error) {
-    return error == -ENOMEM && run->memory.failures > b->failures;
-}
 
 /* ---- schedule ---- */
 
@@ -59,15 +18,14 @@ static void scheduled(struct run *run, const struct before *b, int error, int ex
         expected = -ENOSPC;
     }
     const bool either = full && error == -ENOSPC; /* which of two errors comes first is open */
-    RUN_CHECK_VALUES(run, error == expected || either || is_out_of_memory(run, b, error), "schedule", -error,
-                     -expected);
+    RUN_CHECK_VALUES(run, error == expected || either || before_ran_out(run, b, error), "schedule", -error, -expected);
     if (error != 0) {
         RUN_CHECK_EQUAL(run, timer, 0U, "ret_timer was touched");
-        check_unchanged(run, b);
+        before_unchanged(run, b);
         return;
     }
     if (run->model.count < run->model.reserved) {
-        check_not_allocated(run, b);
+        before_not_allocated(run, b);
     }
     RUN_CHECK(run, timer != 0, "G4: 0 is a handle");
     RUN_CHECK(run, !model_handle_issued(&run->model, timer), "G4: a handle that was given out before");
@@ -79,7 +37,7 @@ static void scheduled(struct run *run, const struct before *b, int error, int ex
 }
 
 static void schedule_at(struct run *run, uint64_t deadline_ns) {
-    const struct before b = before(run);
+    const struct before b = before_call(run);
     const uint64_t largest_ns = verge_wheel_largest_deadline(run->wheel);
     verge_timer timer = 0;
     const int error = verge_wheel_schedule(run->wheel, deadline_ns, next_data(run), &timer);
@@ -106,7 +64,7 @@ static void do_schedule_window(struct run *run) {
     const bool backwards = verge_test_chance(&run->random, 16);
     const uint64_t earliest_ns = (a_ns < b_ns) != backwards ? a_ns : b_ns;
     const uint64_t latest_ns = (a_ns < b_ns) != backwards ? b_ns : a_ns;
-    const struct before b = before(run);
+    const struct before b = before_call(run);
     const uint64_t largest_ns = verge_wheel_largest_deadline(run->wheel);
     verge_timer timer = 0;
     const int error = verge_wheel_schedule_window(run->wheel, earliest_ns, latest_ns, next_data(run), &timer);
@@ -126,7 +84,7 @@ static void do_schedule_best_fit(struct run *run) {
     if (target_ns == VERGE_NEVER) {
         return;
     }
-    const struct before b = before(run);
+    const struct before b = before_call(run);
     verge_timer timer = 0;
     uint64_t wheel_deadline_ns = 12345;
     const int error = verge_wheel_schedule_best_fit(run->wheel, target_ns, next_data(run), &timer, &wheel_deadline_ns);
@@ -142,6 +100,7 @@ static void do_schedule_best_fit(struct run *run) {
 
 /* ---- handles ---- */
 
+/* 0 if there is none, or it is a timeout. */
 static verge_timer random_live(struct run *run) {
     return run->model.count == 0 ? 0 : run->model.timers[verge_test_below(&run->random, run->model.count)].handle;
 }
@@ -206,15 +165,15 @@ static bool is_refusal(struct run *run, verge_timer timer, int error) {
 static void do_cancel(struct run *run) {
     const verge_timer timer = random_handle(run);
     const int expected = handle_error(run, timer);
-    const struct before b = before(run);
+    const struct before b = before_call(run);
     void *data = &run->out;
     const int error = verge_wheel_cancel(run->wheel, timer, verge_test_chance(&run->random, 8) ? NULL : &data);
     RUN_CHECK_VALUES(run, error == 0 ? expected == 0 : is_refusal(run, timer, error), "G4: cancel", -error, -expected);
-    check_not_allocated(run, &b);
-    check_not_filed(run, &b);
+    before_not_allocated(run, &b);
+    before_not_filed(run, &b);
     if (error != 0) {
         RUN_CHECK(run, data == &run->out, "ret_data was touched");
-        check_unchanged(run, &b);
+        before_unchanged(run, &b);
         return;
     }
     struct model_timer *gone = model_find(&run->model, timer);
@@ -247,7 +206,7 @@ static void do_get(struct run *run) {
     RUN_CHECK(run, expiry.data == known->data, "get: data");
 }
 
-static uint64_t rescheduled_to(struct run *run, const struct model_timer *timer) {
+uint64_t run_random_move(struct run *run, const struct model_timer *timer) {
     if (timer == NULL || verge_test_chance(&run->random, 2)) {
         return run_random_deadline(run);
     }
@@ -262,30 +221,30 @@ static void reschedule_to(struct run *run, verge_timer timer, uint64_t deadline_
     struct model_timer *known = model_find(&run->model, timer);
     const int bad_handle = handle_error(run, timer);
     const int bad_time = model_judge(&run->model, deadline_ns, verge_wheel_largest_deadline(run->wheel));
-    const struct before b = before(run);
+    const struct before b = before_call(run);
     verge_timer moved = timer;
     const int error = known != NULL && verge_test_chance(&run->random, 2)
                           ? verge_wheel_rearm(run->wheel, &moved, deadline_ns, known->data)
                           : verge_wheel_reschedule(run->wheel, timer, deadline_ns);
     RUN_CHECK_EQUAL(run, moved, timer, "rearm: the handle of a pending timer stays");
-    if (bad_handle == 0 && bad_time == 0 && !is_out_of_memory(run, &b, error)) {
+    if (bad_handle == 0 && bad_time == 0 && !before_ran_out(run, &b, error)) {
         RUN_CHECK_EQUAL(run, error, 0, "reschedule failed");
         model_move(&run->model, known, deadline_ns, b.backlog);
         run->model.moved++;
         if (run->model.count <= run->model.reserved) {
-            check_not_allocated(run, &b);
+            before_not_allocated(run, &b);
         }
         return;
     }
     RUN_CHECK_VALUES(
-        run, error != 0 && (is_refusal(run, timer, error) || error == bad_time || is_out_of_memory(run, &b, error)),
+        run, error != 0 && (is_refusal(run, timer, error) || error == bad_time || before_ran_out(run, &b, error)),
         "reschedule", -error, -bad_handle);
-    check_unchanged(run, &b);
+    before_unchanged(run, &b);
 }
 
 static void do_reschedule(struct run *run) {
     const verge_timer timer = random_handle(run);
-    reschedule_to(run, timer, rescheduled_to(run, model_find(&run->model, timer)));
+    reschedule_to(run, timer, run_random_move(run, model_find(&run->model, timer)));
 }
 
 /* As an idle timeout: pushed back a little, again and again, and then far. */
@@ -350,11 +309,11 @@ void run_poll(struct run *run, enum model_poll kind, uint64_t now_ns, size_t lim
         [MODEL_POLL_EXACT] = verge_wheel_poll_exact,
         [MODEL_POLL_TO_NEXT] = verge_wheel_poll_to_next,
     };
-    const struct before b = before(run);
+    const struct before b = before_call(run);
     const bool nowhere = verge_test_chance(&run->random, 32);
     const size_t count = polls[kind](run->wheel, now_ns, nowhere ? NULL : run->out, limit);
-    check_not_allocated(run, &b);
-    check_not_filed(run, &b);
+    before_not_allocated(run, &b);
+    before_not_filed(run, &b);
     check_moved(run, kind, now_ns, b.backlog);
     if (kind != MODEL_POLL) {
         run->model.exact_ns = run->model.now_ns;
@@ -404,7 +363,7 @@ static void do_sleep_and_poll(struct run *run) {
 static void do_set_start(struct run *run) {
     const bool last_tick = verge_test_chance(&run->random, 32);
     const uint64_t start_ns = last_tick ? UINT64_MAX : verge_test_magnitude(&run->random) / 4;
-    const struct before b = before(run);
+    const struct before b = before_call(run);
     const int error = verge_wheel_set_start(run->wheel, start_ns);
     if (run->model.count > 0) {
         RUN_CHECK(run, error == -EBUSY || (last_tick && error == -EINVAL), "set_start with timers pending");
@@ -412,7 +371,7 @@ static void do_set_start(struct run *run) {
         RUN_CHECK_EQUAL(run, error, 0, "set_start failed");
     }
     if (error != 0) {
-        check_unchanged(run, &b);
+        before_unchanged(run, &b);
         return;
     }
     run->model.options.start_ns = start_ns;
@@ -425,15 +384,15 @@ static void do_set_start(struct run *run) {
 static void do_reserve(struct run *run) {
     const size_t more = (size_t)verge_test_below(&run->random, 3 * run->timers_max);
     const size_t cap = run->model.options.timer_cap;
-    const struct before b = before(run);
+    const struct before b = before_call(run);
     const int error = verge_wheel_reserve(run->wheel, more);
     if (cap != 0 && run->model.count + more > cap) {
         RUN_CHECK_EQUAL(run, error, -ENOSPC, "reserve beyond the cap");
-        check_unchanged(run, &b);
+        before_unchanged(run, &b);
         return;
     }
-    if (is_out_of_memory(run, &b, error)) {
-        check_unchanged(run, &b);
+    if (before_ran_out(run, &b, error)) {
+        before_unchanged(run, &b);
         return;
     }
     RUN_CHECK_EQUAL(run, error, 0, "reserve failed");
@@ -445,9 +404,9 @@ static void do_run_out_of_memory(struct run *run) {
 }
 
 static void do_compact(struct run *run) {
-    const struct before b = before(run);
+    const struct before b = before_call(run);
     verge_wheel_compact(run->wheel);
-    check_not_filed(run, &b);
+    before_not_filed(run, &b);
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};
     (void)verge_wheel_get_stats(run->wheel, &stats);
     /* Entries that bear the mark of a pending timer's own may stay: few, and never more than there are timers. */
@@ -458,11 +417,12 @@ static void do_clear(struct run *run) {
     if (!verge_test_chance(&run->random, 8)) {
         return;
     }
-    const struct before b = before(run);
+    const struct before b = before_call(run);
     verge_wheel_clear(run->wheel);
-    check_not_filed(run, &b);
+    before_not_filed(run, &b);
     run->model.cleared += run->model.count;
     run->model.count = 0;
+    run->model.timeouts = 0;
     RUN_CHECK(run, !verge_wheel_has_backlog(run->wheel), "a backlog after clear");
 }
 
@@ -494,6 +454,11 @@ static const struct operation operations[] = {
     {"poll_to_next", do_poll_to_next, 8},
     {"sleep and poll", do_sleep_and_poll, 4},
     {"set_start", do_set_start, 3},
+    {"attach", run_attach, 4},
+    {"detach", run_detach, 3},
+    {"set", run_set, 30},
+    {"set again and again", run_set_again, 4},
+    {"clear a timeout", run_clear_timeout, 15},
     {"reserve", do_reserve, 2},
     {"compact", do_compact, 2},
     {"run out of memory", do_run_out_of_memory, 3},

@@ -57,6 +57,7 @@ static void set_up(struct run *run) {
 
 static void tear_down(struct run *run) {
     verge_wheel_destroy(run->wheel);
+    run_free_timeouts(run);
     verge_wheel_destroy(run->stranger);
     run->wheel = NULL;
     run->stranger = NULL;

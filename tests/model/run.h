@@ -12,6 +12,7 @@
 enum {
     RUN_OUT_MAX = 4096,
     RUN_STRANGER_TIMERS = 8,
+    RUN_TIMEOUTS_MAX = 600, /* more than a segment of places has where segments are small */
 };
 
 /* Which kind of wheel and load a run is about. */
@@ -35,9 +36,11 @@ struct run {
     uint64_t seed;
     const char *operation;
     uint64_t operation_count;
-    size_t timers_max;       /* about as many are pending at a time */
-    bool has_small_segments; /* of records: they come and go */
-    uint64_t entries_filed;  /* when it was looked at last */
+    size_t timers_max;                         /* about as many are pending at a time */
+    bool has_small_segments;                   /* of records: they come and go */
+    uint64_t entries_filed;                    /* when it was looked at last */
+    verge_timeout *timeouts[RUN_TIMEOUTS_MAX]; /* attached, each in memory of its own */
+    size_t timeout_count;
     verge_expiry out[RUN_OUT_MAX];
 };
 
@@ -61,6 +64,20 @@ uint64_t run_random_now(struct run *run);
 
 void run_random_operation(struct run *run);
 void run_poll(struct run *run, enum model_poll kind, uint64_t now_ns, size_t limit);
+
+/* A deadline for a timer that is moved, or NULL. */
+uint64_t run_random_move(struct run *run, const struct model_timer *timer);
+
+/* ---- timeouts.c: operations on timeouts ---- */
+
+void run_attach(struct run *run);
+void run_detach(struct run *run);
+void run_set(struct run *run);
+void run_set_again(struct run *run);
+void run_clear_timeout(struct run *run);
+
+/* When the wheel is gone. */
+void run_free_timeouts(struct run *run);
 
 /* ---- promises.c: each fails the running test with what is needed to replay it ---- */
 

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "wheel/places.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+
+enum {
+    FIRST_PLACES_MIN = 32,
+    SEGMENT_COUNT_MAX = (int)(VERGE__PLACE >> VERGE__PLACE_BITS) - 1,
+};
+
+static void *allocate(verge__places *places, size_t bytes, size_t alignment) {
+    void *memory = places->allocator->allocate(places->allocator->context, bytes, alignment);
+    places->bytes += memory == NULL ? 0 : bytes;
+    return memory;
+}
+
+static void release(verge__places *places, void *memory, size_t bytes) {
+    if (memory != NULL) {
+        places->allocator->release(places->allocator->context, memory, bytes);
+        places->bytes -= bytes;
+    }
+}
+
+void verge__places_init(verge__places *places, const verge_allocator *allocator) {
+    *places = (verge__places){.allocator = allocator};
+}
+
+static void release_last(verge__places *places) {
+    verge__place_segment *last = &places->segments[--places->segment_count];
+    release(places, last->places, last->room * sizeof(verge__place));
+}
+
+void verge__places_deinit(verge__places *places) {
+    while (places->segment_count > 0) {
+        release_last(places);
+    }
+    release(places, places->segments, places->segment_room * sizeof(*places->segments));
+    VERGE__INVARIANT(places->bytes == 0, "P: the bytes are those of the segments");
+}
+
+/* ---- growing ---- */
+
+static int room_for_segment(verge__places *places) {
+    if (places->segment_count < places->segment_room) {
+        return 0;
+    }
+    uint32_t room = places->segment_room == 0 ? 4 : places->segment_room * 2;
+    verge__place_segment *segments = allocate(places, room * sizeof(*segments), _Alignof(verge__place_segment));
+    if (segments == NULL) {
+        return -ENOMEM;
+    }
+    if (places->segments != NULL) {
+        memcpy(segments, places->segments, places->segment_count * sizeof(*segments));
+    }
+    release(places, places->segments, places->segment_room * sizeof(*segments));
+    places->segments = segments;
+    places->segment_room = room;
+    return 0;
+}
+
+static verge__place *allocate_places(verge__places *places, uint32_t room) {
+    size_t bytes = room * sizeof(verge__place);
+    return allocate(places, bytes, bytes % (2 << 20) == 0 ? 2 << 20 : 64);
+}
+
+static int add_segment(verge__places *places) {
+    if (places->segment_count == SEGMENT_COUNT_MAX) {
+        return -ENOSPC;
+    }
+    int error = room_for_segment(places);
+    if (error != 0) {
+        return error;
+    }
+    uint32_t room = places->segment_count == 0 ? FIRST_PLACES_MIN : VERGE__SEGMENT_PLACES;
+    verge__place *memory = allocate_places(places, room);
+    if (memory == NULL) {
+        return -ENOMEM;
+    }
+    places->segments[places->segment_count++] = (verge__place_segment){.places = memory, .room = room, .free = room};
+    return 0;
+}
+
+static int grow_first(verge__places *places) {
+    verge__place_segment *first = &places->segments[0];
+    uint32_t room = first->room * 2;
+    verge__place *memory = allocate_places(places, room);
+    if (memory == NULL) {
+        return -ENOMEM;
+    }
+    memcpy(memory, first->places, first->room * sizeof(verge__place)); /* all are in use: there is no free list */
+    release(places, first->places, first->room * sizeof(verge__place));
+    first->places = memory;
+    first->room = room;
+    first->free = room;
+    return 0;
+}
+
+/* A segment that has a free place, the lowest. */
+static int find_room(verge__places *places, uint32_t *ret_segment) {
+    for (uint32_t i = 0; i < places->segment_count; i++) {
+        if (places->segments[i].count < places->segments[i].room) {
+            *ret_segment = i;
+            return 0;
+        }
+    }
+    bool grows = places->segment_count == 1 && places->segments[0].room < VERGE__SEGMENT_PLACES;
+    int error = grows ? grow_first(places) : add_segment(places);
+    if (error == 0) {
+        *ret_segment = places->segment_count - 1;
+    }
+    return error;
+}
+
+/* ---- in and out ---- */
+
+int verge__places_add(verge__places *places, verge__record *record, uint32_t *ret_number) {
+    uint32_t i = 0;
+    int error = find_room(places, &i);
+    if (error != 0) {
+        return error;
+    }
+    verge__place_segment *segment = &places->segments[i];
+    uint32_t offset = segment->free;
+    if (offset < segment->room) {
+        segment->free = (uint32_t)(segment->places[offset] >> 1);
+    } else {
+        offset = segment->fresh++;
+    }
+    segment->places[offset] = (verge__place)record;
+    segment->count++;
+    places->count++;
+    *ret_number = VERGE__PLACE | i << VERGE__PLACE_BITS | offset;
+    return 0;
+}
+
+void verge__places_remove(verge__places *places, uint32_t number) {
+    verge__place_segment *segment = &places->segments[(number & ~VERGE__PLACE) >> VERGE__PLACE_BITS];
+    uint32_t offset = number & (VERGE__SEGMENT_PLACES - 1);
+    segment->places[offset] = (verge__place)segment->free << 1 | 1;
+    segment->free = offset;
+    segment->count--;
+    places->count--;
+    /* One empty segment is kept, so that one timeout that comes and goes does not have memory come and go. */
+    while (places->segment_count > 1 && places->segments[places->segment_count - 1].count == 0 &&
+           places->segments[places->segment_count - 2].count == 0) {
+        release_last(places);
+    }
+}
+
+uint32_t verge__places_next(const verge__places *places, uint32_t number) {
+    uint32_t offset = number & (VERGE__SEGMENT_PLACES - 1);
+    for (uint32_t i = (number & ~VERGE__PLACE) >> VERGE__PLACE_BITS; i < places->segment_count; i++) {
+        const verge__place_segment *segment = &places->segments[i];
+        for (; offset < segment->fresh; offset++) {
+            if ((segment->places[offset] & 1) == 0) {
+                return VERGE__PLACE | i << VERGE__PLACE_BITS | offset;
+            }
+        }
+        offset = 0;
+    }
+    return VERGE__NO_RECORD;
+}
+
+/* ---- the checker ---- */
+
+const char *verge__places_check(const verge__places *places) {
+    size_t count = 0;
+    for (uint32_t i = 0; i < places->segment_count; i++) {
+        const verge__place_segment *segment = &places->segments[i];
+        uint32_t free_count = 0;
+        for (uint32_t offset = segment->free; offset < segment->room && free_count <= segment->room; free_count++) {
+            if (offset >= segment->fresh || (segment->places[offset] & 1) == 0) {
+                return "P1: what is on a free list was used, and is not any more";
+            }
+            offset = (uint32_t)(segment->places[offset] >> 1);
+        }
+        if (segment->count + free_count != segment->fresh) {
+            return "P1: places that were ever used are in use or on the free list";
+        }
+        count += segment->count;
+    }
+    if (count != places->count) {
+        return "P2: count is the number of places in use";
+    }
+    for (uint32_t number = verge__places_next(places, VERGE__PLACE); number != VERGE__NO_RECORD;
+         number = verge__places_next(places, number + 1)) {
+        const verge__record *record = verge__places_named(places, number);
+        if (((const verge_timeout *)(const void *)record)->number != number) {
+            return "P2: a record and its place name each other";
+        }
+        count--;
+    }
+    return count != 0 ? "P2: count is the number of places in use" : NULL;
+}

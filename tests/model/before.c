@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/before.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct before before_call(const struct run *run) {
+    struct before before = {.stats.struct_size = sizeof(before.stats), .calls = run->memory.calls};
+    before.failures = run->memory.failures;
+    before.backlog = verge_wheel_has_backlog(run->wheel);
+    (void)verge_wheel_get_stats(run->wheel, &before.stats);
+    return before;
+}
+
+void before_unchanged(struct run *run, const struct before *before) {
+    struct before after = before_call(run);
+    if (after.failures > before->failures) { /* what was allocated before memory ran out may be kept */
+        after.stats.bytes = before->stats.bytes;
+        after.stats.records = before->stats.records;
+    }
+    RUN_CHECK(run, memcmp(&after.stats, &before->stats, sizeof(after.stats)) == 0,
+              "a failed call changed the statistics");
+}
+
+void before_not_filed(struct run *run, const struct before *before) {
+    const uint64_t filed = before_call(run).stats.entries_filed;
+    RUN_CHECK_EQUAL(run, filed, before->stats.entries_filed, "stats: filed, not by a schedule or a reschedule");
+}
+
+void before_not_allocated(struct run *run, const struct before *before) {
+    RUN_CHECK_EQUAL(run, run->memory.calls, before->calls, "G7: allocated");
+}
+
+bool before_ran_out(const struct run *run, const struct before *before, int error) {
+    return error == -ENOMEM && run->memory.failures > before->failures;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* model/before.h - what a wheel was like before a call: a call that fails changes nothing. */
+#ifndef VERGE_TESTS_MODEL_BEFORE_H
+#define VERGE_TESTS_MODEL_BEFORE_H
+
+#include "model/run.h"
+
+struct before {
+    verge_wheel_stats stats;
+    uint64_t calls;
+    uint64_t failures;
+    bool backlog;
+};
+
+struct before before_call(const struct run *run);
+
+/* Nothing has changed since. */
+void before_unchanged(struct run *run, const struct before *before);
+
+/* Neither did a call make entries that it did not count, nor lose any. */
+void before_not_filed(struct run *run, const struct before *before);
+void before_not_allocated(struct run *run, const struct before *before);
+
+/* Whether a call had reason to say -ENOMEM. */
+bool before_ran_out(const struct run *run, const struct before *before, int error);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Timeouts, side by side with timers that have handles. Each has memory of its own, which is freed as soon as it is detached:
+ * whoever looks there later is caught by AddressSanitizer.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/before.h"
+
+static verge_timeout *random_timeout(struct run *run) {
+    return run->timeout_count == 0 ? NULL : run->timeouts[verge_test_below(&run->random, run->timeout_count)];
+}
+
+static struct model_timer *known(struct run *run, const verge_timeout *timeout) {
+    return model_find_timeout(&run->model, timeout);
+}
+
+static void check_deadline(struct run *run, const verge_timeout *timeout) {
+    const struct model_timer *timer = known(run, timeout);
+    RUN_CHECK_EQUAL(run, verge_timeout_deadline(timeout), timer == NULL ? VERGE_NEVER : timer->deadline_ns,
+                    "timeout: its deadline");
+}
+
+/* A timeout that no wheel knows: as it is after detach, or zeroed. */
+static void check_stranger(struct run *run) {
+    verge_timeout stranger;
+    memset(&stranger, 0, sizeof(stranger));
+    const struct before before = before_call(run);
+    const uint64_t deadline_ns = run_random_deadline(run);
+    RUN_CHECK_EQUAL(run, verge_timeout_set(run->wheel, &stranger, deadline_ns), -EINVAL, "a stranger was set");
+    RUN_CHECK_EQUAL(run, verge_timeout_clear(run->wheel, &stranger), -ENOENT, "a stranger was cleared");
+    RUN_CHECK_EQUAL(run, verge_timeout_detach(run->wheel, &stranger), -EINVAL, "a stranger was detached");
+    before_unchanged(run, &before);
+}
+
+void run_attach(struct run *run) {
+    for (uint64_t count = verge_test_below(&run->random, 16); count > 0 && run->timeout_count < RUN_TIMEOUTS_MAX;
+         count--) {
+        verge_timeout *timeout = malloc(sizeof(*timeout)); /* what is in it does not matter */
+        RUN_CHECK(run, timeout != NULL, "there is no memory to test with");
+        memset(timeout, (int)verge_test_below(&run->random, 256), sizeof(*timeout));
+        const struct before before = before_call(run);
+        const int error = verge_timeout_attach(run->wheel, timeout, timeout);
+        if (error != 0) {
+            free(timeout);
+            RUN_CHECK_VALUES(run, before_ran_out(run, &before, error), "attach", -error, 0);
+            before_unchanged(run, &before);
+            return;
+        }
+        run->timeouts[run->timeout_count++] = timeout;
+        check_deadline(run, timeout);
+    }
+}
+
+void run_detach(struct run *run) {
+    for (uint64_t count = verge_test_below(&run->random, 12); count > 0 && run->timeout_count > 0; count--) {
+        const size_t which = (size_t)verge_test_below(&run->random, run->timeout_count);
+        verge_timeout *timeout = run->timeouts[which];
+        struct model_timer *timer = known(run, timeout);
+        RUN_CHECK_EQUAL(run, verge_timeout_detach(run->wheel, timeout), 0, "detach failed");
+        RUN_CHECK_EQUAL(run, verge_timeout_detach(run->wheel, timeout), -EINVAL, "detached twice");
+        free(timeout);
+        run->timeouts[which] = run->timeouts[--run->timeout_count];
+        if (timer != NULL) {
+            model_remove(&run->model, timer);
+            run->model.cancelled++;
+        }
+    }
+    check_stranger(run);
+}
+
+static void set_to(struct run *run, verge_timeout *timeout, uint64_t deadline_ns) {
+    struct model_timer *timer = known(run, timeout);
+    const struct before before = before_call(run);
+    const size_t cap = run->model.options.timer_cap;
+    const bool is_full = timer == NULL && cap != 0 && run->model.count >= cap;
+    const int judged = model_judge(&run->model, deadline_ns, verge_wheel_largest_deadline(run->wheel));
+    const int expected = judged == 0 && is_full ? -ENOSPC : judged;
+    const int error = verge_timeout_set(run->wheel, timeout, deadline_ns);
+    const bool either = is_full && error == -ENOSPC; /* which of two errors comes first is open */
+    RUN_CHECK_VALUES(run, error == expected || either || before_ran_out(run, &before, error), "set", -error, -expected);
+    if (error != 0) {
+        before_unchanged(run, &before);
+        check_deadline(run, timeout);
+        return;
+    }
+    if (run->model.count + (timer == NULL) <= run->model.reserved) {
+        before_not_allocated(run, &before);
+    }
+    if (timer != NULL) {
+        model_move(&run->model, timer, deadline_ns, before.backlog);
+        run->model.moved++;
+    } else {
+        model_add_timeout(&run->model, timeout, deadline_ns, before.backlog);
+        run->model.scheduled++;
+    }
+    check_deadline(run, timeout);
+}
+
+void run_set(struct run *run) {
+    for (uint64_t count = verge_test_below(&run->random, 6); count > 0; count--) {
+        verge_timeout *timeout = random_timeout(run);
+        if (timeout != NULL) {
+            set_to(run, timeout, run_random_move(run, known(run, timeout)));
+        }
+    }
+}
+
+static void clear(struct run *run, verge_timeout *timeout) {
+    struct model_timer *timer = known(run, timeout);
+    const struct before before = before_call(run);
+    const int error = verge_timeout_clear(run->wheel, timeout);
+    RUN_CHECK_EQUAL(run, error, timer != NULL ? 0 : -ENOENT, "clear");
+    before_not_allocated(run, &before);
+    before_not_filed(run, &before);
+    if (error != 0) {
+        before_unchanged(run, &before);
+        return;
+    }
+    model_remove(&run->model, timer);
+    run->model.cancelled++;
+    check_deadline(run, timeout);
+}
+
+void run_clear_timeout(struct run *run) {
+    for (uint64_t count = verge_test_below(&run->random, 4); count > 0; count--) {
+        verge_timeout *timeout = random_timeout(run);
+        if (timeout != NULL) {
+            clear(run, timeout);
+        }
+    }
+}
+
+/* As a request's timeout: set, cleared before it strikes, set again, mostly a little later. */
+void run_set_again(struct run *run) {
+    verge_timeout *timeout = random_timeout(run);
+    if (timeout == NULL) {
+        return;
+    }
+    uint64_t deadline_ns = run_random_deadline(run);
+    for (uint64_t times = verge_test_below(&run->random, 24); times > 0 && deadline_ns < VERGE_NEVER / 2; times--) {
+        set_to(run, timeout, deadline_ns);
+        if (verge_test_chance(&run->random, 2)) {
+            clear(run, timeout);
+        }
+        deadline_ns += verge_test_below(&run->random, 2 * run->model.precision_ns + 1);
+    }
+}
+
+void run_free_timeouts(struct run *run) {
+    while (run->timeout_count > 0) {
+        free(run->timeouts[--run->timeout_count]);
+    }
+}
