@@ -25,6 +25,7 @@ enum {
 static verge_wheel *wheel;
 static verge_timer timers[TIMER_COUNT];
 static uint64_t deadlines_ns[TIMER_COUNT]; /* uniform over 1..60 s */
+static verge_timeout timeouts[TIMER_COUNT];
 static verge_expiry batch[BATCH_COUNT];
 
 static void expect(int result) {
@@ -41,6 +42,12 @@ static void open_wheel(void) {
     }
     expect(verge_wheel_create(NULL, &wheel));
     expect(verge_wheel_reserve(wheel, TIMER_COUNT));
+}
+
+static void attach_timeouts(void) {
+    for (size_t i = 0; i < TIMER_COUNT; i++) {
+        expect(verge_timeout_attach(wheel, &timeouts[i], NULL));
+    }
 }
 
 static void schedule(size_t count) {
@@ -83,6 +90,34 @@ static void do_replace(size_t count) {
     }
 }
 
+static void set_timeouts(size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        expect(verge_timeout_set(wheel, &timeouts[i], deadlines_ns[i]));
+    }
+}
+
+static void do_timeout_set(size_t count) {
+    attach_timeouts();
+    set_timeouts(count);
+}
+
+static void do_timeout_set_later(size_t count) {
+    attach_timeouts();
+    set_timeouts(TIMER_COUNT);
+    for (size_t i = 0; i < count; i++) {
+        expect(verge_timeout_set(wheel, &timeouts[i], deadlines_ns[i] + 60 * SECOND_NS));
+    }
+}
+
+static void do_timeout_replace(size_t count) {
+    attach_timeouts();
+    set_timeouts(TIMER_COUNT);
+    for (size_t i = 0; i < count; i++) {
+        expect(verge_timeout_clear(wheel, &timeouts[i]));
+        expect(verge_timeout_set(wheel, &timeouts[i], deadlines_ns[i] + SECOND_NS));
+    }
+}
+
 /* Ticks at which nothing is due: the first timers are an hour away. */
 static void do_poll_idle(size_t count) {
     for (size_t i = 0; i < TIMER_COUNT; i++) {
@@ -116,6 +151,9 @@ static const struct operation {
     {"reschedule-later", do_reschedule_later},
     {"reschedule-earlier", do_reschedule_earlier},
     {"replace", do_replace},
+    {"timeout-set", do_timeout_set},
+    {"timeout-set-later", do_timeout_set_later},
+    {"timeout-replace", do_timeout_replace},
     {"poll-idle", do_poll_idle},
     {"expire", do_expire},
 };
