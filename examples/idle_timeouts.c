@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Idle timeouts: a server closes a connection that was silent for 30 s. Each request pushes the timeout back, which is
- * what a wheel is made for: moving a timer later writes its record, and files nothing.
+ * what a wheel is made for: moving a timer later writes the object it is in, and files nothing.
  *
  * The server runs on a manual clock, so its ten minutes pass in milliseconds and are the same every time. A real one
  * would take verge_clock_monotonic() and not change otherwise.
@@ -19,7 +19,7 @@
 enum { CONNECTIONS = 1000, BATCH = 64 };
 
 struct connection {
-    verge_timer idle; /* 0: closed */
+    verge_timeout idle; /* attached while it is open */
     uint64_t last_request_ns;
     uint64_t closed_ns;
 };
@@ -35,16 +35,19 @@ static uint64_t now(const struct server *server) {
     return server->clock.now_ns(server->clock.context);
 }
 
-static void accept_connection(struct server *server, struct connection *connection) {
+static void push_back(struct server *server, struct connection *connection) {
     connection->last_request_ns = now(server);
-    server->errors +=
-        verge_wheel_schedule(server->wheel, now(server) + IDLE_TIMEOUT, connection, &connection->idle) != 0;
+    server->errors += verge_timeout_set(server->wheel, &connection->idle, now(server) + IDLE_TIMEOUT) != 0;
+}
+
+static void accept_connection(struct server *server, struct connection *connection) {
+    server->errors += verge_timeout_attach(server->wheel, &connection->idle, connection) != 0;
+    push_back(server, connection);
 }
 
 static void serve_request(struct server *server, struct connection *connection) {
-    connection->last_request_ns = now(server);
     server->requests++;
-    server->errors += verge_wheel_reschedule(server->wheel, connection->idle, now(server) + IDLE_TIMEOUT) != 0;
+    push_back(server, connection);
 }
 
 static void close_idle_connections(struct server *server) {
@@ -54,7 +57,7 @@ static void close_idle_connections(struct server *server) {
         count = verge_wheel_poll(server->wheel, now(server), due, BATCH);
         for (size_t i = 0; i < count; i++) {
             struct connection *connection = due[i].data;
-            connection->idle = 0;
+            server->errors += verge_timeout_detach(server->wheel, &connection->idle) != 0;
             connection->closed_ns = now(server);
             server->closed++;
         }
@@ -70,7 +73,7 @@ static bool has_request(unsigned i, uint64_t turn) {
 /* Closed after 30 s of silence: no earlier, and later by no more than the wheel's precision and a turn of the loop. */
 static bool was_closed_in_time(const struct server *server, const struct connection *connection) {
     uint64_t deadline_ns = connection->last_request_ns + IDLE_TIMEOUT;
-    return connection->idle == 0 && connection->closed_ns >= deadline_ns &&
+    return connection->closed_ns >= deadline_ns &&
            connection->closed_ns < deadline_ns + verge_wheel_precision(server->wheel) + TURN;
 }
 
@@ -79,7 +82,7 @@ int main(void) {
     verge_manual_clock manual = {0};
     server.clock = verge_clock_manual(&manual);
     if (verge_wheel_create(NULL, &server.wheel) < 0 || verge_wheel_reserve(server.wheel, CONNECTIONS) < 0) {
-        return 1; /* from here on, nothing can fail for want of memory */
+        return 1; /* from here on, only an attach can fail for want of memory */
     }
     for (unsigned i = 0; i < CONNECTIONS; i++) {
         accept_connection(&server, &server.connections[i]);
