@@ -171,9 +171,9 @@ static void set_checkpoints(verge_wheel *wheel) {
 
 /* ---- memory ---- */
 
-/* Timers to keep room for. */
-static size_t timers_to_keep(const verge_wheel *wheel) {
-    size_t keep = (size_t)verge__wheel_pending(wheel) * wheel->options.compaction.multiplier;
+/* Timers to keep room for, when so many are pending. */
+static size_t timers_to_keep(const verge_wheel *wheel, size_t pending) {
+    size_t keep = pending * wheel->options.compaction.multiplier;
     keep = keep > wheel->options.compaction.minimum ? keep : wheel->options.compaction.minimum;
     return keep > wheel->reserved_total ? keep : wheel->reserved_total;
 }
@@ -195,7 +195,7 @@ static bool chunks_are_sparse(const verge_wheel *wheel) {
 
 /* Gives back what can be given back; true if there is more to do. */
 static bool give_back(verge_wheel *wheel, size_t records_at_once) {
-    size_t keep = timers_to_keep(wheel);
+    size_t keep = timers_to_keep(wheel, verge__records_live(&wheel->records)); /* timeouts take no record */
     if (records_are_sparse(wheel)) {
         verge__records_close(&wheel->records, keep);
     }
@@ -205,8 +205,8 @@ static bool give_back(verge_wheel *wheel, size_t records_at_once) {
         verge__records_release(&wheel->records);
     }
     if (chunks_are_sparse(wheel)) {
-        size_t entries = verge__wheel_entries_for(keep);
-        verge__calendar_shrink(&wheel->calendar, entries);
+        size_t timers = timers_to_keep(wheel, (size_t)verge__wheel_pending(wheel));
+        verge__calendar_shrink(&wheel->calendar, verge__wheel_entries_for(timers));
     }
     return scanning || (records_are_sparse(wheel) && verge__records_can_close(&wheel->records, keep));
 }

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+/* G7 of timeouts: what they take, what they leave behind, and what happens when there is no more. */
+#include "wheel/support.h"
+
+enum { GARBAGE_MORE = 4096, SEGMENT = 262144 /* places that go back together */ };
+
+struct fixture {
+    struct verge_test_allocator memory;
+    verge_wheel *wheel;
+    verge_timeout **timeouts; /* each has memory of its own, and AddressSanitizer an eye on it when it is gone */
+    size_t count;
+};
+
+static void set_up(struct fixture *fixture, verge_order order, size_t count) {
+    memset(fixture, 0, sizeof(*fixture));
+    verge_test_allocator_init(&fixture->memory);
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.order = order;
+    options.allocator = &fixture->memory.allocator;
+    fixture->wheel = wheel_new(&options);
+    fixture->timeouts = calloc(count, sizeof(*fixture->timeouts));
+    assert_non_null(fixture->timeouts);
+    fixture->count = count;
+}
+
+static void attach(struct fixture *fixture, size_t i) {
+    fixture->timeouts[i] = malloc(sizeof(**fixture->timeouts));
+    assert_non_null(fixture->timeouts[i]);
+    assert_int_equal(verge_timeout_attach(fixture->wheel, fixture->timeouts[i], data_of(i)), 0);
+}
+
+static void attach_all(struct fixture *fixture) {
+    for (size_t i = 0; i < fixture->count; i++) {
+        attach(fixture, i);
+    }
+}
+
+static void detach(struct fixture *fixture, size_t i) {
+    assert_int_equal(verge_timeout_detach(fixture->wheel, fixture->timeouts[i]), 0);
+    free(fixture->timeouts[i]);
+    fixture->timeouts[i] = NULL;
+}
+
+static void set(struct fixture *fixture, size_t i, uint64_t deadline_ns) {
+    assert_int_equal(verge_timeout_set(fixture->wheel, fixture->timeouts[i], deadline_ns), 0);
+}
+
+static void tear_down(struct fixture *fixture) {
+    for (size_t i = 0; i < fixture->count; i++) {
+        if (fixture->timeouts[i] != NULL) {
+            detach(fixture, i);
+        }
+    }
+    assert_well(fixture->wheel);
+    assert_int_equal(stats_of(fixture->wheel).bytes, fixture->memory.bytes_in_use);
+    verge_wheel_destroy(fixture->wheel);
+    verge_test_allocator_assert_empty(&fixture->memory);
+    free((void *)fixture->timeouts);
+}
+
+static void assert_bounded(const struct fixture *fixture) {
+    const verge_wheel_stats stats = stats_of(fixture->wheel);
+    if (stats.garbage > stats.timers + GARBAGE_MORE) {
+        fail_msg("%zu timers, %zu entries of garbage", (size_t)stats.timers, (size_t)stats.garbage);
+    }
+}
+
+static const verge_order orders[] = {VERGE_ORDER_ANY, VERGE_ORDER_FIFO, VERGE_ORDER_DEADLINE};
+
+/* ---- what they take ---- */
+
+/* One that is attached and not set takes 8 bytes; they go when the timeouts go. */
+static void places_of_some_segments(void **state) {
+    (void)state;
+    struct fixture fixture;
+    set_up(&fixture, VERGE_ORDER_ANY, (size_t)2 * SEGMENT + 10);
+    const uint64_t empty = stats_of(fixture.wheel).bytes;
+    attach_all(&fixture);
+    const uint64_t full = stats_of(fixture.wheel).bytes;
+    assert_int_equal(full, fixture.memory.bytes_in_use);
+    assert_true(full - empty >= fixture.count * 8 && full - empty < (size_t)3 * SEGMENT * 8 + 4096);
+    assert_int_equal(stats_of(fixture.wheel).entries, 0);
+    for (size_t i = 0; i < fixture.count; i += 1000) { /* in all segments */
+        set(&fixture, i, (100 + i) * TICK);
+    }
+    set(&fixture, fixture.count - 1, 50 * TICK);
+    assert_well(fixture.wheel);
+    assert_int_equal(verge_wheel_next_deadline(fixture.wheel), 50 * TICK);
+    assert_fires(fixture.wheel, 50 * TICK, 0);
+    for (size_t i = fixture.count; i-- > 0;) {
+        detach(&fixture, i); /* the entries of some name segments that are gone */
+    }
+    assert_well(fixture.wheel);
+    assert_true(stats_of(fixture.wheel).bytes < empty + (size_t)SEGMENT * 8 + ((size_t)1 << 20));
+    assert_quiet(fixture.wheel, 200 * TICK);
+    attach_all(&fixture); /* and now, ones that are new */
+    set(&fixture, fixture.count - 1, (uint64_t)2 * SEGMENT * TICK);
+    assert_well(fixture.wheel);
+    assert_quiet(fixture.wheel, ((uint64_t)2 * SEGMENT - 1) * TICK);
+    assert_fires(fixture.wheel, (uint64_t)2 * SEGMENT * TICK, 0);
+    tear_down(&fixture);
+}
+
+/* Entries that name a segment which was given back, or got anew, are dropped wherever they are met. */
+static void entries_of_segments_that_are_gone(void **state) {
+    (void)state;
+    for (size_t order = 0; order < COUNT_OF(orders); order++) {
+        struct fixture fixture;
+        set_up(&fixture, orders[order], (size_t)2 * SEGMENT + 1000);
+        attach_all(&fixture);
+        for (size_t i = (size_t)2 * SEGMENT; i < fixture.count; i++) {
+            set(&fixture, i, (10 + i % 3) * TICK);
+        }
+        verge_expiry out[16];
+        assert_int_equal(verge_wheel_poll(fixture.wheel, 10 * TICK, out, COUNT_OF(out)), COUNT_OF(out));
+        for (size_t i = fixture.count; i-- > 1;) {
+            detach(&fixture, i);
+        }
+        assert_int_equal(verge_wheel_count(fixture.wheel), 0);
+        assert_true(stats_of(fixture.wheel).entries > 900);
+        assert_well(fixture.wheel);
+        (void)level_stats_of(fixture.wheel, 0);
+        assert_int_equal(verge_wheel_next_deadline(fixture.wheel), VERGE_NEVER);
+        set(&fixture, 0, 12 * TICK);
+        assert_int_equal(verge_wheel_next_deadline(fixture.wheel), 12 * TICK);
+        for (size_t i = 1; i < (size_t)2 * SEGMENT + 5; i++) {
+            attach(&fixture, i); /* five in a segment that is new */
+        }
+        set(&fixture, (size_t)2 * SEGMENT, 11 * TICK);
+        assert_well(fixture.wheel);
+        assert_fires(fixture.wheel, 11 * TICK, 0);
+        assert_fires(fixture.wheel, 12 * TICK, 0);
+        assert_quiet(fixture.wheel, 20 * TICK);
+        assert_int_equal(stats_of(fixture.wheel).entries, 0);
+        tear_down(&fixture);
+    }
+}
+
+/* Attached, set, and detached before it strikes, as the timeout of a request is. */
+static void many_lives_take_no_more(void **state) {
+    (void)state;
+    for (size_t order = 0; order < COUNT_OF(orders); order++) {
+        struct fixture fixture;
+        set_up(&fixture, orders[order], 100);
+        uint64_t bytes = 0;
+        const size_t lives = test_scaled(200000);
+        for (size_t i = 0; i < lives; i++) {
+            const size_t which = i * 7 % fixture.count;
+            if (fixture.timeouts[which] != NULL) {
+                detach(&fixture, which);
+            }
+            attach(&fixture, which);
+            set(&fixture, which, verge_wheel_now(fixture.wheel) + HOUR + i % 50 * TICK);
+            if (i % 100 == 0) {
+                assert_quiet(fixture.wheel, i * US);
+            }
+            assert_bounded(&fixture);
+            if (i == lives / 10) {
+                bytes = stats_of(fixture.wheel).bytes;
+            }
+        }
+        assert_true(stats_of(fixture.wheel).bytes <= bytes + ((size_t)64 << 10));
+        tear_down(&fixture);
+    }
+}
+
+/* Timeouts take no record: the records of timers that are gone go, however many timeouts are set. */
+static void records_go_while_timeouts_stay(void **state) {
+    (void)state;
+    enum { COUNT = 200000, RECORDS_KEPT = 65536 };
+    struct fixture fixture;
+    set_up(&fixture, VERGE_ORDER_ANY, COUNT);
+    verge_timer *timers = calloc(COUNT, sizeof(*timers));
+    assert_non_null(timers);
+    attach_all(&fixture);
+    for (size_t i = 0; i < COUNT; i++) {
+        set(&fixture, i, HOUR + i * TICK);
+        timers[i] = schedule(fixture.wheel, HOUR + i * TICK, i);
+    }
+    assert_true(stats_of(fixture.wheel).records >= COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(verge_wheel_cancel(fixture.wheel, timers[i], NULL), 0);
+    }
+    free(timers);
+    for (uint64_t tick = 1; tick < 1000; tick++) {
+        assert_quiet(fixture.wheel, tick * TICK);
+    }
+    assert_true(stats_of(fixture.wheel).records <= RECORDS_KEPT);
+    assert_well(fixture.wheel);
+    tear_down(&fixture);
+}
+
+/* Many that are idle keep no chunks and hold up nothing. */
+static void idle_ones_take_no_chunks(void **state) {
+    (void)state;
+    enum { COUNT = 100000 };
+    struct fixture fixture;
+    set_up(&fixture, VERGE_ORDER_ANY, COUNT);
+    attach_all(&fixture);
+    const uint64_t idle = stats_of(fixture.wheel).bytes;
+    for (size_t i = 0; i < COUNT; i++) {
+        set(&fixture, i, HOUR + i * TICK);
+    }
+    assert_true(stats_of(fixture.wheel).bytes > idle + (size_t)COUNT * 8);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(verge_timeout_clear(fixture.wheel, fixture.timeouts[i]), 0);
+        assert_bounded(&fixture);
+    }
+    verge_wheel_compact(fixture.wheel);
+    assert_int_equal(stats_of(fixture.wheel).entries, 0);
+    assert_true(stats_of(fixture.wheel).bytes <= idle + 4096);
+    for (size_t i = 0; i < COUNT; i += 1000) {
+        set(&fixture, i, HOUR + i * TICK);
+    }
+    assert_well(fixture.wheel);
+    tear_down(&fixture);
+}
+
+/* ---- what they leave behind ---- */
+
+static void storm_of_sets_to_earlier_times(void **state) {
+    (void)state;
+    for (size_t order = 0; order < COUNT_OF(orders); order++) {
+        struct fixture fixture;
+        set_up(&fixture, orders[order], 1000);
+        attach_all(&fixture);
+        const size_t rounds = test_scaled(2000) / 10;
+        for (size_t round = 0; round < rounds; round++) {
+            for (size_t i = 0; i < fixture.count; i++) {
+                set(&fixture, i, HOUR - round * 10 * TICK - i);
+                assert_bounded(&fixture);
+            }
+        }
+        assert_well(fixture.wheel);
+        tear_down(&fixture);
+    }
+}
+
+/* All at once, and one after the other with others in their place; also among what is due. */
+static void storm_of_detaches(void **state) {
+    (void)state;
+    for (size_t order = 0; order < COUNT_OF(orders); order++) {
+        struct fixture fixture;
+        set_up(&fixture, orders[order], test_scaled(50000));
+        attach_all(&fixture);
+        for (size_t i = 0; i < fixture.count; i++) {
+            set(&fixture, i, 10 * TICK + i % 2 * HOUR);
+        }
+        verge_expiry out[1];
+        assert_int_equal(verge_wheel_poll(fixture.wheel, 20 * TICK, out, 1), 1); /* half of them is a backlog */
+        for (size_t i = 0; i < fixture.count; i++) {
+            detach(&fixture, i);
+            assert_bounded(&fixture);
+        }
+        assert_well(fixture.wheel);
+        for (size_t i = 0; i < fixture.count; i++) {
+            attach(&fixture, i);
+            set(&fixture, i, i % 3 == 0 ? TICK : HOUR); /* the past, and the marks of those that are gone */
+        }
+        assert_well(fixture.wheel);
+        for (size_t i = 0; i < fixture.count; i++) {
+            detach(&fixture, i);
+            attach(&fixture, i);
+            set(&fixture, i, i % 3 == 0 ? TICK : HOUR);
+            assert_bounded(&fixture);
+        }
+        assert_well(fixture.wheel);
+        for (size_t i = 0; i < fixture.count; i++) {
+            detach(&fixture, i);
+            assert_bounded(&fixture);
+        }
+        tear_down(&fixture);
+    }
+}
+
+/* Those that come out are those that are set, once each, whatever was sifted in between, with the same marks and places. */
+static void none_is_lost_in_a_storm(void **state) {
+    (void)state;
+    enum { COUNT = 12000 };
+    static verge_expiry out[COUNT];
+    struct verge_test_random random = verge_test_random_from(verge_test_seed(3));
+    for (size_t order = 0; order < COUNT_OF(orders); order++) {
+        struct fixture fixture;
+        set_up(&fixture, orders[order], COUNT);
+        attach_all(&fixture);
+        for (size_t round = 0; round < test_scaled(300) / 10; round++) {
+            const uint64_t now_ns = verge_wheel_now(fixture.wheel);
+            for (size_t n = 0; n < COUNT; n++) {
+                const size_t i = (size_t)verge_test_below(&random, COUNT);
+                const uint64_t what = verge_test_below(&random, 8);
+                if (what == 0) {
+                    (void)verge_timeout_clear(fixture.wheel, fixture.timeouts[i]);
+                } else if (what < 4) {
+                    detach(&fixture, i);
+                    attach(&fixture, i);
+                }
+                if (what > 1) { /* few ticks: many entries of one place and one mark */
+                    set(&fixture, i, now_ns + (verge_test_below(&random, 6) * 40) * TICK);
+                }
+            }
+            assert_well(fixture.wheel);
+            const size_t limit = (size_t)verge_test_below(&random, COUNT);
+            const uint64_t then_ns = now_ns + verge_test_below(&random, 60) * TICK;
+            const size_t count = verge_wheel_poll(fixture.wheel, then_ns, out, limit);
+            for (size_t k = 0; k < count; k++) {
+                const uintptr_t i = number_of(out[k].data);
+                assert_int_equal(verge_timeout_deadline(fixture.timeouts[i]), VERGE_NEVER);
+                assert_true(out[k].deadline_ns <= then_ns);
+            }
+            assert_well(fixture.wheel);
+            if (!verge_wheel_has_backlog(fixture.wheel)) {
+                for (size_t i = 0; i < COUNT; i++) {
+                    assert_true(verge_timeout_deadline(fixture.timeouts[i]) > then_ns - TICK);
+                }
+            }
+        }
+        tear_down(&fixture);
+    }
+}
+
+/* ---- when memory is refused ---- */
+
+static void attach_without_memory(void **state) {
+    (void)state;
+    struct fixture fixture;
+    set_up(&fixture, VERGE_ORDER_ANY, 1000);
+    for (size_t i = 0; i < fixture.count; i++) {
+        fixture.memory.fail_from = fixture.memory.calls + 1;
+        const struct snapshot before = snapshot_of(fixture.wheel);
+        verge_timeout *timeout = malloc(sizeof(*timeout));
+        assert_non_null(timeout);
+        const int error = verge_timeout_attach(fixture.wheel, timeout, data_of(i));
+        if (error == 0) {
+            fixture.timeouts[i] = timeout;
+            continue;
+        }
+        assert_int_equal(error, -ENOMEM);
+        assert_unchanged(fixture.wheel, &before);
+        free(timeout);
+        fixture.memory.fail_from = 0;
+        attach(&fixture, i);
+    }
+    assert_true(fixture.memory.failures > 3);
+    tear_down(&fixture);
+}
+
+/* Deadlines on all levels; a set that fails leaves the timeout as it was. */
+static void set_without_memory(void **state) {
+    (void)state;
+    for (size_t order = 0; order < COUNT_OF(orders); order++) {
+        struct fixture fixture;
+        set_up(&fixture, orders[order], 2000);
+        attach_all(&fixture);
+        struct verge_test_random random = verge_test_random_from(7);
+        uint64_t failures = 0;
+        for (size_t n = 0; n < 3 * fixture.count; n++) {
+            const size_t i = n % fixture.count;
+            const uint64_t deadline_ns = n % 2 == 0 ? 5 * SECOND : TICK + (verge_test_magnitude(&random) >> 4);
+            fixture.memory.fail_from = fixture.memory.calls + 1;
+            struct snapshot before = snapshot_of(fixture.wheel);
+            const verge_timeout copy = *fixture.timeouts[i];
+            const int error = verge_timeout_set(fixture.wheel, fixture.timeouts[i], deadline_ns);
+            if (error != 0) {
+                assert_int_equal(error, -ENOMEM);
+                assert_memory_equal(fixture.timeouts[i], &copy, sizeof(copy));
+                before.stats.bytes = stats_of(fixture.wheel).bytes;
+                assert_unchanged(fixture.wheel, &before);
+                failures++;
+                fixture.memory.fail_from = 0;
+                set(&fixture, i, deadline_ns);
+            }
+            assert_int_equal(verge_timeout_deadline(fixture.timeouts[i]), deadline_ns);
+        }
+        assert_true(failures > 10);
+        tear_down(&fixture);
+    }
+}
+
+/* All that is pending may be timeouts, or some; none of them allocates, whatever is cleared in between. */
+static void no_allocation_after_reserve(void **state) {
+    (void)state;
+    enum { ROOM = 1000 };
+    for (size_t order = 0; order < COUNT_OF(orders); order++) {
+        struct fixture fixture;
+        set_up(&fixture, orders[order], ROOM);
+        attach_all(&fixture);
+        assert_int_equal(verge_wheel_reserve(fixture.wheel, ROOM), 0);
+        const uint64_t calls = fixture.memory.calls;
+        fixture.memory.fail_from = calls + 1;
+        struct verge_test_random random = verge_test_random_from(verge_test_seed(11));
+        for (size_t n = test_scaled(300000); n > 0; n--) {
+            const size_t i = (size_t)verge_test_below(&random, ROOM);
+            const uint64_t now_ns = verge_wheel_now(fixture.wheel);
+            const uint64_t largest_ns = verge_wheel_largest_deadline(fixture.wheel);
+            const uint64_t delta_ns = verge_test_magnitude(&random);
+            switch (verge_test_below(&random, 8)) {
+            case 0:
+                (void)verge_timeout_clear(fixture.wheel, fixture.timeouts[i]);
+                break;
+            case 1:
+                detach(&fixture, i);
+                attach(&fixture, i); /* at the same place */
+                break;
+            case 2: {
+                verge_expiry out[64];
+                (void)verge_wheel_poll(fixture.wheel, now_ns + delta_ns % (4 * TICK), out, COUNT_OF(out));
+                break;
+            }
+            default:
+                set(&fixture, i, delta_ns > largest_ns - now_ns ? largest_ns : now_ns + delta_ns);
+            }
+        }
+        assert_int_equal(fixture.memory.calls, calls);
+        fixture.memory.fail_from = 0;
+        tear_down(&fixture);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(places_of_some_segments),     cmocka_unit_test(entries_of_segments_that_are_gone),
+        cmocka_unit_test(many_lives_take_no_more),     cmocka_unit_test(records_go_while_timeouts_stay),
+        cmocka_unit_test(idle_ones_take_no_chunks),    cmocka_unit_test(storm_of_sets_to_earlier_times),
+        cmocka_unit_test(storm_of_detaches),           cmocka_unit_test(none_is_lost_in_a_storm),
+        cmocka_unit_test(attach_without_memory),       cmocka_unit_test(set_without_memory),
+        cmocka_unit_test(no_allocation_after_reserve),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
