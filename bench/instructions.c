@@ -45,6 +45,7 @@ static void open_wheel(void) {
 }
 
 static void attach_timeouts(void) {
+    expect(verge_timeout_reserve(wheel, TIMER_COUNT));
     for (size_t i = 0; i < TIMER_COUNT; i++) {
         expect(verge_timeout_attach(wheel, &timeouts[i], NULL));
     }

@@ -81,8 +81,8 @@ int main(void) {
     static struct server server;
     verge_manual_clock manual = {0};
     server.clock = verge_clock_manual(&manual);
-    if (verge_wheel_create(NULL, &server.wheel) < 0 || verge_wheel_reserve(server.wheel, CONNECTIONS) < 0) {
-        return 1; /* from here on, only an attach can fail for want of memory */
+    if (verge_wheel_create(NULL, &server.wheel) < 0 || verge_timeout_reserve(server.wheel, CONNECTIONS) < 0) {
+        return 1; /* from here on, nothing can fail for want of memory */
     }
     for (unsigned i = 0; i < CONNECTIONS; i++) {
         accept_connection(&server, &server.connections[i]);

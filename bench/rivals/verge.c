@@ -53,7 +53,7 @@ static inline void expect(int result, const char *what) {
     }
 }
 
-static struct adapter *create(const struct bench_setup *setup) {
+static struct adapter *create(const struct bench_setup *setup, int (*reserve)(verge_wheel *wheel, size_t count)) {
     struct adapter *adapter = bench_memory_allocate(sizeof(*adapter), 64);
     adapter->objects = setup->objects;
     adapter->log = setup->log;
@@ -67,18 +67,18 @@ static struct adapter *create(const struct bench_setup *setup) {
     options.allocator = &adapter->allocator;
     expect(verge_wheel_create(&options, &adapter->wheel), "create");
     if (setup->reserve) {
-        expect(verge_wheel_reserve(adapter->wheel, setup->id_count), "reserve");
+        expect(reserve(adapter->wheel, setup->id_count), "reserve");
     }
     return adapter;
 }
 
 static void *handle_create(const struct bench_setup *setup) {
-    return create(setup);
+    return create(setup, verge_wheel_reserve);
 }
 
 /* The objects have their timers all their life. */
 static void *timeout_create(const struct bench_setup *setup) {
-    struct adapter *adapter = create(setup);
+    struct adapter *adapter = create(setup, verge_timeout_reserve);
     for (uint32_t id = 0; id < setup->id_count; id++) {
         union user *user = user_of(adapter, id);
         expect(verge_timeout_attach(adapter->wheel, &user->timeout, user), "attach");

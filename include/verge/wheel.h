@@ -166,7 +166,7 @@ VERGE_API void verge_wheel_destroy(verge_wheel *wheel);
  */
 VERGE_API int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count);
 
-/* Ends all pending timers. Their handles say -ENOENT; now, memory and reservations stay. */
+/* Ends all pending timers. Their handles say -ENOENT, timeouts stay attached; now, memory and reservations stay. */
 VERGE_API void verge_wheel_clear(verge_wheel *wheel);
 
 /* Drops garbage (but for what cannot be told from a pending timer's own entry) and gives back what memory
@@ -236,7 +236,7 @@ VERGE_API int verge_wheel_get(const verge_wheel *wheel, verge_timer timer, verge
  */
 
 /* What the wheel knows of a timer; not for the caller to read or write. */
-typedef struct verge__record {
+typedef struct verge_timer_state {
     uint64_t deadline_ns; /* free: perhaps the index of a record that is some places down the list */
     void *data;
     union {
@@ -246,14 +246,22 @@ typedef struct verge__record {
     uint32_t generation;
     uint32_t link; /* free: the next free record; in use: the last scrub pass that saw its entry,
                       or, in ordered wheels, the entry's mark */
-} verge__record;
+} verge_timer_state;
 
 typedef struct verge_timeout {
-    verge__record record;
+    verge_timer_state record;
     uint32_t number; /* by which the wheel finds it; 0: not attached */
 } verge_timeout;
 
-/* Makes a timeout known to the wheel; it is not set. What was in it does not matter. -ENOMEM, -ENOSPC. */
+/*
+ * Makes room for timeout_count more timeouts than are attached now: until they are used up, no attach allocates or fails for
+ * memory, nor does any set, unless more timers with handles are pending than there were, or verge_wheel_reserve made room
+ * for. The room is kept until the next call; 0 gives it up. -ENOMEM, -ENOSPC.
+ */
+VERGE_API int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count);
+
+/* Makes a timeout known to the wheel; it is not set. What was in it does not matter: it must not be attached already. -ENOMEM,
+ * -ENOSPC. */
 VERGE_API int verge_timeout_attach(verge_wheel *wheel, verge_timeout *timeout, void *data);
 
 /* Clears it, and takes it from the wheel. -EINVAL: it is zeroed, or was detached. */
@@ -341,7 +349,7 @@ VERGE_API uint64_t verge_wheel_interval_start(const verge_wheel *wheel, uint64_t
 VERGE_API int verge_wheel_first_interval(verge_wheel *wheel, uint64_t *ret_interval, uint64_t *ret_smallest_ns,
                                          uint64_t *ret_largest_ns);
 
-/* Calls visit for each pending timer, in no order, until it returns non-zero; returns that, or 0.
+/* Calls visit for each pending timer (.timer is 0 for a timeout), in no order, until it returns non-zero; returns that, or 0.
  * visit may do anything with the wheel but destroy it; timers it schedules may or may not be visited. */
 VERGE_API int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context, const verge_expiry *timer),
                                   void *context);
@@ -361,7 +369,7 @@ typedef struct verge_wheel_stats {
     uint64_t entries_dropped; /* belonged to no timer any more */
     uint64_t entries;         /* in the slots now */
     uint64_t garbage;         /* of them, those that belong to no timer */
-    uint64_t records;         /* timers there is room for without allocating */
+    uint64_t records;         /* timers with handles there is room for without allocating */
     uint64_t records_retired; /* for ever, their handles being used up */
     uint64_t bytes;           /* held from the allocator */
     uint64_t last_poll_work;  /* entries moved, inspected and returned by the last poll */

@@ -4,8 +4,7 @@
  *
  * Where <sys/sdt.h> was there at build time (VERGE_PROBES), a probe is a single nop and a note in the ELF file that
  * says where its arguments are. Anywhere else it is nothing. Arguments are evaluated or not: they must have no effects,
- * and on hot paths be values that are at hand anyway. The timer is its handle; of a timeout it is its address, and 0 when it
- * fires.
+ * and on hot paths be values that are at hand anyway. The timer is its handle; of a timeout it is its address.
  *
  *   schedule    wheel, timer, deadline_ns
  *   reschedule  wheel, timer, deadline_ns

@@ -8,6 +8,7 @@
 
 enum {
     FIRST_PLACES_MIN = 32,
+    NONE = VERGE__SEGMENT_PLACES, /* the end of a free list */
     SEGMENT_COUNT_MAX = (int)(VERGE__PLACE >> VERGE__PLACE_BITS) - 1,
 };
 
@@ -38,7 +39,7 @@ void verge__places_deinit(verge__places *places) {
         release_last(places);
     }
     release(places, places->segments, places->segment_room * sizeof(*places->segments));
-    VERGE__INVARIANT(places->bytes == 0, "P: the bytes are those of the segments");
+    VERGE__INVARIANT(places->bytes == 0, "T: the bytes are those of the segments");
 }
 
 /* ---- growing ---- */
@@ -79,22 +80,43 @@ static int add_segment(verge__places *places) {
     if (memory == NULL) {
         return -ENOMEM;
     }
-    places->segments[places->segment_count++] = (verge__place_segment){.places = memory, .room = room, .free = room};
+    places->segments[places->segment_count++] = (verge__place_segment){.places = memory, .room = room, .free = NONE};
     return 0;
 }
 
-static int grow_first(verge__places *places) {
+static int grow_first(verge__places *places, uint32_t room) {
     verge__place_segment *first = &places->segments[0];
-    uint32_t room = first->room * 2;
     verge__place *memory = allocate_places(places, room);
     if (memory == NULL) {
         return -ENOMEM;
     }
-    memcpy(memory, first->places, first->room * sizeof(verge__place)); /* all are in use: there is no free list */
+    memcpy(memory, first->places, first->fresh * sizeof(verge__place));
     release(places, first->places, first->room * sizeof(verge__place));
     first->places = memory;
     first->room = room;
-    first->free = room;
+    return 0;
+}
+
+/* More memory: segment 0 grows, or there is one more. */
+static int grow(verge__places *places) {
+    bool grows = places->segment_count == 1 && places->segments[0].room < VERGE__SEGMENT_PLACES;
+    return grows ? grow_first(places, places->segments[0].room * 2) : add_segment(places);
+}
+
+static size_t room(const verge__places *places) {
+    return places->segment_count == 1 ? places->segments[0].room : (size_t)places->segment_count << VERGE__PLACE_BITS;
+}
+
+int verge__places_reserve(verge__places *places, size_t count) {
+    while (room(places) < count) {
+        int error = grow(places);
+        if (error != 0) {
+            return error;
+        }
+        verge__place_segment *last = &places->segments[places->segment_count - 1];
+        memset(last->places + last->fresh, 0, (last->room - last->fresh) * sizeof(verge__place));
+    }
+    places->kept_count = (uint32_t)((count + VERGE__SEGMENT_PLACES - 1) >> VERGE__PLACE_BITS);
     return 0;
 }
 
@@ -106,8 +128,7 @@ static int find_room(verge__places *places, uint32_t *ret_segment) {
             return 0;
         }
     }
-    bool grows = places->segment_count == 1 && places->segments[0].room < VERGE__SEGMENT_PLACES;
-    int error = grows ? grow_first(places) : add_segment(places);
+    int error = grow(places);
     if (error == 0) {
         *ret_segment = places->segment_count - 1;
     }
@@ -124,7 +145,7 @@ int verge__places_add(verge__places *places, verge__record *record, uint32_t *re
     }
     verge__place_segment *segment = &places->segments[i];
     uint32_t offset = segment->free;
-    if (offset < segment->room) {
+    if (offset != NONE) {
         segment->free = (uint32_t)(segment->places[offset] >> 1);
     } else {
         offset = segment->fresh++;
@@ -144,7 +165,8 @@ void verge__places_remove(verge__places *places, uint32_t number) {
     segment->count--;
     places->count--;
     /* One empty segment is kept, so that one timeout that comes and goes does not have memory come and go. */
-    while (places->segment_count > 1 && places->segments[places->segment_count - 1].count == 0 &&
+    while (places->segment_count > 1 && places->segment_count > places->kept_count &&
+           places->segments[places->segment_count - 1].count == 0 &&
            places->segments[places->segment_count - 2].count == 0) {
         release_last(places);
     }
@@ -171,27 +193,27 @@ const char *verge__places_check(const verge__places *places) {
     for (uint32_t i = 0; i < places->segment_count; i++) {
         const verge__place_segment *segment = &places->segments[i];
         uint32_t free_count = 0;
-        for (uint32_t offset = segment->free; offset < segment->room && free_count <= segment->room; free_count++) {
+        for (uint32_t offset = segment->free; offset != NONE && free_count <= segment->room; free_count++) {
             if (offset >= segment->fresh || (segment->places[offset] & 1) == 0) {
-                return "P1: what is on a free list was used, and is not any more";
+                return "T1: what is on a free list was used, and is not any more";
             }
             offset = (uint32_t)(segment->places[offset] >> 1);
         }
         if (segment->count + free_count != segment->fresh) {
-            return "P1: places that were ever used are in use or on the free list";
+            return "T1: places that were ever used are in use or on the free list";
         }
         count += segment->count;
     }
     if (count != places->count) {
-        return "P2: count is the number of places in use";
+        return "T2: count is the number of places in use";
     }
     for (uint32_t number = verge__places_next(places, VERGE__PLACE); number != VERGE__NO_RECORD;
          number = verge__places_next(places, number + 1)) {
         const verge__record *record = verge__places_named(places, number);
         if (((const verge_timeout *)(const void *)record)->number != number) {
-            return "P2: a record and its place name each other";
+            return "T2: a record and its place name each other";
         }
         count--;
     }
-    return count != 0 ? "P2: count is the number of places in use" : NULL;
+    return count != 0 ? "T2: count is the number of places in use" : NULL;
 }

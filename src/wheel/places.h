@@ -10,8 +10,8 @@
  * The numbers have a bit that the indices of records (records.h) do not have.
  *
  * Invariants (verge__places_check)
- *   P1  a segment's places that were ever used are in use or on its free list
- *   P2  count is the number of places in use; a record and its place name each other
+ *   T1  a segment's places that were ever used are in use or on its free list
+ *   T2  count is the number of places in use; a record and its place name each other
  */
 #ifndef VERGE_SRC_WHEEL_PLACES_H
 #define VERGE_SRC_WHEEL_PLACES_H
@@ -33,7 +33,7 @@ typedef struct verge__place_segment {
     verge__place *places;
     uint32_t room;
     uint32_t fresh; /* places below were used at least once */
-    uint32_t free;  /* offset of the first free one below; room: none */
+    uint32_t free;  /* offset of the first free one below; VERGE__SEGMENT_PLACES: none */
     uint32_t count; /* in use */
 } verge__place_segment;
 
@@ -41,13 +41,17 @@ typedef struct verge__places {
     verge__place_segment *segments;
     uint32_t segment_count;
     uint32_t segment_room;
-    size_t count; /* in use */
+    uint32_t kept_count; /* segments that are not given back */
+    size_t count;        /* in use */
     size_t bytes;
     const verge_allocator *allocator;
 } verge__places;
 
 void verge__places_init(verge__places *places, const verge_allocator *allocator);
 void verge__places_deinit(verge__places *places);
+
+/* Makes room for so many in all, touches it, and keeps it until the next call. -ENOMEM, -ENOSPC. */
+int verge__places_reserve(verge__places *places, size_t count);
 
 /* Gives the record of a timeout a place. -ENOMEM, -ENOSPC. */
 int verge__places_add(verge__places *places, verge__record *record, uint32_t *ret_number);

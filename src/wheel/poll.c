@@ -44,10 +44,11 @@ static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, handout *to, verge
         expiry->timer = 0;
         record->generation = 0;
         to->timeout_count++;
+        VERGE__PROBE4(fire, wheel, record, expiry->deadline_ns, wheel->now_ns);
     } else {
         verge__records_free(&wheel->records, record, index);
+        VERGE__PROBE4(fire, wheel, expiry->timer, expiry->deadline_ns, wheel->now_ns);
     }
-    VERGE__PROBE4(fire, wheel, expiry->timer, expiry->deadline_ns, wheel->now_ns);
 }
 
 void verge__wheel_refile(verge_wheel *wheel, verge__record *record, verge__entry entry) {

@@ -46,8 +46,10 @@ enum {
 
 #define VERGE__NO_RECORD UINT32_MAX
 
-/* A record is declared in verge/wheel.h, as timeouts have theirs in the caller's objects (places.h). Unordered wheels know
+/* Declared in verge/wheel.h, as timeouts have theirs in the caller's objects (places.h). Unordered wheels know
  * a timer's entry by its tick, ordered ones by its mark: the low half of the sequence number it was filed with. */
+typedef verge_timer_state verge__record;
+
 _Static_assert(sizeof(void *) != 8 || sizeof(verge__record) == 32, "two records a cache line");
 
 typedef struct verge__segment {

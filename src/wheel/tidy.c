@@ -171,31 +171,32 @@ static void set_checkpoints(verge_wheel *wheel) {
 
 /* ---- memory ---- */
 
-/* Timers to keep room for, when so many are pending. */
-static size_t timers_to_keep(const verge_wheel *wheel, size_t pending) {
+/* Timers to keep room for, when so many are pending and so many reserved. */
+static size_t timers_to_keep(const verge_wheel *wheel, size_t pending, size_t reserved) {
     size_t keep = pending * wheel->options.compaction.multiplier;
     keep = keep > wheel->options.compaction.minimum ? keep : wheel->options.compaction.minimum;
-    return keep > wheel->reserved_total ? keep : wheel->reserved_total;
+    return keep > reserved ? keep : reserved;
 }
 
-static bool is_sparse(const verge_wheel *wheel, size_t used, size_t room) {
-    return room > wheel->options.compaction.minimum && used < room / wheel->options.compaction.ratio &&
-           wheel->reserved_total < room;
+static bool is_sparse(const verge_wheel *wheel, size_t used, size_t reserved, size_t room) {
+    return room > wheel->options.compaction.minimum && used < room / wheel->options.compaction.ratio && reserved < room;
 }
 
 static bool records_are_sparse(const verge_wheel *wheel) {
     return wheel->records.segment_count > 1 &&
-           is_sparse(wheel, verge__records_live(&wheel->records), wheel->records.room);
+           is_sparse(wheel, verge__records_live(&wheel->records), wheel->reserved_records, wheel->records.room);
 }
 
 static bool chunks_are_sparse(const verge_wheel *wheel) {
-    return is_sparse(wheel, wheel->calendar.entry_count, wheel->calendar.entry_capacity) &&
+    return is_sparse(wheel, wheel->calendar.entry_count, verge__wheel_reserved(wheel),
+                     wheel->calendar.entry_capacity) &&
            wheel->calendar.pool.used_count < wheel->calendar.pool.chunk_count / 2;
 }
 
 /* Gives back what can be given back; true if there is more to do. */
 static bool give_back(verge_wheel *wheel, size_t records_at_once) {
-    size_t keep = timers_to_keep(wheel, verge__records_live(&wheel->records)); /* timeouts take no record */
+    /* timeouts take no record */
+    size_t keep = timers_to_keep(wheel, verge__records_live(&wheel->records), wheel->reserved_records);
     if (records_are_sparse(wheel)) {
         verge__records_close(&wheel->records, keep);
     }
@@ -205,7 +206,7 @@ static bool give_back(verge_wheel *wheel, size_t records_at_once) {
         verge__records_release(&wheel->records);
     }
     if (chunks_are_sparse(wheel)) {
-        size_t timers = timers_to_keep(wheel, (size_t)verge__wheel_pending(wheel));
+        size_t timers = timers_to_keep(wheel, (size_t)verge__wheel_pending(wheel), verge__wheel_reserved(wheel));
         verge__calendar_shrink(&wheel->calendar, verge__wheel_entries_for(timers));
     }
     return scanning || (records_are_sparse(wheel) && verge__records_can_close(&wheel->records, keep));
@@ -282,12 +283,12 @@ void verge_wheel_compact(verge_wheel *wheel) {
     scrub_all(wheel);
     while (give_back(wheel, SIZE_MAX)) {
     }
-    size_t keep = wheel->reserved_total > verge__wheel_pending(wheel) ? wheel->reserved_total
-                                                                      : (size_t)verge__wheel_pending(wheel);
-    if (wheel->reserved_total == 0) {
+    size_t reserved = verge__wheel_reserved(wheel);
+    if (reserved == 0) {
         verge__calendar_shed_levels(&wheel->calendar, last_pending_tick(wheel));
     }
-    verge__calendar_shrink(&wheel->calendar, wheel->reserved_total == 0 ? 0 : verge__wheel_entries_for(keep));
+    size_t keep = reserved > verge__wheel_pending(wheel) ? reserved : (size_t)verge__wheel_pending(wheel);
+    verge__calendar_shrink(&wheel->calendar, reserved == 0 ? 0 : verge__wheel_entries_for(keep));
     set_checkpoints(wheel);
     verge__wheel_set_short_reach(wheel); /* levels may have gone */
 }

@@ -22,6 +22,32 @@ static bool is_attached(const verge_wheel *wheel, const verge_timeout *timeout) 
            verge__places_named(&wheel->places, timeout->number) == &timeout->record;
 }
 
+int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count) {
+    if (wheel == NULL) {
+        return -EINVAL;
+    }
+    if (timeout_count == 0) {
+        wheel->reserved_places = 0;
+        wheel->reserved_beside = 0;
+        return verge__places_reserve(&wheel->places, 0);
+    }
+    if (timeout_count > UINT32_MAX) {
+        return -ENOSPC;
+    }
+    size_t total = wheel->places.count + timeout_count;
+    size_t beside = verge__records_live(&wheel->records);
+    int error = verge__places_reserve(&wheel->places, total);
+    if (error == 0) {
+        size_t timers = beside > wheel->reserved_total ? beside : wheel->reserved_total;
+        error = verge__wheel_reserve_entries(wheel, timers + total);
+    }
+    if (error == 0) {
+        wheel->reserved_places = total;
+        wheel->reserved_beside = beside;
+    }
+    return error;
+}
+
 int verge_timeout_attach(verge_wheel *wheel, verge_timeout *timeout, void *data) {
     if (wheel == NULL || timeout == NULL) {
         return -EINVAL;
@@ -47,6 +73,17 @@ int verge_timeout_detach(verge_wheel *wheel, verge_timeout *timeout) {
     return 0;
 }
 
+/* It has a deadline and an entry. */
+static VERGE__ALWAYS_INLINE void note_set(verge_wheel *wheel, verge_timeout *timeout) {
+    if (timeout->record.generation == 0) {
+        timeout->record.generation = VERGE__GENERATION_SET;
+        wheel->idle_count--;
+        VERGE__PROBE3(schedule, wheel, timeout, timeout->record.deadline_ns);
+    } else {
+        VERGE__PROBE3(reschedule, wheel, timeout, timeout->record.deadline_ns);
+    }
+}
+
 static VERGE__NOINLINE int set_slowly(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
     if (!is_attached(wheel, timeout)) {
         return -EINVAL;
@@ -60,14 +97,10 @@ static VERGE__NOINLINE int set_slowly(verge_wheel *wheel, verge_timeout *timeout
     if (error != 0) {
         return error;
     }
-    if (!is_set) {
-        record->generation = VERGE__GENERATION_SET;
-        wheel->idle_count--;
-    }
+    note_set(wheel, timeout);
     if (deadline_ns < wheel->earliest_ns) {
         (void)note_earliest(wheel, timeout);
     }
-    VERGE__PROBE3(schedule, wheel, timeout, deadline_ns);
     verge__wheel_set_short_reach(wheel);
     return wheel->calendar.entry_count >= wheel->calendar.entry_limit ? verge__wheel_tidy(wheel) : 0;
 }
@@ -89,11 +122,7 @@ int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadl
         return set_slowly(wheel, timeout, deadline_ns);
     }
     record->deadline_ns = deadline_ns;
-    if (record->generation == 0) {
-        record->generation = VERGE__GENERATION_SET;
-        wheel->idle_count--;
-    }
-    VERGE__PROBE3(schedule, wheel, timeout, deadline_ns);
+    note_set(wheel, timeout);
     return VERGE__UNLIKELY(deadline_ns < wheel->earliest_ns) ? note_earliest(wheel, timeout) : 0;
 }
 

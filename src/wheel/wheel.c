@@ -105,6 +105,15 @@ void verge_wheel_destroy(verge_wheel *wheel) {
     allocator.release(allocator.context, wheel, wheel_bytes(sorters(wheel) != NULL));
 }
 
+int verge__wheel_reserve_entries(verge_wheel *wheel, size_t timers) {
+    int error = verge__calendar_ready_all(&wheel->calendar);
+    if (error == 0) {
+        error = verge__calendar_secure(&wheel->calendar, verge__wheel_entries_for(timers), true);
+    }
+    verge__wheel_set_short_reach(wheel);
+    return error;
+}
+
 int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
     if (wheel == NULL) {
         return -EINVAL;
@@ -112,24 +121,24 @@ int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
     size_t pending = (size_t)verge__wheel_pending(wheel);
     if (timer_count == 0) {
         wheel->reserved_total = 0;
+        wheel->reserved_records = 0;
         return 0;
     }
     if (timer_count > UINT32_MAX ||
         (wheel->options.timer_cap != 0 && timer_count > wheel->options.timer_cap - pending)) {
         return -ENOSPC;
     }
+    size_t records = verge__records_live(&wheel->records) + timer_count;
     size_t total = pending + timer_count;
-    int error = verge__records_reserve(&wheel->records, total);
+    int error = verge__records_reserve(&wheel->records, records);
     if (error == 0) {
-        error = verge__calendar_ready_all(&wheel->calendar);
-    }
-    if (error == 0) {
-        error = verge__calendar_secure(&wheel->calendar, verge__wheel_entries_for(total), true);
+        size_t timers = total > wheel->reserved_beside ? total : wheel->reserved_beside;
+        error = verge__wheel_reserve_entries(wheel, timers + wheel->reserved_places);
     }
     if (error == 0) {
         wheel->reserved_total = total;
+        wheel->reserved_records = records;
     }
-    verge__wheel_set_short_reach(wheel);
     return error;
 }
 

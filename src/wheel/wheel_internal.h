@@ -92,7 +92,10 @@ struct verge_wheel {
     uint8_t garbage_turn;    /* of three polls with a work limit that is not divisible: which this is */
     bool is_untidy;          /* there is memory to give back */
     bool is_plain;           /* unordered, exact, past fires, no cap, precision above 1 ns */
-    size_t reserved_total;   /* timers there must be room for */
+    size_t reserved_total;   /* timers there must be room for: entries */
+    size_t reserved_records; /* the same: records */
+    size_t reserved_places;  /* timeouts there must be room for beside those */
+    size_t reserved_beside;  /* or beside these: timers with handles there were then */
     verge_wheel_options options;
     verge_allocator allocator;
     verge_timer recent[VERGE__RECENT_MAX]; /* of the records */
@@ -242,8 +245,17 @@ size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count, verge
 bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_tick);
 void verge__wheel_prefetch(void *owner, const verge__entry *entries, size_t count);
 
+/* Timers and timeouts whose entries there must be room for. */
+static inline size_t verge__wheel_reserved(const verge_wheel *wheel) {
+    size_t timers = wheel->reserved_total > wheel->reserved_beside ? wheel->reserved_total : wheel->reserved_beside;
+    return timers + wheel->reserved_places;
+}
+
 /* Entries to make room for, so that so many timers never need more. */
 size_t verge__wheel_entries_for(size_t timers);
+
+/* Makes all levels ready and room for the entries of so many timers. */
+int verge__wheel_reserve_entries(verge_wheel *wheel, size_t timers);
 
 int verge__wheel_check_options(const verge_wheel_options *options, size_t *ret_level_count,
                                verge_wheel_level ret_levels[VERGE_LEVEL_COUNT_MAX]);

@@ -202,6 +202,10 @@ void model_remove(struct model *model, struct model_timer *timer) {
     *timer = model->timers[--model->count];
 }
 
+size_t model_handles_pending(const struct model *model) {
+    return model->count - model->timeouts;
+}
+
 uint64_t model_earliest_deadline(const struct model *model) {
     uint64_t earliest_ns = VERGE_NEVER;
     for (size_t i = 0; i < model->count; i++) {

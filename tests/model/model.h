@@ -61,8 +61,11 @@ struct model {
     uint64_t cancelled;
     uint64_t expired;
     uint64_t cleared;
-    size_t timeouts; /* of the timers */
-    size_t reserved; /* pending timers up to which nothing may be allocated; 0: nothing was reserved */
+    size_t timeouts;          /* of the timers */
+    size_t reserved_handles;  /* of those that were reserved, timers with handles */
+    size_t reserved_timeouts; /* timeouts attached up to which nothing may be allocated; 0: nothing was reserved */
+    size_t reserved_beside;   /* as long as so many handles are pending beside them */
+    size_t reserved;          /* pending timers up to which nothing may be allocated; 0: nothing was reserved */
 };
 
 enum model_poll {
@@ -91,6 +94,9 @@ struct model_timer *model_add(struct model *model, verge_timer handle, uint64_t 
 struct model_timer *model_add_timeout(struct model *model, void *data, uint64_t deadline_ns, bool backlog);
 void model_move(struct model *model, struct model_timer *timer, uint64_t deadline_ns, bool backlog);
 void model_remove(struct model *model, struct model_timer *timer);
+
+/* Those that are no timeouts. */
+size_t model_handles_pending(const struct model *model);
 
 /* ---- time ---- */
 

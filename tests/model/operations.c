@@ -24,7 +24,7 @@ static void scheduled(struct run *run, const struct before *b, int error, int ex
         before_unchanged(run, b);
         return;
     }
-    if (run->model.count < run->model.reserved) {
+    if (run->model.count < run->model.reserved && model_handles_pending(&run->model) < run->model.reserved_handles) {
         before_not_allocated(run, b);
     }
     RUN_CHECK(run, timer != 0, "G4: 0 is a handle");
@@ -397,6 +397,7 @@ static void do_reserve(struct run *run) {
     }
     RUN_CHECK_EQUAL(run, error, 0, "reserve failed");
     run->model.reserved = more == 0 ? 0 : run->model.count + more;
+    run->model.reserved_handles = more == 0 ? 0 : model_handles_pending(&run->model) + more;
 }
 
 static void do_run_out_of_memory(struct run *run) {
@@ -460,6 +461,7 @@ static const struct operation operations[] = {
     {"set again and again", run_set_again, 4},
     {"clear a timeout", run_clear_timeout, 15},
     {"reserve", do_reserve, 2},
+    {"reserve timeouts", run_reserve_timeouts, 2},
     {"compact", do_compact, 2},
     {"run out of memory", do_run_out_of_memory, 3},
     {"clear", do_clear, 2},

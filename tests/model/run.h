@@ -70,6 +70,7 @@ uint64_t run_random_move(struct run *run, const struct model_timer *timer);
 
 /* ---- timeouts.c: operations on timeouts ---- */
 
+void run_reserve_timeouts(struct run *run);
 void run_attach(struct run *run);
 void run_detach(struct run *run);
 void run_set(struct run *run);

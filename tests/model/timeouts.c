@@ -35,6 +35,19 @@ static void check_stranger(struct run *run) {
     before_unchanged(run, &before);
 }
 
+void run_reserve_timeouts(struct run *run) {
+    const size_t more = (size_t)verge_test_below(&run->random, RUN_TIMEOUTS_MAX / 2);
+    const struct before before = before_call(run);
+    const int error = verge_timeout_reserve(run->wheel, more);
+    if (before_ran_out(run, &before, error)) {
+        before_unchanged(run, &before);
+        return;
+    }
+    RUN_CHECK_EQUAL(run, error, 0, "reserve timeouts");
+    run->model.reserved_timeouts = more == 0 ? 0 : run->timeout_count + more;
+    run->model.reserved_beside = model_handles_pending(&run->model);
+}
+
 void run_attach(struct run *run) {
     for (uint64_t count = verge_test_below(&run->random, 16); count > 0 && run->timeout_count < RUN_TIMEOUTS_MAX;
          count--) {
@@ -48,6 +61,9 @@ void run_attach(struct run *run) {
             RUN_CHECK_VALUES(run, before_ran_out(run, &before, error), "attach", -error, 0);
             before_unchanged(run, &before);
             return;
+        }
+        if (run->timeout_count < run->model.reserved_timeouts) {
+            before_not_allocated(run, &before);
         }
         run->timeouts[run->timeout_count++] = timeout;
         check_deadline(run, timeout);
@@ -86,7 +102,11 @@ static void set_to(struct run *run, verge_timeout *timeout, uint64_t deadline_ns
         check_deadline(run, timeout);
         return;
     }
-    if (run->model.count + (timer == NULL) <= run->model.reserved) {
+    const struct model *model = &run->model;
+    const size_t handles = model_handles_pending(model);
+    const bool is_reserved = run->timeout_count <= model->reserved_timeouts &&
+                             (handles <= model->reserved_beside || handles <= model->reserved_handles);
+    if (model->count + (timer == NULL) <= model->reserved || is_reserved) {
         before_not_allocated(run, &before);
     }
     if (timer != NULL) {
