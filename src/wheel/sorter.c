@@ -15,6 +15,7 @@ static bool is_less(const verge_wheel *wheel, const verge__record *a, const verg
 /* ---- runs ---- */
 
 static verge__entry run_first(const verge__run *run) {
+    VERGE__INVARIANT(run->head != NULL, "S2: a run that is not empty has a first chunk");
     return run->head->entries[run->head_taken];
 }
 
