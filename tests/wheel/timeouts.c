@@ -148,9 +148,10 @@ static void no_wheel_and_no_timeout(void **state) {
     wheel_end(wheel);
 }
 
-static void assert_stranger(verge_wheel *wheel, verge_timeout *stranger) {
+/* also_ns: another deadline to try */
+static void assert_stranger(verge_wheel *wheel, verge_timeout *stranger, uint64_t also_ns) {
     const struct snapshot before = snapshot_of(wheel);
-    static const uint64_t deadlines_ns[] = {0, 1, TICK, 5 * TICK, HOUR, YEAR, VERGE_NEVER - 1, VERGE_NEVER};
+    const uint64_t deadlines_ns[] = {0, 1, TICK, 5 * TICK, HOUR, YEAR, also_ns, VERGE_NEVER - 1, VERGE_NEVER};
     for (size_t i = 0; i < COUNT_OF(deadlines_ns); i++) {
         assert_int_equal(verge_timeout_set(wheel, stranger, deadlines_ns[i]), -EINVAL);
     }
@@ -170,14 +171,16 @@ static void zeroed_and_detached(void **state) {
         verge_wheel *wheel = wheel_new(&options);
         verge_timeout zeroed;
         memset(&zeroed, 0, sizeof(zeroed));
-        assert_stranger(wheel, &zeroed);
+        const uint64_t deadline_ns = options.start_ns + HOUR;
+        assert_stranger(wheel, &zeroed, deadline_ns);
         verge_timeout *timeout = timeout_new(wheel, 1);
         for (uint64_t times = 0; times < 20; times++) {
-            set(wheel, timeout, options.start_ns + HOUR + times);
+            set(wheel, timeout, deadline_ns + times);
+            (void)schedule(wheel, deadline_ns, 2);
         }
-        assert_stranger(wheel, &zeroed);
+        assert_stranger(wheel, &zeroed, deadline_ns); /* for a slot where there is room for its entry */
         assert_int_equal(verge_timeout_detach(wheel, timeout), 0);
-        assert_stranger(wheel, timeout);
+        assert_stranger(wheel, timeout, deadline_ns);
         free(timeout);
         wheel_end(wheel);
     }
@@ -551,6 +554,28 @@ static void another_at_the_same_place(void **state) {
     }
 }
 
+/* Many lives at one place, for one tick: of their entries one is kept. One for another tick that has the same mark is not. */
+static void what_others_left_behind_is_dropped(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeout = timeout_new(wheel, 1);
+    const uint64_t far = 1000 + (UINT64_C(1) << 32);
+    for (size_t i = 0; i < 100; i++) {
+        set(wheel, timeout, (i % 2 == 0 ? 1000 : far) * TICK);
+        timeout_end(wheel, timeout);
+        timeout = timeout_new(wheel, 1);
+    }
+    set(wheel, timeout, far * TICK);
+    assert_int_equal(stats_of(wheel).entries, 101);
+    verge_wheel_compact(wheel);
+    assert_int_equal(stats_of(wheel).entries, 1);
+    assert_quiet(wheel, (far - 1) * TICK);
+    assert_int_equal(stats_of(wheel).entries_refiled, 0);
+    assert_strikes(wheel, far * TICK, timeout, 1);
+    timeout_end(wheel, timeout);
+    wheel_end(wheel);
+}
+
 /* As above, what was left behind being due already: in the backlog when its timeout goes. */
 static void another_at_a_place_of_the_backlog(void **state) {
     (void)state;
@@ -883,6 +908,7 @@ int main(void) {
         cmocka_unit_test(the_earliest_is_detached_and_its_memory_gone),
         cmocka_unit_test(poll_exact_and_to_next),
         cmocka_unit_test(another_at_the_same_place),
+        cmocka_unit_test(what_others_left_behind_is_dropped),
         cmocka_unit_test(another_at_a_place_of_the_backlog),
         cmocka_unit_test(beyond_the_cursor),
         cmocka_unit_test(in_a_coarse_wheel),

@@ -206,6 +206,7 @@ static void idle_ones_take_no_chunks(void **state) {
         assert_int_equal(verge_timeout_clear(fixture.wheel, fixture.timeouts[i]), 0);
         assert_bounded(&fixture);
     }
+    assert_int_equal(stats_of(fixture.wheel).cancelled, COUNT);
     verge_wheel_compact(fixture.wheel);
     assert_int_equal(stats_of(fixture.wheel).entries, 0);
     assert_true(stats_of(fixture.wheel).bytes <= idle + 4096);
