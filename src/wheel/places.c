@@ -29,14 +29,17 @@ void verge__places_init(verge__places *places, const verge_allocator *allocator)
     *places = (verge__places){.allocator = allocator};
 }
 
-static void release_last(verge__places *places) {
-    verge__place_segment *last = &places->segments[--places->segment_count];
-    release(places, last->places, last->room * sizeof(verge__place));
+/* It leaves a gap: no room, and no place that was ever used. */
+static void release_segment(verge__places *places, uint32_t i) {
+    verge__place_segment *segment = &places->segments[i];
+    release(places, segment->places, segment->room * sizeof(verge__place));
+    places->room -= segment->room;
+    *segment = (verge__place_segment){0};
 }
 
 void verge__places_deinit(verge__places *places) {
-    while (places->segment_count > 0) {
-        release_last(places);
+    for (uint32_t i = 0; i < places->segment_count; i++) {
+        release_segment(places, i);
     }
     release(places, places->segments, places->segment_room * sizeof(*places->segments));
     VERGE__INVARIANT(places->bytes == 0, "T: the bytes are those of the segments");
@@ -67,20 +70,28 @@ static verge__place *allocate_places(verge__places *places, uint32_t room) {
     return allocate(places, bytes, bytes % (2 << 20) == 0 ? 2 << 20 : 64);
 }
 
-static int add_segment(verge__places *places) {
-    if (places->segment_count == SEGMENT_COUNT_MAX) {
+/* In the first gap, or at the end. */
+static int add_segment(verge__places *places, uint32_t *ret_segment) {
+    uint32_t i = 0;
+    while (i < places->segment_count && places->segments[i].room > 0) {
+        i++;
+    }
+    if (i == SEGMENT_COUNT_MAX) {
         return -ENOSPC;
     }
-    int error = room_for_segment(places);
+    int error = i < places->segment_count ? 0 : room_for_segment(places);
     if (error != 0) {
         return error;
     }
-    uint32_t room = places->segment_count == 0 ? FIRST_PLACES_MIN : VERGE__SEGMENT_PLACES;
+    uint32_t room = i == 0 ? FIRST_PLACES_MIN : VERGE__SEGMENT_PLACES;
     verge__place *memory = allocate_places(places, room);
     if (memory == NULL) {
         return -ENOMEM;
     }
-    places->segments[places->segment_count++] = (verge__place_segment){.places = memory, .room = room, .free = NONE};
+    places->segments[i] = (verge__place_segment){.places = memory, .room = room, .free = NONE};
+    places->segment_count = i < places->segment_count ? places->segment_count : i + 1;
+    places->room += room;
+    *ret_segment = i;
     return 0;
 }
 
@@ -92,31 +103,32 @@ static int grow_first(verge__places *places, uint32_t room) {
     }
     memcpy(memory, first->places, first->fresh * sizeof(verge__place));
     release(places, first->places, first->room * sizeof(verge__place));
+    places->room += room - first->room;
     first->places = memory;
     first->room = room;
     return 0;
 }
 
 /* More memory: segment 0 grows, or there is one more. */
-static int grow(verge__places *places) {
-    bool grows = places->segment_count == 1 && places->segments[0].room < VERGE__SEGMENT_PLACES;
-    return grows ? grow_first(places, places->segments[0].room * 2) : add_segment(places);
-}
-
-static size_t room(const verge__places *places) {
-    return places->segment_count == 1 ? places->segments[0].room : (size_t)places->segment_count << VERGE__PLACE_BITS;
+static int grow(verge__places *places, uint32_t *ret_segment) {
+    if (places->segment_count == 1 && places->segments[0].room < VERGE__SEGMENT_PLACES) {
+        *ret_segment = 0;
+        return grow_first(places, places->segments[0].room * 2);
+    }
+    return add_segment(places, ret_segment);
 }
 
 int verge__places_reserve(verge__places *places, size_t count) {
-    while (room(places) < count) {
-        int error = grow(places);
+    while (places->room < count) {
+        uint32_t i = 0;
+        int error = grow(places, &i);
         if (error != 0) {
             return error;
         }
-        verge__place_segment *last = &places->segments[places->segment_count - 1];
-        memset(last->places + last->fresh, 0, (last->room - last->fresh) * sizeof(verge__place));
+        const verge__place_segment *grown = &places->segments[i];
+        memset(grown->places + grown->fresh, 0, (grown->room - grown->fresh) * sizeof(verge__place));
     }
-    places->kept_count = (uint32_t)((count + VERGE__SEGMENT_PLACES - 1) >> VERGE__PLACE_BITS);
+    places->reserved = count;
     return 0;
 }
 
@@ -128,11 +140,7 @@ static int find_room(verge__places *places, uint32_t *ret_segment) {
             return 0;
         }
     }
-    int error = grow(places);
-    if (error == 0) {
-        *ret_segment = places->segment_count - 1;
-    }
-    return error;
+    return grow(places, ret_segment);
 }
 
 /* ---- in and out ---- */
@@ -157,6 +165,22 @@ int verge__places_add(verge__places *places, verge__record *record, uint32_t *re
     return 0;
 }
 
+/* One empty segment is kept, the lowest, so that one timeout that comes and goes does not have memory come and go. */
+static void give_back(verge__places *places) {
+    bool is_kept = false;
+    for (uint32_t i = 0; i < places->segment_count; i++) {
+        if (places->segments[i].room > 0 && places->segments[i].count == 0) {
+            if (is_kept && places->room - places->segments[i].room >= places->reserved) {
+                release_segment(places, i);
+            }
+            is_kept = true;
+        }
+    }
+    while (places->segments[places->segment_count - 1].room == 0) {
+        places->segment_count--;
+    }
+}
+
 void verge__places_remove(verge__places *places, uint32_t number) {
     verge__place_segment *segment = &places->segments[(number & ~VERGE__PLACE) >> VERGE__PLACE_BITS];
     uint32_t offset = number & (VERGE__SEGMENT_PLACES - 1);
@@ -164,11 +188,8 @@ void verge__places_remove(verge__places *places, uint32_t number) {
     segment->free = offset;
     segment->count--;
     places->count--;
-    /* One empty segment is kept, so that one timeout that comes and goes does not have memory come and go. */
-    while (places->segment_count > 1 && places->segment_count > places->kept_count &&
-           places->segments[places->segment_count - 1].count == 0 &&
-           places->segments[places->segment_count - 2].count == 0) {
-        release_last(places);
+    if (segment->count == 0) {
+        give_back(places);
     }
 }
 

@@ -5,7 +5,7 @@
  * there is one.
  *
  * Places are 8 bytes each, in segments of 2 MiB that never move; segment 0 starts small and is copied as it grows to that
- * size. The lowest segment that has a free place is used first, and empty ones at the end are given back.
+ * size. The lowest segment that has a free place is used first, and empty ones are given back, but for one.
  *
  * The numbers have a bit that the indices of records (records.h) do not have.
  *
@@ -31,7 +31,7 @@ typedef uintptr_t verge__place;
 
 typedef struct verge__place_segment {
     verge__place *places;
-    uint32_t room;
+    uint32_t room;  /* 0: it was given back */
     uint32_t fresh; /* places below were used at least once */
     uint32_t free;  /* offset of the first free one below; VERGE__SEGMENT_PLACES: none */
     uint32_t count; /* in use */
@@ -41,8 +41,9 @@ typedef struct verge__places {
     verge__place_segment *segments;
     uint32_t segment_count;
     uint32_t segment_room;
-    uint32_t kept_count; /* segments that are not given back */
-    size_t count;        /* in use */
+    size_t room;     /* of all segments */
+    size_t reserved; /* how much of it is kept */
+    size_t count;    /* in use */
     size_t bytes;
     const verge_allocator *allocator;
 } verge__places;
@@ -65,7 +66,8 @@ const char *verge__places_check(const verge__places *places);
 static VERGE__ALWAYS_INLINE void verge__places_prefetch(const verge__places *places, uint32_t number) {
     uint32_t i = (number & ~VERGE__PLACE) >> VERGE__PLACE_BITS;
     if (VERGE__LIKELY(i < places->segment_count)) {
-        VERGE__PREFETCH(&places->segments[i].places[number & (VERGE__SEGMENT_PLACES - 1)]);
+        size_t offset = number & (VERGE__SEGMENT_PLACES - 1);
+        VERGE__PREFETCH((const void *)((uintptr_t)places->segments[i].places + offset * sizeof(verge__place)));
     }
 }
 

@@ -179,6 +179,36 @@ static void segments_come_and_go(void **state) {
     tear_down(&fixture);
 }
 
+/* One timeout at the end does not hold what lies before it. The gaps are used first, and nobody's numbers come back to life. */
+static void segments_in_the_middle_go(void **state) {
+    (void)state;
+    enum { COUNT = 4 * SEGMENT };
+    struct fixture fixture;
+    set_up(&fixture, COUNT);
+    add_all(&fixture, 0, COUNT);
+    const uint32_t stale = fixture.timeouts[(size_t)2 * SEGMENT + 7].number;
+    remove_all(&fixture, 1, COUNT - 1);
+    assert_int_equal(fixture.places.segment_count, 4);
+    assert_true(fixture.places.bytes < (size_t)3 * SEGMENT_BYTES + 4096); /* the second is the one that is kept */
+    assert_null(verge__places_named(&fixture.places, stale));
+    verge__places_prefetch(&fixture.places, stale);
+    assert_int_equal(verge__places_next(&fixture.places, fixture.timeouts[0].number + 1),
+                     fixture.timeouts[COUNT - 1].number);
+    assert_table(&fixture);
+    const size_t next = (size_t)3 * SEGMENT - 1;
+    add_all(&fixture, 1, next); /* the others are full */
+    assert_int_equal(add(&fixture, next), VERGE__PLACE | 2 * SEGMENT);
+    assert_null(verge__places_named(&fixture.places, stale));
+    assert_table(&fixture);
+    add_all(&fixture, next + 1, COUNT - 1);
+    assert_int_equal(fixture.places.segment_count, 4);
+    assert_int_equal(fixture.places.count, COUNT);
+    assert_table(&fixture);
+    remove_all(&fixture, 0, COUNT);
+    assert_int_equal(fixture.places.segment_count, 1);
+    tear_down(&fixture);
+}
+
 /* At the edge of a segment, one that comes and goes takes no memory and gives none back. */
 static void the_edge_of_a_segment(void **state) {
     (void)state;
@@ -230,8 +260,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_table),        cmocka_unit_test(numbers_stay_while_it_grows),
         cmocka_unit_test(a_place_is_used_again), cmocka_unit_test(next_finds_each_in_use),
-        cmocka_unit_test(segments_come_and_go),  cmocka_unit_test(the_edge_of_a_segment),
-        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(segments_come_and_go),  cmocka_unit_test(segments_in_the_middle_go),
+        cmocka_unit_test(the_edge_of_a_segment), cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
