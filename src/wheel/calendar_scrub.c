@@ -25,11 +25,10 @@ static verge__span slot_span(const verge__calendar *calendar, size_t k, uint32_t
 
 static const verge__span everything = {.first = 0, .last = UINT64_MAX};
 
-/* Sifts the newest chunk of one list to another, or `max` entries of it; returns how many that were. The chunk is given
+/* Takes the newest chunk off a list, or `max` entries of it, and sifts them; returns how many that were. The chunk is given
  * back first, so that its place can be taken by the next, in a lower slab perhaps. */
-static size_t sift_chunk(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted, verge__span span,
-                         size_t max) {
-    verge__entry entries[VERGE__CHUNK_ENTRIES];
+static size_t take_and_sift(verge__calendar *calendar, verge__list *unsifted, verge__span span, size_t max,
+                            verge__entry entries[VERGE__CHUNK_ENTRIES], size_t *ret_kept) {
     size_t in_chunk = verge__list_chunk_count(*unsifted);
     size_t count = in_chunk < max ? in_chunk : max;
     memcpy(entries, *unsifted - count, count * sizeof(*entries));
@@ -38,8 +37,17 @@ static size_t sift_chunk(verge__calendar *calendar, verge__list *unsifted, verge
     } else {
         *unsifted -= count;
     }
-    size_t kept = calendar->owner.sift(calendar->owner.context, entries, count, span);
-    calendar->entry_count -= count - kept;
+    *ret_kept = calendar->owner.sift(calendar->owner.context, entries, count, span);
+    calendar->entry_count -= count - *ret_kept;
+    return count;
+}
+
+/* The same, from one list to another. */
+static size_t sift_chunk(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted, verge__span span,
+                         size_t max) {
+    verge__entry entries[VERGE__CHUNK_ENTRIES];
+    size_t kept = 0;
+    size_t count = take_and_sift(calendar, unsifted, span, max, entries, &kept);
     for (size_t i = 0; i < kept; i++) {
         *sifted = verge__calendar_append(calendar, *sifted, entries[i]);
     }
@@ -117,6 +125,27 @@ static bool scrub_next_slot(verge__calendar *calendar) {
     return false;
 }
 
+/*
+ * Puts back what was kept of a slot, to the level where it would be filed by now. A timer can have entries for one tick in
+ * slots of several levels, filed as the cursor came closer, and each of them seems to count: so they come together in one
+ * slot, where the first one seen is enough. (Only where the marks tell the ticks.)
+ */
+static void put_kept(verge__calendar *calendar, verge__span span, const verge__entry *entries, size_t count) {
+    size_t k = calendar->scrub_level;
+    verge__list *slot = &calendar->levels[k].slots[calendar->scrub_slot];
+    bool can_go_down = !calendar->coarse && !calendar->owner.marks_are_private && calendar->levels[k].shift <= 32;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t tick = span.first + (uint32_t)(entries[i].mark - (uint32_t)span.first);
+        size_t to = can_go_down ? verge__calendar_level(calendar, tick) : k;
+        if (to < k) {
+            verge__calendar_put_in(calendar, &calendar->levels[to], tick >> calendar->levels[to].shift, entries[i]);
+            calendar->entries_moved++;
+        } else {
+            *slot = verge__calendar_append(calendar, *slot, entries[i]);
+        }
+    }
+}
+
 size_t verge__calendar_scrub(verge__calendar *calendar, size_t max) {
     if (calendar->scrub_list == NULL && !scrub_next_slot(calendar)) {
         return 0;
@@ -124,8 +153,11 @@ size_t verge__calendar_scrub(verge__calendar *calendar, size_t max) {
     verge__level *level = &calendar->levels[calendar->scrub_level];
     uint32_t slot = calendar->scrub_slot;
     calendar->scrub_pass = calendar->scrub_slot_pass;
-    size_t count = sift_chunk(calendar, &calendar->scrub_list, &level->slots[slot],
-                              slot_span(calendar, calendar->scrub_level, slot), max);
+    verge__span span = slot_span(calendar, calendar->scrub_level, slot);
+    verge__entry entries[VERGE__CHUNK_ENTRIES];
+    size_t kept = 0;
+    size_t count = take_and_sift(calendar, &calendar->scrub_list, span, max, entries, &kept);
+    put_kept(calendar, span, entries, kept);
     bool is_done = calendar->scrub_list == NULL;
     if (level->slots[slot] == NULL) {
         verge__calendar_slot_emptied(calendar, calendar->scrub_level,

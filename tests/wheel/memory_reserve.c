@@ -147,6 +147,33 @@ static void the_room_comes_on_top_of_what_is_pending(void **state) {
     tear_down(&fixture);
 }
 
+/* The cursor comes closer, and each timer is moved to a time that comes soon, and back: it gets an entry in a lower level for
+ * the tick for which it has one in an upper level. Both seem to count, and still the room is enough. */
+static void entries_of_one_tick_in_several_levels(void **state) {
+    (void)state;
+    enum { COUNT = 20000, AT_ONCE = 100, LEVEL_START = 1 << 24 };
+    struct fixture fixture;
+    set_up(&fixture, options_of(VERGE_PRESET_DEFAULT), COUNT);
+    assert_int_equal(verge_wheel_reserve(fixture.wheel, COUNT), 0);
+    fixture.memory.fail_from = fixture.memory.calls + 1;
+    const uint64_t deadline_ns = (LEVEL_START + 5) * TICK;
+    for (size_t i = 0; i < COUNT; i++) {
+        fixture.timers[i] = schedule(fixture.wheel, deadline_ns, i);
+    }
+    uint64_t tick = 16;
+    assert_quiet(fixture.wheel, tick * TICK);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(verge_wheel_reschedule(fixture.wheel, fixture.timers[i], (tick + 2) * TICK), 0);
+        assert_int_equal(verge_wheel_reschedule(fixture.wheel, fixture.timers[i], deadline_ns), 0);
+        if (i % AT_ONCE == 0) {
+            tick += 3;
+            assert_quiet(fixture.wheel, tick * TICK);
+        }
+    }
+    assert_int_equal(fixture.memory.failures, 0);
+    tear_down(&fixture);
+}
+
 static void reserve_zero_gives_it_up(void **state) {
     (void)state;
     struct fixture fixture;
@@ -193,6 +220,7 @@ int main(void) {
         cmocka_unit_test(the_room_is_kept),
         cmocka_unit_test(the_room_is_kept_to_the_last_record),
         cmocka_unit_test(the_room_comes_on_top_of_what_is_pending),
+        cmocka_unit_test(entries_of_one_tick_in_several_levels),
         cmocka_unit_test(reserve_zero_gives_it_up),
         cmocka_unit_test(too_much_is_an_error),
     };

@@ -420,6 +420,32 @@ static void no_allocation_after_reserve(void **state) {
     }
 }
 
+/* Others come in their place, for the same tick, when the cursor is closer to it and the tick in a lower level: the entries
+ * that were left behind seem to count. */
+static void lives_for_one_tick_in_several_levels(void **state) {
+    (void)state;
+    enum { COUNT = 40000, LEVEL_START = 1 << 24 };
+    static const uint64_t ticks[] = {0, 16, LEVEL_START - (1 << 18) + 16, LEVEL_START - (1 << 12) + 16};
+    struct fixture fixture;
+    set_up(&fixture, VERGE_ORDER_ANY, COUNT);
+    attach_all(&fixture);
+    assert_int_equal(verge_wheel_reserve(fixture.wheel, COUNT), 0);
+    const uint64_t calls = fixture.memory.calls;
+    fixture.memory.fail_from = calls + 1;
+    for (size_t round = 0; round < COUNT_OF(ticks); round++) {
+        assert_quiet(fixture.wheel, ticks[round] * TICK);
+        for (size_t i = 0; i < COUNT; i++) {
+            detach(&fixture, i);
+            attach(&fixture, i);
+            set(&fixture, i, (LEVEL_START + 5) * TICK);
+            assert_bounded(&fixture);
+        }
+        assert_well(fixture.wheel);
+    }
+    assert_int_equal(fixture.memory.calls, calls);
+    tear_down(&fixture);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_of_some_segments),     cmocka_unit_test(entries_of_segments_that_are_gone),
@@ -427,7 +453,7 @@ int main(void) {
         cmocka_unit_test(idle_ones_take_no_chunks),    cmocka_unit_test(storm_of_sets_to_earlier_times),
         cmocka_unit_test(storm_of_detaches),           cmocka_unit_test(none_is_lost_in_a_storm),
         cmocka_unit_test(attach_without_memory),       cmocka_unit_test(set_without_memory),
-        cmocka_unit_test(no_allocation_after_reserve),
+        cmocka_unit_test(no_allocation_after_reserve), cmocka_unit_test(lives_for_one_tick_in_several_levels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
