@@ -34,7 +34,7 @@ static void release_segment(verge__places *places, uint32_t i) {
     verge__place_segment *segment = &places->segments[i];
     release(places, segment->places, segment->room * sizeof(verge__place));
     places->room -= segment->room;
-    *segment = (verge__place_segment){0};
+    *segment = (verge__place_segment){.free = NONE};
 }
 
 void verge__places_deinit(verge__places *places) {

@@ -29,7 +29,8 @@ int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count) {
     if (timeout_count == 0) {
         wheel->reserved_places = 0;
         wheel->reserved_beside = 0;
-        return verge__places_reserve(&wheel->places, 0);
+        wheel->places.reserved = 0;
+        return 0;
     }
     if (timeout_count > UINT32_MAX) {
         return -ENOSPC;
@@ -45,6 +46,7 @@ int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count) {
         wheel->reserved_places = total;
         wheel->reserved_beside = beside;
     }
+    wheel->places.reserved = wheel->reserved_places;
     return error;
 }
 
