@@ -1,58 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Timeouts: their life, their errors, and that what is promised of timers (G1 to G6) holds for them, beside timers that have
- * handles, in every order and after every way an entry can outlive what it was for. */
-#include "wheel/support.h"
-
-static verge_timeout *timeout_new(verge_wheel *wheel, uintptr_t number) {
-    verge_timeout *timeout = malloc(sizeof(*timeout));
-    assert_non_null(timeout);
-    memset(timeout, 0xa5, sizeof(*timeout)); /* what is in it does not matter */
-    assert_int_equal(verge_timeout_attach(wheel, timeout, data_of(number)), 0);
-    assert_int_equal(verge_timeout_deadline(timeout), VERGE_NEVER);
-    return timeout;
-}
-
-/* Its memory is gone at once: AddressSanitizer sees who looks there later. */
-static void timeout_end(verge_wheel *wheel, verge_timeout *timeout) {
-    assert_int_equal(verge_timeout_detach(wheel, timeout), 0);
-    free(timeout);
-}
-
-static void set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
-    assert_int_equal(verge_timeout_set(wheel, timeout, deadline_ns), 0);
-    assert_int_equal(verge_timeout_deadline(timeout), deadline_ns);
-}
-
-static void clear(verge_wheel *wheel, verge_timeout *timeout) {
-    assert_int_equal(verge_timeout_clear(wheel, timeout), 0);
-    assert_int_equal(verge_timeout_deadline(timeout), VERGE_NEVER);
-}
-
-/* A poll returns just this timeout, which is not set then. */
-static void assert_strikes(verge_wheel *wheel, uint64_t now_ns, const verge_timeout *timeout, uintptr_t number) {
-    verge_expiry out[4];
-    const uint64_t deadline_ns = verge_timeout_deadline(timeout);
-    assert_int_equal(verge_wheel_poll(wheel, now_ns, out, COUNT_OF(out)), 1);
-    assert_int_equal(out[0].timer, 0);
-    assert_int_equal(out[0].deadline_ns, deadline_ns);
-    assert_int_equal(number_of(out[0].data), number);
-    assert_int_equal(verge_timeout_deadline(timeout), VERGE_NEVER);
-}
-
-static verge_wheel_options options_with(verge_order order) {
-    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
-    options.order = order;
-    return options;
-}
-
-static const verge_order orders[] = {VERGE_ORDER_ANY, VERGE_ORDER_FIFO, VERGE_ORDER_DEADLINE};
+/* Timeouts: their life, and that what is promised of timers (G1 to G6, G8) holds for them, beside timers that have handles. */
+#include "wheel/timeouts.h"
 
 /* ---- life ---- */
 
 static void a_life(void **state) {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(orders); i++) {
-        const verge_wheel_options options = options_with(orders[i]);
+    for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
+        const verge_wheel_options options = options_with(timeout_orders[i]);
         verge_wheel *wheel = wheel_new(&options);
         verge_timeout *timeout = timeout_new(wheel, 7);
         assert_int_equal(verge_wheel_count(wheel), 0);
@@ -107,10 +62,10 @@ static void from_wheel_to_wheel(void **state) {
 
 static void a_wheel_may_end_before_them(void **state) {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(orders); i++) {
+    for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
         struct verge_test_allocator memory;
         verge_test_allocator_init(&memory);
-        verge_wheel_options options = options_with(orders[i]);
+        verge_wheel_options options = options_with(timeout_orders[i]);
         options.allocator = &memory.allocator;
         verge_wheel *wheel = wheel_new(&options);
         verge_timeout *idle = timeout_new(wheel, 1);
@@ -124,218 +79,13 @@ static void a_wheel_may_end_before_them(void **state) {
     }
 }
 
-/* ---- errors, each of which changes nothing ---- */
-
-static void no_wheel_and_no_timeout(void **state) {
-    (void)state;
-    verge_wheel *wheel = wheel_new(NULL);
-    verge_timeout *timeout = timeout_new(wheel, 1);
-    set(wheel, timeout, HOUR);
-    const struct snapshot before = snapshot_of(wheel);
-    const verge_timeout copy = *timeout;
-    assert_int_equal(verge_timeout_attach(NULL, timeout, NULL), -EINVAL);
-    assert_int_equal(verge_timeout_attach(wheel, NULL, NULL), -EINVAL);
-    assert_int_equal(verge_timeout_detach(NULL, timeout), -EINVAL);
-    assert_int_equal(verge_timeout_detach(wheel, NULL), -EINVAL);
-    assert_int_equal(verge_timeout_set(NULL, timeout, 1), -EINVAL);
-    assert_int_equal(verge_timeout_set(wheel, NULL, HOUR), -EINVAL);
-    assert_int_equal(verge_timeout_clear(NULL, timeout), -EINVAL);
-    assert_int_equal(verge_timeout_clear(wheel, NULL), -EINVAL);
-    assert_int_equal(verge_timeout_deadline(NULL), VERGE_NEVER);
-    assert_memory_equal(timeout, &copy, sizeof(copy));
-    assert_unchanged(wheel, &before);
-    timeout_end(wheel, timeout);
-    wheel_end(wheel);
-}
-
-/* also_ns: another deadline to try */
-static void assert_stranger(verge_wheel *wheel, verge_timeout *stranger, uint64_t also_ns) {
-    const struct snapshot before = snapshot_of(wheel);
-    const uint64_t deadlines_ns[] = {0, 1, TICK, 5 * TICK, HOUR, YEAR, also_ns, VERGE_NEVER - 1, VERGE_NEVER};
-    for (size_t i = 0; i < COUNT_OF(deadlines_ns); i++) {
-        assert_int_equal(verge_timeout_set(wheel, stranger, deadlines_ns[i]), -EINVAL);
-    }
-    assert_int_equal(verge_timeout_clear(wheel, stranger), -ENOENT);
-    assert_int_equal(verge_timeout_detach(wheel, stranger), -EINVAL);
-    assert_int_equal(verge_timeout_deadline(stranger), VERGE_NEVER);
-    assert_unchanged(wheel, &before);
-}
-
-/* At every start, and where all keep their entries, so that the shortest way is taken. */
-static void zeroed_and_detached(void **state) {
-    (void)state;
-    static const uint64_t starts_ns[] = {0, 1, HOUR, UINT64_C(1) << 36, UINT64_MAX / 2};
-    for (size_t i = 0; i < COUNT_OF(starts_ns) * COUNT_OF(orders); i++) {
-        verge_wheel_options options = options_with(orders[i % COUNT_OF(orders)]);
-        options.start_ns = starts_ns[i / COUNT_OF(orders)];
-        verge_wheel *wheel = wheel_new(&options);
-        verge_timeout zeroed;
-        memset(&zeroed, 0, sizeof(zeroed));
-        const uint64_t deadline_ns = options.start_ns + HOUR;
-        assert_stranger(wheel, &zeroed, deadline_ns);
-        verge_timeout *timeout = timeout_new(wheel, 1);
-        for (uint64_t times = 0; times < 20; times++) {
-            set(wheel, timeout, deadline_ns + times);
-            (void)schedule(wheel, deadline_ns, 2);
-        }
-        assert_stranger(wheel, &zeroed, deadline_ns); /* for a slot where there is room for its entry */
-        assert_int_equal(verge_timeout_detach(wheel, timeout), 0);
-        assert_stranger(wheel, timeout, deadline_ns);
-        free(timeout);
-        wheel_end(wheel);
-    }
-}
-
-/* One of another wheel, whose number is in use here, is not taken for this one's. */
-static void of_another_wheel(void **state) {
-    (void)state;
-    verge_wheel *wheel = wheel_new(NULL);
-    verge_wheel *other = wheel_new(NULL);
-    verge_timeout *timeout = timeout_new(wheel, 1);
-    verge_timeout *others = timeout_new(other, 2);
-    assert_int_equal(timeout->number, others->number);
-    assert_int_equal(verge_timeout_detach(wheel, others), -EINVAL);
-    timeout_end(wheel, timeout);
-    assert_int_equal(verge_timeout_detach(wheel, others), -EINVAL);
-    timeout_end(other, others);
-    wheel_end(wheel);
-    wheel_end(other);
-}
-
-static void clear_of_what_is_not_set(void **state) {
-    (void)state;
-    verge_wheel *wheel = wheel_new(NULL);
-    verge_timeout *timeout = timeout_new(wheel, 1);
-    struct snapshot before = snapshot_of(wheel);
-    assert_int_equal(verge_timeout_clear(wheel, timeout), -ENOENT); /* never set */
-    assert_unchanged(wheel, &before);
-    set(wheel, timeout, HOUR);
-    clear(wheel, timeout);
-    before = snapshot_of(wheel);
-    assert_int_equal(verge_timeout_clear(wheel, timeout), -ENOENT); /* cleared */
-    assert_unchanged(wheel, &before);
-    set(wheel, timeout, 2 * HOUR);
-    assert_strikes(wheel, 3 * HOUR, timeout, 1);
-    before = snapshot_of(wheel);
-    assert_int_equal(verge_timeout_clear(wheel, timeout), -ENOENT); /* returned by a poll */
-    assert_unchanged(wheel, &before);
-    timeout_end(wheel, timeout);
-    wheel_end(wheel);
-}
-
-static void assert_refused(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns, int error) {
-    (void)verge_wheel_next_deadline(wheel); /* may drop what does not count */
-    const struct snapshot before = snapshot_of(wheel);
-    const verge_timeout copy = *timeout;
-    assert_int_equal(verge_timeout_set(wheel, timeout, deadline_ns), error);
-    assert_memory_equal(timeout, &copy, sizeof(copy));
-    assert_unchanged(wheel, &before);
-}
-
-/* Whether it is set or not. */
-static void beyond_the_range(void **state) {
-    (void)state;
-    for (size_t i = 0; i < COUNT_OF(orders); i++) {
-        static const uint8_t bits[] = {6, 6, 0};
-        verge_wheel_options options = options_of_levels(TICK, bits);
-        options.order = orders[i];
-        verge_wheel *wheel = wheel_new(&options);
-        verge_timeout *timeout = timeout_new(wheel, 1);
-        const uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
-        for (int turn = 0; turn < 2; turn++) {
-            assert_refused(wheel, timeout, largest_ns + 1, -ERANGE);
-            assert_refused(wheel, timeout, VERGE_NEVER, -ERANGE);
-            set(wheel, timeout, largest_ns);
-        }
-        assert_quiet(wheel, largest_ns - 1);
-        assert_strikes(wheel, largest_ns, timeout, 1);
-        timeout_end(wheel, timeout);
-        wheel_end(wheel);
-    }
-}
-
-static void the_past_as_the_wheel_judges_it(void **state) {
-    (void)state;
-    static const struct {
-        verge_past past;
-        int of_zero;
-        int before_start;
-        int before_now;
-    } rules[] = {{VERGE_PAST_FIRES, 0, 0, 0},
-                 {VERGE_PAST_SINCE_START, -EINVAL, -EINVAL, 0},
-                 {VERGE_PAST_REJECTED, -EINVAL, -EINVAL, -EINVAL}};
-    for (size_t i = 0; i < COUNT_OF(rules); i++) {
-        verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
-        options.past = rules[i].past;
-        options.start_ns = 100 * TICK;
-        verge_wheel *wheel = wheel_new(&options);
-        assert_quiet(wheel, 200 * TICK);
-        const uint64_t deadlines_ns[] = {0, 50 * TICK, 150 * TICK};
-        const int errors[] = {rules[i].of_zero, rules[i].before_start, rules[i].before_now};
-        for (size_t k = 0; k < COUNT_OF(errors); k++) {
-            verge_timeout *timeout = timeout_new(wheel, k);
-            if (errors[k] != 0) {
-                assert_refused(wheel, timeout, deadlines_ns[k], errors[k]);
-                set(wheel, timeout, 300 * TICK);
-                assert_refused(wheel, timeout, deadlines_ns[k], errors[k]); /* it stays where it was */
-            } else {
-                set(wheel, timeout, deadlines_ns[k]);
-                assert_int_equal(verge_wheel_next_wakeup(wheel), 200 * TICK);
-                assert_strikes(wheel, 200 * TICK, timeout, k);
-                set(wheel, timeout, 300 * TICK);
-                set(wheel, timeout, deadlines_ns[k]); /* moved there */
-                assert_strikes(wheel, 200 * TICK, timeout, k);
-            }
-            timeout_end(wheel, timeout);
-        }
-        wheel_end(wheel);
-    }
-}
-
-/* Those that are set count, with the handles; those that are attached do not. */
-static void the_cap(void **state) {
-    (void)state;
-    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
-    options.timer_cap = 3;
-    verge_wheel *wheel = wheel_new(&options);
-    verge_timeout *timeouts[5];
-    for (size_t i = 0; i < COUNT_OF(timeouts); i++) {
-        timeouts[i] = timeout_new(wheel, i);
-    }
-    const verge_timer timer = schedule(wheel, HOUR, 9);
-    set(wheel, timeouts[0], HOUR);
-    set(wheel, timeouts[1], HOUR);
-    assert_refused(wheel, timeouts[2], HOUR, -ENOSPC);
-    assert_int_equal(verge_wheel_schedule(wheel, HOUR, NULL, NULL), -ENOSPC);
-    assert_int_equal(verge_wheel_reserve(wheel, 1), -ENOSPC);
-    set(wheel, timeouts[0], 2 * HOUR); /* moves take no room */
-    set(wheel, timeouts[0], MINUTE);
-    clear(wheel, timeouts[1]);
-    set(wheel, timeouts[2], HOUR);
-    assert_refused(wheel, timeouts[1], HOUR, -ENOSPC);
-    assert_strikes(wheel, 2 * MINUTE, timeouts[0], 0);
-    set(wheel, timeouts[1], HOUR);
-    timeout_end(wheel, timeouts[2]);
-    set(wheel, timeouts[3], HOUR);
-    assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
-    set(wheel, timeouts[4], HOUR);
-    assert_refused(wheel, timeouts[0], HOUR, -ENOSPC);
-    verge_wheel_clear(wheel);
-    set(wheel, timeouts[0], HOUR);
-    timeout_end(wheel, timeouts[0]);
-    timeout_end(wheel, timeouts[1]);
-    timeout_end(wheel, timeouts[3]);
-    timeout_end(wheel, timeouts[4]);
-    wheel_end(wheel);
-}
-
 /* ---- beside timers that have handles ---- */
 
 /* Numbers of timers and timeouts in turn; which of them are what is told by .timer. */
 static void order_beside_handles(void **state) {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(orders); i++) {
-        const verge_wheel_options options = options_with(orders[i]);
+    for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
+        const verge_wheel_options options = options_with(timeout_orders[i]);
         verge_wheel *wheel = wheel_new(&options);
         enum { COUNT = 200, MOVED = 11 };
         verge_timeout *timeouts[COUNT] = {0};
@@ -360,8 +110,8 @@ static void order_beside_handles(void **state) {
             assert_false(seen[number]);
             seen[number] = true;
             assert_int_equal(out[k].timer == 0, number % 2 == 0);
-            if (orders[i] != VERGE_ORDER_ANY) {
-                assert_int_equal(number, orders[i] == VERGE_ORDER_FIFO ? k : COUNT - 1 - k);
+            if (timeout_orders[i] != VERGE_ORDER_ANY) {
+                assert_int_equal(number, timeout_orders[i] == VERGE_ORDER_FIFO ? k : COUNT - 1 - k);
             }
         }
         for (size_t k = 0; k < COUNT; k += 2) {
@@ -375,8 +125,8 @@ static void order_beside_handles(void **state) {
 /* What is sorted already is cleared and set again, moved, or another's by now. */
 static void changed_while_it_is_sorted(void **state) {
     (void)state;
-    for (size_t i = 1; i < COUNT_OF(orders); i++) {
-        const verge_wheel_options options = options_with(orders[i]);
+    for (size_t i = 1; i < COUNT_OF(timeout_orders); i++) {
+        const verge_wheel_options options = options_with(timeout_orders[i]);
         verge_wheel *wheel = wheel_new(&options);
         verge_timeout *timeouts[10];
         for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
@@ -410,8 +160,8 @@ static void changed_while_it_is_sorted(void **state) {
 
 static void the_next_deadline(void **state) {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(orders); i++) {
-        const verge_wheel_options options = options_with(orders[i]);
+    for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
+        const verge_wheel_options options = options_with(timeout_orders[i]);
         verge_wheel *wheel = wheel_new(&options);
         verge_timeout *first = timeout_new(wheel, 1);
         verge_timeout *second = timeout_new(wheel, 2);
@@ -449,8 +199,8 @@ static void the_next_deadline(void **state) {
     }
 }
 
-/* The cache says which one was the earliest; its place, and the segment it was in, may be gone. */
-static void the_earliest_is_detached_and_its_memory_gone(void **state) {
+/* The cache says which one was the earliest; its place may be free, or another's. */
+static void the_earliest_is_detached(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
     verge_timeout *late = timeout_new(wheel, 1);
@@ -477,8 +227,8 @@ static void the_earliest_is_detached_and_its_memory_gone(void **state) {
 
 static void poll_exact_and_to_next(void **state) {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(orders); i++) {
-        const verge_wheel_options options = options_with(orders[i]);
+    for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
+        const verge_wheel_options options = options_with(timeout_orders[i]);
         verge_wheel *wheel = wheel_new(&options);
         verge_expiry out[4];
         verge_timeout *timeouts[3];
@@ -518,228 +268,12 @@ static void poll_exact_and_to_next(void **state) {
     }
 }
 
-/* ---- entries that outlive what they were for ---- */
-
-/* The next one attached gets its place; an entry left behind neither strikes for it nor keeps it from striking. */
-static void another_at_the_same_place(void **state) {
-    (void)state;
-    static const uint64_t second_ticks[] = {5, 10, 15, 10 + (UINT64_C(1) << 32), 5 + (UINT64_C(1) << 32)};
-    for (size_t i = 0; i < COUNT_OF(second_ticks) * COUNT_OF(orders); i++) {
-        const verge_wheel_options options = options_with(orders[i % COUNT_OF(orders)]);
-        const uint64_t second_tick = second_ticks[i / COUNT_OF(orders)];
-        verge_wheel *wheel = wheel_new(&options);
-        verge_timeout *first = timeout_new(wheel, 1);
-        const uint32_t number = first->number;
-        set(wheel, first, 10 * TICK);
-        set(wheel, first, 5 * TICK); /* two entries */
-        timeout_end(wheel, first);
-        verge_timeout *second = timeout_new(wheel, 2);
-        assert_int_equal(second->number, number);
-        set(wheel, second, second_tick * TICK);
-        assert_well(wheel);
-        for (uint64_t tick = 1; tick < 20; tick++) {
-            if (tick == second_tick) {
-                assert_strikes(wheel, tick * TICK, second, 2);
-            } else {
-                assert_quiet(wheel, tick * TICK);
-            }
-            assert_well(wheel);
-        }
-        if (second_tick > 20) {
-            assert_quiet(wheel, (second_tick - 1) * TICK);
-            assert_strikes(wheel, second_tick * TICK, second, 2);
-        }
-        timeout_end(wheel, second);
-        wheel_end(wheel);
-    }
-}
-
-/* Many lives at one place, for one tick: of their entries one is kept. One for another tick that has the same mark is not. */
-static void what_others_left_behind_is_dropped(void **state) {
-    (void)state;
-    verge_wheel *wheel = wheel_new(NULL);
-    verge_timeout *timeout = timeout_new(wheel, 1);
-    const uint64_t far = 1000 + (UINT64_C(1) << 32);
-    for (size_t i = 0; i < 100; i++) {
-        set(wheel, timeout, (i % 2 == 0 ? 1000 : far) * TICK);
-        timeout_end(wheel, timeout);
-        timeout = timeout_new(wheel, 1);
-    }
-    set(wheel, timeout, far * TICK);
-    assert_int_equal(stats_of(wheel).entries, 101);
-    verge_wheel_compact(wheel);
-    assert_int_equal(stats_of(wheel).entries, 1);
-    assert_quiet(wheel, (far - 1) * TICK);
-    assert_int_equal(stats_of(wheel).entries_refiled, 0);
-    assert_strikes(wheel, far * TICK, timeout, 1);
-    timeout_end(wheel, timeout);
-    wheel_end(wheel);
-}
-
-/* As above, what was left behind being due already: in the backlog when its timeout goes. */
-static void another_at_a_place_of_the_backlog(void **state) {
-    (void)state;
-    for (size_t i = 0; i < COUNT_OF(orders); i++) {
-        const verge_wheel_options options = options_with(orders[i]);
-        verge_wheel *wheel = wheel_new(&options);
-        verge_expiry out[8];
-        verge_timeout *timeouts[4];
-        for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
-            timeouts[k] = timeout_new(wheel, k);
-            set(wheel, timeouts[k], 10 * TICK);
-        }
-        assert_int_equal(verge_wheel_poll(wheel, 10 * TICK, out, 1), 1);
-        for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
-            timeout_end(wheel, timeouts[k]);
-        }
-        for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
-            timeouts[k] = timeout_new(wheel, 10 + k);
-        }
-        set(wheel, timeouts[0], (10 + (UINT64_C(1) << 32)) * TICK); /* the same mark */
-        set(wheel, timeouts[1], 3 * TICK);                          /* the past */
-        set(wheel, timeouts[2], 30 * TICK);
-        assert_well(wheel);
-        assert_strikes(wheel, 10 * TICK, timeouts[1], 11);
-        assert_strikes(wheel, 40 * TICK, timeouts[2], 12);
-        set(wheel, timeouts[1], 3 * TICK);
-        timeout_end(wheel, timeouts[1]);
-        timeouts[1] = timeout_new(wheel, 21);
-        set(wheel, timeouts[1], 4 * TICK); /* two entries among the past */
-        assert_strikes(wheel, 40 * TICK, timeouts[1], 21);
-        assert_quiet(wheel, 50 * TICK);
-        assert_strikes(wheel, (11 + (UINT64_C(1) << 32)) * TICK, timeouts[0], 10);
-        for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
-            timeout_end(wheel, timeouts[k]);
-        }
-        wheel_end(wheel);
-    }
-}
-
-/* A backlog holds the cursor back: what is out of its reach waits, is cleared, set again, and gone. */
-static void beyond_the_cursor(void **state) {
-    (void)state;
-    for (size_t i = 0; i < COUNT_OF(orders); i++) {
-        static const uint8_t bits[] = {6, 6, 0};
-        verge_wheel_options options = options_of_levels(TICK, bits);
-        options.order = orders[i];
-        verge_wheel *wheel = wheel_new(&options);
-        verge_expiry out[8];
-        verge_timeout *first = timeout_new(wheel, 1);
-        verge_timeout *second = timeout_new(wheel, 2);
-        verge_timeout *third = timeout_new(wheel, 3);
-        (void)schedule(wheel, 10 * TICK, 8);
-        (void)schedule(wheel, 10 * TICK, 9);
-        assert_int_equal(verge_wheel_poll(wheel, 3000 * TICK, out, 1), 1);
-        set(wheel, first, 6000 * TICK);
-        set(wheel, second, 6000 * TICK);
-        set(wheel, third, 6001 * TICK);
-        clear(wheel, first);
-        set(wheel, first, 5900 * TICK);
-        timeout_end(wheel, second);
-        second = timeout_new(wheel, 20);
-        set(wheel, second, 5950 * TICK);
-        clear(wheel, third);
-        assert_well(wheel);
-        assert_int_equal(verge_wheel_poll(wheel, 3000 * TICK, out, COUNT_OF(out)), 1);
-        assert_well(wheel);
-        set(wheel, third, 6001 * TICK);
-        assert_int_equal(verge_wheel_next_deadline(wheel), 5900 * TICK);
-        assert_quiet(wheel, 5899 * TICK);
-        assert_strikes(wheel, 5900 * TICK, first, 1);
-        assert_strikes(wheel, 5950 * TICK, second, 20);
-        assert_quiet(wheel, 6000 * TICK);
-        assert_strikes(wheel, 6001 * TICK, third, 3);
-        timeout_end(wheel, first);
-        timeout_end(wheel, second);
-        timeout_end(wheel, third);
-        wheel_end(wheel);
-    }
-}
-
-/* Coarse: an entry that was rounded up serves for what comes out no earlier. */
-static void in_a_coarse_wheel(void **state) {
-    (void)state;
-    verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
-    const uint64_t resolution_ns = UINT64_C(1) << 30;
-    verge_timeout *timeout = timeout_new(wheel, 1);
-    for (uint64_t turn = 1; turn < 50; turn++) {
-        const uint64_t now_ns = verge_wheel_now(wheel);
-        const uint64_t deadline_ns = now_ns + 2 * resolution_ns + turn * 12345;
-        set(wheel, timeout, deadline_ns + 5 * resolution_ns);
-        clear(wheel, timeout);
-        set(wheel, timeout, deadline_ns);
-        if (turn % 3 == 0) {
-            timeout_end(wheel, timeout);
-            timeout = timeout_new(wheel, 1);
-            set(wheel, timeout, deadline_ns);
-        }
-        assert_well(wheel);
-        assert_quiet(wheel, deadline_ns - 1);
-        assert_strikes(wheel, deadline_ns + resolution_ns, timeout, 1);
-    }
-    timeout_end(wheel, timeout);
-    wheel_end(wheel);
-}
-
-/* ---- adoption ---- */
-
-/* To push it back, or to clear and set it again, files nothing. */
-static void set_later_files_nothing(void **state) {
-    (void)state;
-    verge_wheel *wheel = wheel_new(NULL);
-    verge_timeout *timeout = timeout_new(wheel, 1);
-    set(wheel, timeout, 1000 * TICK);
-    const uint64_t filed = stats_of(wheel).entries_filed;
-    assert_int_equal(filed, 1);
-    for (uint64_t i = 0; i < 500; i++) {
-        assert_quiet(wheel, i * TICK);
-        set(wheel, timeout, (1000 + i) * TICK);
-        if (i % 3 == 0) {
-            clear(wheel, timeout);
-            set(wheel, timeout, (1000 + i) * TICK);
-        }
-        assert_int_equal(stats_of(wheel).entries_filed, filed);
-        assert_int_equal(stats_of(wheel).entries, 1);
-    }
-    set(wheel, timeout, 900 * TICK); /* earlier does */
-    assert_int_equal(stats_of(wheel).entries_filed, filed + 1);
-    assert_strikes(wheel, 900 * TICK, timeout, 1);
-    set(wheel, timeout, 2000 * TICK); /* and so does the first after it came out */
-    assert_int_equal(stats_of(wheel).entries_filed, filed + 2);
-    assert_quiet(wheel, 1999 * TICK);
-    assert_strikes(wheel, 2000 * TICK, timeout, 1);
-    timeout_end(wheel, timeout);
-    wheel_end(wheel);
-}
-
-/* An entry that was dropped while its timeout was not set is not counted on. */
-static void a_dropped_entry_is_not_adopted(void **state) {
-    (void)state;
-    verge_wheel *wheel = wheel_new(NULL);
-    verge_timeout *timeout = timeout_new(wheel, 1);
-    set(wheel, timeout, 1000 * TICK);
-    clear(wheel, timeout);
-    verge_wheel_compact(wheel);
-    assert_int_equal(stats_of(wheel).entries, 0);
-    set(wheel, timeout, 1100 * TICK);
-    assert_well(wheel);
-    assert_strikes(wheel, 1100 * TICK, timeout, 1);
-    set(wheel, timeout, 2000 * TICK);
-    clear(wheel, timeout);
-    assert_quiet(wheel, 2500 * TICK); /* came up, and was nobody's */
-    set(wheel, timeout, 3000 * TICK);
-    assert_well(wheel);
-    assert_strikes(wheel, 3000 * TICK, timeout, 1);
-    timeout_end(wheel, timeout);
-    wheel_end(wheel);
-}
-
 /* ---- clear, start, iterate ---- */
 
 static void clear_of_the_wheel(void **state) {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(orders); i++) {
-        const verge_wheel_options options = options_with(orders[i]);
+    for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
+        const verge_wheel_options options = options_with(timeout_orders[i]);
         verge_wheel *wheel = wheel_new(&options);
         verge_timeout *idle = timeout_new(wheel, 1);
         verge_timeout *pending = timeout_new(wheel, 2);
@@ -861,10 +395,10 @@ static void iterate(void **state) {
 /* A poll that may do little work does no more, and in the end all came out once. */
 static void within_a_work_limit(void **state) {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(orders) * 2; i++) {
+    for (size_t i = 0; i < COUNT_OF(timeout_orders) * 2; i++) {
         enum { COUNT = 1000, WORK_LIMIT = 7 };
-        verge_wheel_options options = options_with(orders[i % COUNT_OF(orders)]);
-        options.work_limit = i < COUNT_OF(orders) ? WORK_LIMIT : 1;
+        verge_wheel_options options = options_with(timeout_orders[i % COUNT_OF(timeout_orders)]);
+        options.work_limit = i < COUNT_OF(timeout_orders) ? WORK_LIMIT : 1;
         verge_wheel *wheel = wheel_new(&options);
         verge_timeout *timeouts[COUNT];
         for (uintptr_t k = 0; k < COUNT; k++) {
@@ -895,25 +429,11 @@ int main(void) {
         cmocka_unit_test(a_life),
         cmocka_unit_test(from_wheel_to_wheel),
         cmocka_unit_test(a_wheel_may_end_before_them),
-        cmocka_unit_test(no_wheel_and_no_timeout),
-        cmocka_unit_test(zeroed_and_detached),
-        cmocka_unit_test(of_another_wheel),
-        cmocka_unit_test(clear_of_what_is_not_set),
-        cmocka_unit_test(beyond_the_range),
-        cmocka_unit_test(the_past_as_the_wheel_judges_it),
-        cmocka_unit_test(the_cap),
         cmocka_unit_test(order_beside_handles),
         cmocka_unit_test(changed_while_it_is_sorted),
         cmocka_unit_test(the_next_deadline),
-        cmocka_unit_test(the_earliest_is_detached_and_its_memory_gone),
+        cmocka_unit_test(the_earliest_is_detached),
         cmocka_unit_test(poll_exact_and_to_next),
-        cmocka_unit_test(another_at_the_same_place),
-        cmocka_unit_test(what_others_left_behind_is_dropped),
-        cmocka_unit_test(another_at_a_place_of_the_backlog),
-        cmocka_unit_test(beyond_the_cursor),
-        cmocka_unit_test(in_a_coarse_wheel),
-        cmocka_unit_test(set_later_files_nothing),
-        cmocka_unit_test(a_dropped_entry_is_not_adopted),
         cmocka_unit_test(clear_of_the_wheel),
         cmocka_unit_test(another_start),
         cmocka_unit_test(iterate),

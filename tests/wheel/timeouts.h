@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wheel/timeouts.h - what the tests of timeouts share.
+ */
+#ifndef VERGE_TESTS_WHEEL_TIMEOUTS_H
+#define VERGE_TESTS_WHEEL_TIMEOUTS_H
+
+#include "wheel/support.h"
+
+static inline verge_timeout *timeout_new(verge_wheel *wheel, uintptr_t number) {
+    verge_timeout *timeout = malloc(sizeof(*timeout));
+    assert_non_null(timeout);
+    memset(timeout, 0xa5, sizeof(*timeout)); /* what is in it does not matter */
+    assert_int_equal(verge_timeout_attach(wheel, timeout, data_of(number)), 0);
+    assert_int_equal(verge_timeout_deadline(timeout), VERGE_NEVER);
+    return timeout;
+}
+
+/* Its memory is gone at once: AddressSanitizer sees who looks there later. */
+static inline void timeout_end(verge_wheel *wheel, verge_timeout *timeout) {
+    assert_int_equal(verge_timeout_detach(wheel, timeout), 0);
+    free(timeout);
+}
+
+static inline void set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
+    assert_int_equal(verge_timeout_set(wheel, timeout, deadline_ns), 0);
+    assert_int_equal(verge_timeout_deadline(timeout), deadline_ns);
+}
+
+static inline void clear(verge_wheel *wheel, verge_timeout *timeout) {
+    assert_int_equal(verge_timeout_clear(wheel, timeout), 0);
+    assert_int_equal(verge_timeout_deadline(timeout), VERGE_NEVER);
+}
+
+/* A poll returns just this timeout, which is not set then. */
+static inline void assert_strikes(verge_wheel *wheel, uint64_t now_ns, const verge_timeout *timeout, uintptr_t number) {
+    verge_expiry out[4];
+    const uint64_t deadline_ns = verge_timeout_deadline(timeout);
+    assert_int_equal(verge_wheel_poll(wheel, now_ns, out, COUNT_OF(out)), 1);
+    assert_int_equal(out[0].timer, 0);
+    assert_int_equal(out[0].deadline_ns, deadline_ns);
+    assert_int_equal(number_of(out[0].data), number);
+    assert_int_equal(verge_timeout_deadline(timeout), VERGE_NEVER);
+}
+
+static inline verge_wheel_options options_with(verge_order order) {
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.order = order;
+    return options;
+}
+
+static const verge_order timeout_orders[] = {VERGE_ORDER_ANY, VERGE_ORDER_FIFO, VERGE_ORDER_DEADLINE};
+
+#endif

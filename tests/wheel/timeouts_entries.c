@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* G3 of timeouts: an entry may outlive what it was for. It neither strikes for another at the same place nor keeps it from
+ * striking; and one that serves again is kept. */
+#include "wheel/timeouts.h"
+
+/* ---- entries that outlive what they were for ---- */
+
+/* The next one attached gets its place; an entry left behind neither strikes for it nor keeps it from striking. */
+static void another_at_the_same_place(void **state) {
+    (void)state;
+    static const uint64_t second_ticks[] = {5, 10, 15, 10 + (UINT64_C(1) << 32), 5 + (UINT64_C(1) << 32)};
+    for (size_t i = 0; i < COUNT_OF(second_ticks) * COUNT_OF(timeout_orders); i++) {
+        const verge_wheel_options options = options_with(timeout_orders[i % COUNT_OF(timeout_orders)]);
+        const uint64_t second_tick = second_ticks[i / COUNT_OF(timeout_orders)];
+        verge_wheel *wheel = wheel_new(&options);
+        verge_timeout *first = timeout_new(wheel, 1);
+        const uint32_t number = first->number;
+        set(wheel, first, 10 * TICK);
+        set(wheel, first, 5 * TICK); /* two entries */
+        timeout_end(wheel, first);
+        verge_timeout *second = timeout_new(wheel, 2);
+        assert_int_equal(second->number, number);
+        set(wheel, second, second_tick * TICK);
+        assert_well(wheel);
+        for (uint64_t tick = 1; tick < 20; tick++) {
+            if (tick == second_tick) {
+                assert_strikes(wheel, tick * TICK, second, 2);
+            } else {
+                assert_quiet(wheel, tick * TICK);
+            }
+            assert_well(wheel);
+        }
+        if (second_tick > 20) {
+            assert_quiet(wheel, (second_tick - 1) * TICK);
+            assert_strikes(wheel, second_tick * TICK, second, 2);
+        }
+        timeout_end(wheel, second);
+        wheel_end(wheel);
+    }
+}
+
+/* Many lives at one place, for one tick: of their entries one is kept. One for another tick that has the same mark is not. */
+static void what_others_left_behind_is_dropped(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeout = timeout_new(wheel, 1);
+    const uint64_t far = 1000 + (UINT64_C(1) << 32);
+    for (size_t i = 0; i < 100; i++) {
+        set(wheel, timeout, (i % 2 == 0 ? 1000 : far) * TICK);
+        timeout_end(wheel, timeout);
+        timeout = timeout_new(wheel, 1);
+    }
+    set(wheel, timeout, far * TICK);
+    assert_int_equal(stats_of(wheel).entries, 101);
+    verge_wheel_compact(wheel);
+    assert_int_equal(stats_of(wheel).entries, 1);
+    assert_quiet(wheel, (far - 1) * TICK);
+    assert_int_equal(stats_of(wheel).entries_refiled, 0);
+    assert_strikes(wheel, far * TICK, timeout, 1);
+    timeout_end(wheel, timeout);
+    wheel_end(wheel);
+}
+
+/* As above, what was left behind being due already: in the backlog when its timeout goes. */
+static void another_at_a_place_of_the_backlog(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
+        const verge_wheel_options options = options_with(timeout_orders[i]);
+        verge_wheel *wheel = wheel_new(&options);
+        verge_expiry out[8];
+        verge_timeout *timeouts[4];
+        for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
+            timeouts[k] = timeout_new(wheel, k);
+            set(wheel, timeouts[k], 10 * TICK);
+        }
+        assert_int_equal(verge_wheel_poll(wheel, 10 * TICK, out, 1), 1);
+        for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
+            timeout_end(wheel, timeouts[k]);
+        }
+        for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
+            timeouts[k] = timeout_new(wheel, 10 + k);
+        }
+        set(wheel, timeouts[0], (10 + (UINT64_C(1) << 32)) * TICK); /* the same mark */
+        set(wheel, timeouts[1], 3 * TICK);                          /* the past */
+        set(wheel, timeouts[2], 30 * TICK);
+        assert_well(wheel);
+        assert_strikes(wheel, 10 * TICK, timeouts[1], 11);
+        assert_strikes(wheel, 40 * TICK, timeouts[2], 12);
+        set(wheel, timeouts[1], 3 * TICK);
+        timeout_end(wheel, timeouts[1]);
+        timeouts[1] = timeout_new(wheel, 21);
+        set(wheel, timeouts[1], 4 * TICK); /* two entries among the past */
+        assert_strikes(wheel, 40 * TICK, timeouts[1], 21);
+        assert_quiet(wheel, 50 * TICK);
+        assert_strikes(wheel, (11 + (UINT64_C(1) << 32)) * TICK, timeouts[0], 10);
+        for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
+            timeout_end(wheel, timeouts[k]);
+        }
+        wheel_end(wheel);
+    }
+}
+
+/* A backlog holds the cursor back: what is out of its reach waits, is cleared, set again, and gone. */
+static void beyond_the_cursor(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
+        static const uint8_t bits[] = {6, 6, 0};
+        verge_wheel_options options = options_of_levels(TICK, bits);
+        options.order = timeout_orders[i];
+        verge_wheel *wheel = wheel_new(&options);
+        verge_expiry out[8];
+        verge_timeout *first = timeout_new(wheel, 1);
+        verge_timeout *second = timeout_new(wheel, 2);
+        verge_timeout *third = timeout_new(wheel, 3);
+        (void)schedule(wheel, 10 * TICK, 8);
+        (void)schedule(wheel, 10 * TICK, 9);
+        assert_int_equal(verge_wheel_poll(wheel, 3000 * TICK, out, 1), 1);
+        set(wheel, first, 6000 * TICK);
+        set(wheel, second, 6000 * TICK);
+        set(wheel, third, 6001 * TICK);
+        clear(wheel, first);
+        set(wheel, first, 5900 * TICK);
+        timeout_end(wheel, second);
+        second = timeout_new(wheel, 20);
+        set(wheel, second, 5950 * TICK);
+        clear(wheel, third);
+        assert_well(wheel);
+        assert_int_equal(verge_wheel_poll(wheel, 3000 * TICK, out, COUNT_OF(out)), 1);
+        assert_well(wheel);
+        set(wheel, third, 6001 * TICK);
+        assert_int_equal(verge_wheel_next_deadline(wheel), 5900 * TICK);
+        assert_quiet(wheel, 5899 * TICK);
+        assert_strikes(wheel, 5900 * TICK, first, 1);
+        assert_strikes(wheel, 5950 * TICK, second, 20);
+        assert_quiet(wheel, 6000 * TICK);
+        assert_strikes(wheel, 6001 * TICK, third, 3);
+        timeout_end(wheel, first);
+        timeout_end(wheel, second);
+        timeout_end(wheel, third);
+        wheel_end(wheel);
+    }
+}
+
+/* Coarse: an entry that was rounded up serves for what comes out no earlier. */
+static void in_a_coarse_wheel(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
+    const uint64_t resolution_ns = UINT64_C(1) << 30;
+    verge_timeout *timeout = timeout_new(wheel, 1);
+    for (uint64_t turn = 1; turn < 50; turn++) {
+        const uint64_t now_ns = verge_wheel_now(wheel);
+        const uint64_t deadline_ns = now_ns + 2 * resolution_ns + turn * 12345;
+        set(wheel, timeout, deadline_ns + 5 * resolution_ns);
+        clear(wheel, timeout);
+        set(wheel, timeout, deadline_ns);
+        if (turn % 3 == 0) {
+            timeout_end(wheel, timeout);
+            timeout = timeout_new(wheel, 1);
+            set(wheel, timeout, deadline_ns);
+        }
+        assert_well(wheel);
+        assert_quiet(wheel, deadline_ns - 1);
+        assert_strikes(wheel, deadline_ns + resolution_ns, timeout, 1);
+    }
+    timeout_end(wheel, timeout);
+    wheel_end(wheel);
+}
+
+/* ---- adoption ---- */
+
+/* To push it back, or to clear and set it again, files nothing. */
+static void set_later_files_nothing(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeout = timeout_new(wheel, 1);
+    set(wheel, timeout, 1000 * TICK);
+    const uint64_t filed = stats_of(wheel).entries_filed;
+    assert_int_equal(filed, 1);
+    for (uint64_t i = 0; i < 500; i++) {
+        assert_quiet(wheel, i * TICK);
+        set(wheel, timeout, (1000 + i) * TICK);
+        if (i % 3 == 0) {
+            clear(wheel, timeout);
+            set(wheel, timeout, (1000 + i) * TICK);
+        }
+        assert_int_equal(stats_of(wheel).entries_filed, filed);
+        assert_int_equal(stats_of(wheel).entries, 1);
+    }
+    set(wheel, timeout, 900 * TICK); /* earlier does */
+    assert_int_equal(stats_of(wheel).entries_filed, filed + 1);
+    assert_strikes(wheel, 900 * TICK, timeout, 1);
+    set(wheel, timeout, 2000 * TICK); /* and so does the first after it came out */
+    assert_int_equal(stats_of(wheel).entries_filed, filed + 2);
+    assert_quiet(wheel, 1999 * TICK);
+    assert_strikes(wheel, 2000 * TICK, timeout, 1);
+    timeout_end(wheel, timeout);
+    wheel_end(wheel);
+}
+
+/* An entry that was dropped while its timeout was not set is not counted on. */
+static void a_dropped_entry_is_not_adopted(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeout = timeout_new(wheel, 1);
+    set(wheel, timeout, 1000 * TICK);
+    clear(wheel, timeout);
+    verge_wheel_compact(wheel);
+    assert_int_equal(stats_of(wheel).entries, 0);
+    set(wheel, timeout, 1100 * TICK);
+    assert_well(wheel);
+    assert_strikes(wheel, 1100 * TICK, timeout, 1);
+    set(wheel, timeout, 2000 * TICK);
+    clear(wheel, timeout);
+    assert_quiet(wheel, 2500 * TICK); /* came up, and was nobody's */
+    set(wheel, timeout, 3000 * TICK);
+    assert_well(wheel);
+    assert_strikes(wheel, 3000 * TICK, timeout, 1);
+    timeout_end(wheel, timeout);
+    wheel_end(wheel);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_at_the_same_place),
+        cmocka_unit_test(what_others_left_behind_is_dropped),
+        cmocka_unit_test(another_at_a_place_of_the_backlog),
+        cmocka_unit_test(beyond_the_cursor),
+        cmocka_unit_test(in_a_coarse_wheel),
+        cmocka_unit_test(set_later_files_nothing),
+        cmocka_unit_test(a_dropped_entry_is_not_adopted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* What cannot be done with a timeout is an error, and changes nothing. */
+#include "wheel/timeouts.h"
+
+static void no_wheel_and_no_timeout(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeout = timeout_new(wheel, 1);
+    set(wheel, timeout, HOUR);
+    const struct snapshot before = snapshot_of(wheel);
+    const verge_timeout copy = *timeout;
+    assert_int_equal(verge_timeout_attach(NULL, timeout, NULL), -EINVAL);
+    assert_int_equal(verge_timeout_attach(wheel, NULL, NULL), -EINVAL);
+    assert_int_equal(verge_timeout_detach(NULL, timeout), -EINVAL);
+    assert_int_equal(verge_timeout_detach(wheel, NULL), -EINVAL);
+    assert_int_equal(verge_timeout_set(NULL, timeout, 1), -EINVAL);
+    assert_int_equal(verge_timeout_set(wheel, NULL, HOUR), -EINVAL);
+    assert_int_equal(verge_timeout_clear(NULL, timeout), -EINVAL);
+    assert_int_equal(verge_timeout_clear(wheel, NULL), -EINVAL);
+    assert_int_equal(verge_timeout_deadline(NULL), VERGE_NEVER);
+    assert_memory_equal(timeout, &copy, sizeof(copy));
+    assert_unchanged(wheel, &before);
+    timeout_end(wheel, timeout);
+    wheel_end(wheel);
+}
+
+/* also_ns: another deadline to try */
+static void assert_stranger(verge_wheel *wheel, verge_timeout *stranger, uint64_t also_ns) {
+    const struct snapshot before = snapshot_of(wheel);
+    const uint64_t deadlines_ns[] = {0, 1, TICK, 5 * TICK, HOUR, YEAR, also_ns, VERGE_NEVER - 1, VERGE_NEVER};
+    for (size_t i = 0; i < COUNT_OF(deadlines_ns); i++) {
+        assert_int_equal(verge_timeout_set(wheel, stranger, deadlines_ns[i]), -EINVAL);
+    }
+    assert_int_equal(verge_timeout_clear(wheel, stranger), -ENOENT);
+    assert_int_equal(verge_timeout_detach(wheel, stranger), -EINVAL);
+    assert_int_equal(verge_timeout_deadline(stranger), VERGE_NEVER);
+    assert_unchanged(wheel, &before);
+}
+
+/* At every start, and where all keep their entries, so that the shortest way is taken. */
+static void zeroed_and_detached(void **state) {
+    (void)state;
+    static const uint64_t starts_ns[] = {0, 1, HOUR, UINT64_C(1) << 36, UINT64_MAX / 2};
+    for (size_t i = 0; i < COUNT_OF(starts_ns) * COUNT_OF(timeout_orders); i++) {
+        verge_wheel_options options = options_with(timeout_orders[i % COUNT_OF(timeout_orders)]);
+        options.start_ns = starts_ns[i / COUNT_OF(timeout_orders)];
+        verge_wheel *wheel = wheel_new(&options);
+        verge_timeout zeroed;
+        memset(&zeroed, 0, sizeof(zeroed));
+        const uint64_t deadline_ns = options.start_ns + HOUR;
+        assert_stranger(wheel, &zeroed, deadline_ns);
+        verge_timeout *timeout = timeout_new(wheel, 1);
+        for (uint64_t times = 0; times < 20; times++) {
+            set(wheel, timeout, deadline_ns + times);
+            (void)schedule(wheel, deadline_ns, 2);
+        }
+        assert_stranger(wheel, &zeroed, deadline_ns); /* for a slot where there is room for its entry */
+        assert_int_equal(verge_timeout_detach(wheel, timeout), 0);
+        assert_stranger(wheel, timeout, deadline_ns);
+        free(timeout);
+        wheel_end(wheel);
+    }
+}
+
+/* One of another wheel, whose number is in use here, is not taken for this one's. */
+static void of_another_wheel(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_wheel *other = wheel_new(NULL);
+    verge_timeout *timeout = timeout_new(wheel, 1);
+    verge_timeout *others = timeout_new(other, 2);
+    assert_int_equal(timeout->number, others->number);
+    assert_int_equal(verge_timeout_detach(wheel, others), -EINVAL);
+    timeout_end(wheel, timeout);
+    assert_int_equal(verge_timeout_detach(wheel, others), -EINVAL);
+    timeout_end(other, others);
+    wheel_end(wheel);
+    wheel_end(other);
+}
+
+static void clear_of_what_is_not_set(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeout = timeout_new(wheel, 1);
+    struct snapshot before = snapshot_of(wheel);
+    assert_int_equal(verge_timeout_clear(wheel, timeout), -ENOENT); /* never set */
+    assert_unchanged(wheel, &before);
+    set(wheel, timeout, HOUR);
+    clear(wheel, timeout);
+    before = snapshot_of(wheel);
+    assert_int_equal(verge_timeout_clear(wheel, timeout), -ENOENT); /* cleared */
+    assert_unchanged(wheel, &before);
+    set(wheel, timeout, 2 * HOUR);
+    assert_strikes(wheel, 3 * HOUR, timeout, 1);
+    before = snapshot_of(wheel);
+    assert_int_equal(verge_timeout_clear(wheel, timeout), -ENOENT); /* returned by a poll */
+    assert_unchanged(wheel, &before);
+    timeout_end(wheel, timeout);
+    wheel_end(wheel);
+}
+
+static void assert_refused(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns, int error) {
+    (void)verge_wheel_next_deadline(wheel); /* may drop what does not count */
+    const struct snapshot before = snapshot_of(wheel);
+    const verge_timeout copy = *timeout;
+    assert_int_equal(verge_timeout_set(wheel, timeout, deadline_ns), error);
+    assert_memory_equal(timeout, &copy, sizeof(copy));
+    assert_unchanged(wheel, &before);
+}
+
+/* Whether it is set or not. */
+static void beyond_the_range(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
+        static const uint8_t bits[] = {6, 6, 0};
+        verge_wheel_options options = options_of_levels(TICK, bits);
+        options.order = timeout_orders[i];
+        verge_wheel *wheel = wheel_new(&options);
+        verge_timeout *timeout = timeout_new(wheel, 1);
+        const uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
+        for (int turn = 0; turn < 2; turn++) {
+            assert_refused(wheel, timeout, largest_ns + 1, -ERANGE);
+            assert_refused(wheel, timeout, VERGE_NEVER, -ERANGE);
+            set(wheel, timeout, largest_ns);
+        }
+        assert_quiet(wheel, largest_ns - 1);
+        assert_strikes(wheel, largest_ns, timeout, 1);
+        timeout_end(wheel, timeout);
+        wheel_end(wheel);
+    }
+}
+
+static void the_past_as_the_wheel_judges_it(void **state) {
+    (void)state;
+    static const struct {
+        verge_past past;
+        int of_zero;
+        int before_start;
+        int before_now;
+    } rules[] = {{VERGE_PAST_FIRES, 0, 0, 0},
+                 {VERGE_PAST_SINCE_START, -EINVAL, -EINVAL, 0},
+                 {VERGE_PAST_REJECTED, -EINVAL, -EINVAL, -EINVAL}};
+    for (size_t i = 0; i < COUNT_OF(rules); i++) {
+        verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+        options.past = rules[i].past;
+        options.start_ns = 100 * TICK;
+        verge_wheel *wheel = wheel_new(&options);
+        assert_quiet(wheel, 200 * TICK);
+        const uint64_t deadlines_ns[] = {0, 50 * TICK, 150 * TICK};
+        const int errors[] = {rules[i].of_zero, rules[i].before_start, rules[i].before_now};
+        for (size_t k = 0; k < COUNT_OF(errors); k++) {
+            verge_timeout *timeout = timeout_new(wheel, k);
+            if (errors[k] != 0) {
+                assert_refused(wheel, timeout, deadlines_ns[k], errors[k]);
+                set(wheel, timeout, 300 * TICK);
+                assert_refused(wheel, timeout, deadlines_ns[k], errors[k]); /* it stays where it was */
+            } else {
+                set(wheel, timeout, deadlines_ns[k]);
+                assert_int_equal(verge_wheel_next_wakeup(wheel), 200 * TICK);
+                assert_strikes(wheel, 200 * TICK, timeout, k);
+                set(wheel, timeout, 300 * TICK);
+                set(wheel, timeout, deadlines_ns[k]); /* moved there */
+                assert_strikes(wheel, 200 * TICK, timeout, k);
+            }
+            timeout_end(wheel, timeout);
+        }
+        wheel_end(wheel);
+    }
+}
+
+/* Those that are set count, with the handles; those that are attached do not. */
+static void the_cap(void **state) {
+    (void)state;
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.timer_cap = 3;
+    verge_wheel *wheel = wheel_new(&options);
+    verge_timeout *timeouts[5];
+    for (size_t i = 0; i < COUNT_OF(timeouts); i++) {
+        timeouts[i] = timeout_new(wheel, i);
+    }
+    const verge_timer timer = schedule(wheel, HOUR, 9);
+    set(wheel, timeouts[0], HOUR);
+    set(wheel, timeouts[1], HOUR);
+    assert_refused(wheel, timeouts[2], HOUR, -ENOSPC);
+    assert_int_equal(verge_wheel_schedule(wheel, HOUR, NULL, NULL), -ENOSPC);
+    assert_int_equal(verge_wheel_reserve(wheel, 1), -ENOSPC);
+    set(wheel, timeouts[0], 2 * HOUR); /* moves take no room */
+    set(wheel, timeouts[0], MINUTE);
+    clear(wheel, timeouts[1]);
+    set(wheel, timeouts[2], HOUR);
+    assert_refused(wheel, timeouts[1], HOUR, -ENOSPC);
+    assert_strikes(wheel, 2 * MINUTE, timeouts[0], 0);
+    set(wheel, timeouts[1], HOUR);
+    timeout_end(wheel, timeouts[2]);
+    set(wheel, timeouts[3], HOUR);
+    assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
+    set(wheel, timeouts[4], HOUR);
+    assert_refused(wheel, timeouts[0], HOUR, -ENOSPC);
+    verge_wheel_clear(wheel);
+    set(wheel, timeouts[0], HOUR);
+    timeout_end(wheel, timeouts[0]);
+    timeout_end(wheel, timeouts[1]);
+    timeout_end(wheel, timeouts[3]);
+    timeout_end(wheel, timeouts[4]);
+    wheel_end(wheel);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_wheel_and_no_timeout),
+        cmocka_unit_test(zeroed_and_detached),
+        cmocka_unit_test(of_another_wheel),
+        cmocka_unit_test(clear_of_what_is_not_set),
+        cmocka_unit_test(beyond_the_range),
+        cmocka_unit_test(the_past_as_the_wheel_judges_it),
+        cmocka_unit_test(the_cap),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
