@@ -262,7 +262,7 @@ verge__list verge__calendar_take_slot(verge__calendar *calendar, size_t level, u
 void verge__calendar_put_slot(verge__calendar *calendar, size_t level, uint64_t position, verge__entry entry);
 
 /* Sifts the next chunk of the next slot, round robin, but no more than `max` entries, which is not 0; returns how many it
- * looked at. */
+ * looked at. What is kept may go to a lower level, as it would when its slot is drained. */
 size_t verge__calendar_scrub(verge__calendar *calendar, size_t max);
 
 /* The same for a pile of the owner's. */
