@@ -127,7 +127,7 @@ void verge__worker_file(verge_worker *worker, verge__timer *timer, uint32_t inde
     if (verge__worker_serves(worker, timer->entry_tick, tick)) {
         return;
     }
-    if (!verge__calendar_try_file(calendar, tick, index, false)) {
+    if (!verge__calendar_try_file(calendar, tick, index)) {
         verge__calendar_put(calendar, tick, (verge__entry){.index = index, .mark = (uint32_t)tick});
     }
     timer->entry_tick = tick;

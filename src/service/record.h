@@ -76,6 +76,7 @@
 
 #include "base/assert.h"
 #include "base/compiler.h"
+#include "base/relaxed.h"
 #include "base/step.h"
 #include "verge/service.h"
 
@@ -155,7 +156,7 @@ static inline bool verge__word_change(verge__timer *timer, uint64_t *word, uint6
  * turn, each of which orders what was written before. */
 static inline void verge__word_publish(verge__timer *timer, uint64_t to) {
     VERGE__STEP("word: publish");
-    atomic_store_explicit(&timer->word, to, memory_order_relaxed);
+    VERGE__STORE_RELAXED(&timer->word, to);
 }
 
 /* T2. Release: the new owner may find the record by an old entry of its wheel, before it takes it from its inbox. */
@@ -169,7 +170,7 @@ static inline uint64_t verge__timer_deadline(const verge__timer *timer) {
 }
 
 static inline void verge__timer_set_deadline(verge__timer *timer, uint64_t deadline_ns) {
-    atomic_store_explicit(&timer->deadline_ns, deadline_ns, memory_order_relaxed);
+    VERGE__STORE_RELAXED(&timer->deadline_ns, deadline_ns);
 }
 
 /* It has no entry any more. The next may be in another wheel, whose scrubs must not take it for one they have seen. */

@@ -51,7 +51,7 @@ enum {
 typedef _Atomic uint64_t verge__counter;
 
 static inline void verge__count(verge__counter *counter, uint64_t by) {
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + by, memory_order_relaxed);
+    VERGE__STORE_RELAXED(counter, verge__load_relaxed(counter) + by);
 }
 
 static inline uint64_t verge__counted(const verge__counter *counter) {

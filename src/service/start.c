@@ -32,9 +32,9 @@ int verge__service_take_room(verge_service *service) {
 static VERGE__ALWAYS_INLINE void fill(verge__timer *timer, uint64_t deadline_ns, verge_callback callback,
                                       void *argument, uint64_t period_ns) {
     verge__timer_set_deadline(timer, deadline_ns);
-    atomic_store_explicit(&timer->callback, callback, memory_order_relaxed);
-    atomic_store_explicit(&timer->argument, argument, memory_order_relaxed);
-    atomic_store_explicit(&timer->period_ns, period_ns, memory_order_relaxed);
+    VERGE__STORE_RELAXED(&timer->callback, callback);
+    VERGE__STORE_RELAXED(&timer->argument, argument);
+    VERGE__STORE_RELAXED(&timer->period_ns, period_ns);
 }
 
 /* The short way of the bound worker: a timer that runs once, no lock, no loop, no call. False, and nothing has changed:
@@ -52,7 +52,7 @@ static VERGE__ALWAYS_INLINE bool start_shortly(const verge_service *service, ver
     uint32_t index = (uint32_t)handle;
     verge__timer *timer = verge__table_at(&service->table, index);
     if (!verge__worker_serves(worker, timer->entry_tick, tick)) {
-        if (VERGE__UNLIKELY(!verge__calendar_try_file(calendar, tick, index, false))) {
+        if (VERGE__UNLIKELY(!verge__calendar_try_file(calendar, tick, index))) {
             return false;
         }
         timer->entry_tick = tick;

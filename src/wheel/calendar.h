@@ -146,33 +146,19 @@ static inline size_t verge__calendar_level(const verge__calendar *calendar, uint
     return calendar->level_of_zeros[verge__leading_zeros((tick - calendar->cursor) | 1)];
 }
 
-/*
- * Files an entry for a tick from the cursor to reach, unless `keep` says that the one at *entry_tick
- * serves. Whether to keep depends on a record that may be a cache miss away, and is as good as random
- * in a mixed load: so it must not decide a branch. The entry is written in any case, behind the end
- * of the list, and the end moves by 0 or 1. False, and nothing has changed: it takes a chunk, a level
- * or more room.
- */
-static VERGE__ALWAYS_INLINE bool verge__calendar_try_file_unless(verge__calendar *calendar, uint64_t tick,
-                                                                 uint32_t index, bool keep, uint64_t *entry_tick) {
+/* Files an entry for a tick from the cursor to reach. False, and nothing has changed: it takes a chunk, a level or more
+ * room. */
+static VERGE__ALWAYS_INLINE bool verge__calendar_try_file(verge__calendar *calendar, uint64_t tick, uint32_t index) {
     const verge__level *level = &calendar->levels[verge__calendar_level(calendar, tick)];
     verge__list *slot = &level->slots[(tick >> level->shift) & level->mask];
     verge__list end = *slot;
     if (VERGE__UNLIKELY(verge__list_needs_chunk(end) || calendar->entry_count >= calendar->entry_limit)) {
-        return keep;
+        return false;
     }
-    size_t filed = !keep;
     *end = (verge__entry){.index = index, .mark = (uint32_t)tick};
-    *slot = end + filed;
-    calendar->entry_count += filed;
-    *entry_tick += (tick - *entry_tick) * filed;
+    *slot = end + 1;
+    calendar->entry_count++;
     return true;
-}
-
-/* The same where there is none, or it is known not to serve. */
-static inline bool verge__calendar_try_file(verge__calendar *calendar, uint64_t tick, uint32_t index, bool keep) {
-    uint64_t entry_tick = 0;
-    return verge__calendar_try_file_unless(calendar, tick, index, keep, &entry_tick);
 }
 
 /* Files an entry for which there is room, at verge__calendar_round(tick). */

@@ -12,25 +12,25 @@ static VERGE__ALWAYS_INLINE void verge__note_deadline(verge_wheel *wheel, uint64
     }
 }
 
-/* Whether the entry at `entry_tick` is still to come and comes up no later than at `tick`. One at the
- * cursor itself may have come up: a tick can be taken in several parts. */
+/*
+ * Whether the entry at `entry_tick` is still to come and comes up no later than at `tick`. One at the cursor itself may have
+ * come up: a tick can be taken in several parts.
+ *
+ * Who asks branches, though the answer is as good as random in some loads: filed without a branch, the entry would have
+ * to wait for the record, and what comes after it would not get into the processor's window.
+ */
 static VERGE__ALWAYS_INLINE bool verge__comes_in_time(const verge_wheel *wheel, uint64_t entry_tick, uint64_t tick) {
     return entry_tick - wheel->calendar.cursor - 1 < tick - wheel->calendar.cursor;
 }
 
-/*
- * Whether to skip the filing of an entry. `keep` is data, not a branch, as it is hard to predict in a
- * mixed load (verge__calendar_try_file_unless). But where every timer keeps its entry, as timeouts that are
- * pushed back or taken again and again do, a branch is predicted well and saves half of the work. So
- * branch after a streak of these, which a mixed load seldom sees.
- */
-static VERGE__ALWAYS_INLINE bool verge__keeps_as_usual(verge_wheel *wheel, bool keep) {
-    enum { STREAK = 8 };
-    if (VERGE__LIKELY(keep & (wheel->kept_streak >= STREAK))) {
-        return true;
+/* Files an entry for a record whose own does not come in time. False, and nothing has changed: it takes the long way. */
+static VERGE__ALWAYS_INLINE bool verge__file_shortly(verge_wheel *wheel, verge__record *record, uint32_t index,
+                                                     uint64_t tick) {
+    if (VERGE__UNLIKELY(!verge__calendar_try_file(&wheel->calendar, tick, index))) {
+        return false;
     }
-    wheel->kept_streak = keep ? wheel->kept_streak + 1 : 0;
-    return false;
+    record->u.entry_tick = tick;
+    return true;
 }
 
 #endif

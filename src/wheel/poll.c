@@ -59,7 +59,7 @@ void verge__wheel_refile(verge_wheel *wheel, verge__record *record, verge__entry
         verge__wheel_put_beyond(wheel, record, entry);
         return;
     }
-    if (wheel->is_plain && verge__calendar_try_file(&wheel->calendar, tick, entry.index, false)) {
+    if (wheel->is_plain && verge__calendar_try_file(&wheel->calendar, tick, entry.index)) {
         record->u.entry_tick = tick;
         return;
     }

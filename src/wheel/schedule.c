@@ -195,10 +195,8 @@ int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, v
     }
     verge__record *record = wheel->records.spare;
     verge_timer timer = verge__records_next_handle(wheel->records.spare_timer);
-    uint64_t *entry_tick = &record->u.entry_tick;
-    bool adopt = verge__comes_in_time(wheel, *entry_tick, tick);
-    if (!verge__keeps_as_usual(wheel, adopt) &&
-        VERGE__UNLIKELY(!verge__calendar_try_file_unless(&wheel->calendar, tick, (uint32_t)timer, adopt, entry_tick))) {
+    if (!verge__comes_in_time(wheel, record->u.entry_tick, tick) &&
+        VERGE__UNLIKELY(!verge__file_shortly(wheel, record, (uint32_t)timer, tick))) {
         return schedule_slowly(wheel, deadline_ns, data, ret_timer);
     }
     wheel->records.spare = NULL;
@@ -218,10 +216,8 @@ static VERGE__ALWAYS_INLINE verge__record *move_shortly(verge_wheel *wheel, verg
     if (VERGE__UNLIKELY(record == NULL || tick - wheel->calendar.cursor >= wheel->short_reach)) {
         return NULL;
     }
-    uint64_t *entry_tick = &record->u.entry_tick;
-    bool keep = verge__comes_in_time(wheel, *entry_tick, tick);
-    if (!verge__keeps_as_usual(wheel, keep) &&
-        VERGE__UNLIKELY(!verge__calendar_try_file_unless(&wheel->calendar, tick, (uint32_t)timer, keep, entry_tick))) {
+    if (!verge__comes_in_time(wheel, record->u.entry_tick, tick) &&
+        VERGE__UNLIKELY(!verge__file_shortly(wheel, record, (uint32_t)timer, tick))) {
         return NULL;
     }
     record->deadline_ns = deadline_ns;

@@ -116,11 +116,9 @@ int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadl
         return set_slowly(wheel, timeout, deadline_ns);
     }
     verge__record *record = &timeout->record;
-    uint64_t *entry_tick = &record->u.entry_tick;
-    bool keep = verge__comes_in_time(wheel, *entry_tick, tick); /* not if it is not attached: then it has none */
-    if (!verge__keeps_as_usual(wheel, keep) &&
-        (VERGE__UNLIKELY(timeout->number == 0) || VERGE__UNLIKELY(!verge__calendar_try_file_unless(
-                                                      &wheel->calendar, tick, timeout->number, keep, entry_tick)))) {
+    /* One that is not attached has no entry, and no number for one. */
+    if (!verge__comes_in_time(wheel, record->u.entry_tick, tick) &&
+        VERGE__UNLIKELY(timeout->number == 0 || !verge__file_shortly(wheel, record, timeout->number, tick))) {
         return set_slowly(wheel, timeout, deadline_ns);
     }
     record->deadline_ns = deadline_ns;

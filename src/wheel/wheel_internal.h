@@ -60,7 +60,6 @@ struct verge_wheel {
     uint64_t shift;
     uint64_t earliest_ns; /* 0: not known; VERGE_NEVER: nothing is pending */
     verge_timer earliest_timer;
-    uint64_t kept_streak;  /* how many of the last timers could keep or adopt an entry, one after the other */
     uint64_t cancels_left; /* before a cancel has to tidy */
     uint64_t idle_count;   /* timeouts that are attached and not set */
     uint64_t short_reach;  /* ticks from the cursor on for which the short ways apply: those that levels
