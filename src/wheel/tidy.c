@@ -11,6 +11,9 @@
  * with a work limit keeps two thirds of that for it, if there is much garbage; then it is n + 4,096. (What is sorted already,
  * in ordered wheels, polls leave alone: its garbage is gone when the tick has come out.)
  *
+ * Of timeouts that room was made for (verge_timeout_reserve), a quarter of their number more are allowed, as an entry of
+ * theirs is dear to look at, and they take no records.
+ *
  * Sifting begins a little earlier, at n * 5/16 + 2,560: a load that makes garbage all the time settles where it is
  * called for now and then, not at every call. Calls need not compute this: cancels_left and entry_limit tell how many
  * more can be afforded.
@@ -130,9 +133,17 @@ static size_t scrub(verge_wheel *wheel, size_t max, bool is_poll) {
     return seen;
 }
 
+/* How many entries there may be for timeouts beyond those for as many timers, if there is room for them. */
+static size_t more_for_timeouts(const verge_wheel *wheel) {
+    size_t more = verge__wheel_more_for((size_t)(wheel->places.count - wheel->idle_count));
+    size_t needed = verge__wheel_entries_for((size_t)verge__wheel_pending(wheel));
+    return wheel->calendar.entry_capacity >= needed + more ? more : 0;
+}
+
 bool verge__wheel_has_much_garbage(const verge_wheel *wheel) {
     size_t timers = (size_t)verge__wheel_pending(wheel);
-    size_t tolerated = verge__garbage_allowed - verge__garbage_allowed / 6;
+    size_t more = more_for_timeouts(wheel);
+    size_t tolerated = verge__garbage_allowed - verge__garbage_allowed / 6 + more - more / 6;
     return wheel->calendar.entry_count > timers + timers / 4 + timers / 16 + tolerated;
 }
 
@@ -155,15 +166,15 @@ size_t verge__wheel_sift_some(verge_wheel *wheel, size_t max) {
     return seen;
 }
 
-/* Half of what is allowed beyond what there is may be used up by cancels, which cost 1 3/8 each, and
- * half by entries filed. */
+/* Half of what is allowed beyond what there is may be used up by cancels, which cost 1 3/8 each or 1 5/8, and half by
+ * entries filed. */
 static void set_checkpoints(verge_wheel *wheel) {
     verge__calendar *calendar = &wheel->calendar;
-    size_t allowed = verge__entries_allowed((size_t)verge__wheel_pending(wheel));
+    size_t allowed = verge__entries_allowed((size_t)verge__wheel_pending(wheel)) + more_for_timeouts(wheel);
     size_t room = calendar->entry_count < allowed ? allowed - calendar->entry_count : 0;
     bool is_closing = verge__records_is_closing(&wheel->records);
     uint64_t cancelled = verge__wheel_cancelled(wheel);
-    wheel->cancels_left = is_closing ? 0 : room / 4 + room / 8;
+    wheel->cancels_left = is_closing ? 0 : room / 4;
     wheel->cancels_due = cancelled + wheel->cancels_left;
     size_t limit = calendar->entry_count + room / 2;
     calendar->entry_limit = limit < calendar->entry_capacity ? limit : calendar->entry_capacity;
@@ -193,6 +204,10 @@ static bool chunks_are_sparse(const verge_wheel *wheel) {
            wheel->calendar.pool.used_count < wheel->calendar.pool.chunk_count / 2;
 }
 
+static size_t entries_to_keep(const verge_wheel *wheel, size_t timers) {
+    return verge__wheel_entries_for(timers) + verge__wheel_more_for(wheel->reserved_places);
+}
+
 /* Gives back what can be given back; true if there is more to do. */
 static bool give_back(verge_wheel *wheel, size_t records_at_once) {
     /* timeouts take no record */
@@ -207,7 +222,7 @@ static bool give_back(verge_wheel *wheel, size_t records_at_once) {
     }
     if (chunks_are_sparse(wheel)) {
         size_t timers = timers_to_keep(wheel, (size_t)verge__wheel_pending(wheel), verge__wheel_reserved(wheel));
-        verge__calendar_shrink(&wheel->calendar, verge__wheel_entries_for(timers));
+        verge__calendar_shrink(&wheel->calendar, entries_to_keep(wheel, timers));
     }
     return scanning || (records_are_sparse(wheel) && verge__records_can_close(&wheel->records, keep));
 }
@@ -288,7 +303,7 @@ void verge_wheel_compact(verge_wheel *wheel) {
         verge__calendar_shed_levels(&wheel->calendar, last_pending_tick(wheel));
     }
     size_t keep = reserved > verge__wheel_pending(wheel) ? reserved : (size_t)verge__wheel_pending(wheel);
-    verge__calendar_shrink(&wheel->calendar, reserved == 0 ? 0 : verge__wheel_entries_for(keep));
+    verge__calendar_shrink(&wheel->calendar, reserved == 0 ? 0 : entries_to_keep(wheel, keep));
     set_checkpoints(wheel);
     verge__wheel_set_short_reach(wheel); /* levels may have gone */
 }

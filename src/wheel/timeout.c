@@ -40,7 +40,8 @@ int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count) {
     int error = verge__places_reserve(&wheel->places, total);
     if (error == 0) {
         size_t timers = beside > wheel->reserved_total ? beside : wheel->reserved_total;
-        error = verge__wheel_reserve_entries(wheel, timers + total);
+        error = verge__wheel_reserve_entries(wheel,
+                                             verge__wheel_entries_for(timers + total) + verge__wheel_more_for(total));
     }
     if (error == 0) {
         wheel->reserved_places = total;

@@ -105,10 +105,10 @@ void verge_wheel_destroy(verge_wheel *wheel) {
     allocator.release(allocator.context, wheel, wheel_bytes(sorters(wheel) != NULL));
 }
 
-int verge__wheel_reserve_entries(verge_wheel *wheel, size_t timers) {
+int verge__wheel_reserve_entries(verge_wheel *wheel, size_t entries) {
     int error = verge__calendar_ready_all(&wheel->calendar);
     if (error == 0) {
-        error = verge__calendar_secure(&wheel->calendar, verge__wheel_entries_for(timers), true);
+        error = verge__calendar_secure(&wheel->calendar, entries, true);
     }
     verge__wheel_set_short_reach(wheel);
     return error;
@@ -133,7 +133,8 @@ int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
     int error = verge__records_reserve(&wheel->records, records);
     if (error == 0) {
         size_t timers = total > wheel->reserved_beside ? total : wheel->reserved_beside;
-        error = verge__wheel_reserve_entries(wheel, timers + wheel->reserved_places);
+        error = verge__wheel_reserve_entries(wheel, verge__wheel_entries_for(timers + wheel->reserved_places) +
+                                                        verge__wheel_more_for(wheel->reserved_places));
     }
     if (error == 0) {
         wheel->reserved_total = total;

@@ -253,8 +253,13 @@ static inline size_t verge__wheel_reserved(const verge_wheel *wheel) {
 /* Entries to make room for, so that so many timers never need more. */
 size_t verge__wheel_entries_for(size_t timers);
 
-/* Makes all levels ready and room for the entries of so many timers. */
-int verge__wheel_reserve_entries(verge_wheel *wheel, size_t timers);
+/* And beyond that, if so many of them are timeouts. */
+static inline size_t verge__wheel_more_for(size_t timeouts) {
+    return timeouts / 4;
+}
+
+/* Makes all levels ready, and room for so many entries. */
+int verge__wheel_reserve_entries(verge_wheel *wheel, size_t entries);
 
 int verge__wheel_check_options(const verge_wheel_options *options, size_t *ret_level_count,
                                verge_wheel_level ret_levels[VERGE_LEVEL_COUNT_MAX]);
