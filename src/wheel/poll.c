@@ -276,7 +276,7 @@ static void hand_out_until(verge_wheel *wheel, uint64_t target, handout *to) {
         if (!verge__due_is_empty(&wheel->batch) || !take_batch(wheel, target, to)) {
             return;
         }
-        if (wheel->batch.sorter == NULL) {
+        if (wheel->batch.sorter == NULL && wheel->batch_tick > wheel->prefetched_tick) {
             prefetch_list(wheel, wheel->batch.pile.list, PREFETCH_AHEAD);
         }
     }
@@ -420,6 +420,7 @@ static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out
                 prefetch_timeouts(wheel, verge__calendar_peek_after(&wheel->calendar, PREFETCH_TICKS - 2));
             }
             prefetch_list(wheel, verge__calendar_peek_after(&wheel->calendar, PREFETCH_TICKS), VERGE__CHUNK_ENTRIES);
+            wheel->prefetched_tick = wheel->calendar.next_start + PREFETCH_TICKS;
         }
     }
     verge__wheel_set_short_reach(wheel);

@@ -198,6 +198,7 @@ static void reset(verge_wheel *wheel, uint64_t first_tick) {
     drop_all_entries(wheel, first_tick);
     verge__wheel_set_short_reach(wheel);
     wheel->earliest_ns = VERGE_NEVER;
+    wheel->prefetched_tick = 0;
     (void)verge__wheel_tidy(wheel);
 }
 

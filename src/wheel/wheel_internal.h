@@ -73,6 +73,7 @@ struct verge_wheel {
     verge__due past;    /* scheduled for the past; come out first */
     verge__due batch;   /* of the tick taken last */
     uint64_t batch_tick;
+    uint64_t prefetched_tick;  /* up to here, records were brought towards the cache */
     bool batch_is_exact;       /* picked by poll_exact, and marked so */
     verge__pile beyond;        /* out of the cursor's reach (beyond.c) */
     verge__pile beyond_kept;   /* those that were looked at, while that is under way */
