@@ -30,9 +30,12 @@ struct runner {
 
 /* ---- which cases ---- */
 
-/* Where a case takes seconds, it is repeated less. */
-static unsigned round_count_of(const struct bench_options *options, const struct bench_rival *rival,
-                               uint32_t timer_count) {
+/* Where a case takes seconds, it is repeated less; where nothing is timed, not at all. */
+static unsigned round_count_of(const struct bench_options *options, const struct bench_workload *workload,
+                               const struct bench_rival *rival, uint32_t timer_count) {
+    if (workload->untimed) {
+        return 1;
+    }
     bool slow = rival->flags & BENCH_RIVAL_SLOW;
     unsigned limit = BENCH_ROUND_COUNT_MAX;
     if (slow && (options->quick || timer_count >= HUGE_TIMER_COUNT)) {
@@ -59,7 +62,8 @@ void bench_select_all(const struct bench_options *options, struct bench_selectio
 
 static bool is_wanted(const struct runner *runner, size_t workload, size_t size, size_t rival, unsigned round) {
     return (runner->selection->rivals[workload][size] >> rival & 1) &&
-           round < round_count_of(runner->options, bench_rivals[rival], runner->options->sizes[size]);
+           round < round_count_of(runner->options, bench_workloads[workload], bench_rivals[rival],
+                                  runner->options->sizes[size]);
 }
 
 static size_t count_cases(const struct runner *runner) {

@@ -64,6 +64,7 @@ struct bench_workload {
     const char *section_names[BENCH_SECTION_COUNT];
     uint32_t timer_count_min;
     bool real_time;  /* rivals on real time can take part */
+    bool untimed;    /* one round tells all */
     bool work_limit; /* only rivals with a work limit take part, at one N */
     void (*plan)(struct bench_plan *plan);
     void (*run)(struct bench_case *run);

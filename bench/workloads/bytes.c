@@ -34,6 +34,7 @@ static void run_bytes(struct bench_case *run) {
 
 const struct bench_workload bench_workload_bytes = {
     .name = "bytes",
+    .untimed = true,
     .plan = plan_bytes,
     .run = run_bytes,
 };

@@ -76,7 +76,7 @@ static void run_reset(struct bench_case *run) {
 /* The warm-up goes beyond 10 s, when the first slots filled come up. */
 static void plan_churn(struct bench_plan *plan) {
     uint32_t n = plan->id_count = plan->timer_count;
-    size_t measured_count = plan->quick ? 5000000 : n >= 10000000 ? 10000000 : 20000000;
+    size_t measured_count = plan->quick ? 3000000 : n >= 10000000 ? 10000000 : 20000000;
     size_t count = bench_stream_plan(plan, n, 11000000, measured_count);
     for (size_t i = 0; i < count; i++) {
         plan->steps[i] = (struct bench_step){.id = (uint32_t)(i % n), .duration = units_of_seconds(10)};
@@ -90,7 +90,7 @@ static uint32_t random_duration(struct bench_random *random, uint32_t low_s, uin
 static void plan_churn_rand(struct bench_plan *plan) {
     uint32_t n = plan->id_count = plan->timer_count;
     size_t warm_count = bench_clamp((size_t)n * 3, 3000000, 20000000);
-    size_t count = bench_stream_plan(plan, n, warm_count, plan->quick ? 3000000 : 10000000);
+    size_t count = bench_stream_plan(plan, n, warm_count, plan->quick ? 2000000 : 10000000);
     struct bench_random random = {.state = n};
     for (size_t i = 0; i < count; i++) {
         uint32_t id = i < n ? (uint32_t)i : bench_random_below(&random, n);
@@ -103,7 +103,7 @@ static void plan_churn_rand(struct bench_plan *plan) {
 static void plan_reset(struct bench_plan *plan) {
     uint32_t n = plan->id_count = plan->timer_count;
     size_t warm_count = bench_clamp((size_t)n * 2, 2000000, 20000000);
-    size_t count = bench_stream_plan(plan, n, warm_count, plan->quick ? 3000000 : 10000000);
+    size_t count = bench_stream_plan(plan, n, warm_count, plan->quick ? 2000000 : 10000000);
     struct bench_random random = {.state = n};
     for (size_t i = 0; i < count; i++) {
         if (i < n) {

@@ -11,7 +11,7 @@
 
 enum {
     TICK_COUNT_FULL = 200000,
-    TICK_COUNT_QUICK = 100000,
+    TICK_COUNT_QUICK = 50000,
 };
 
 static void plan_idle(struct bench_plan *plan) {

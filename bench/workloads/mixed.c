@@ -134,8 +134,8 @@ static void plan_mixed(struct bench_plan *plan) {
     uint32_t n = plan->timer_count;
     plan->id_count = n + n / 8 + 2000;
     size_t fill_count = (size_t)horizon_us_for(n); /* after that, as many end as start */
-    size_t warm_count = bench_clamp(n, 3000000, 5000000);
-    size_t count = bench_stream_plan(plan, fill_count, warm_count, plan->quick ? 3000000 : 10000000);
+    size_t warm_count = bench_clamp(n, plan->quick ? 1000000 : 3000000, 5000000);
+    size_t count = bench_stream_plan(plan, fill_count, warm_count, plan->quick ? 1000000 : 10000000);
     plan->cancels = bench_memory_allocate(count * sizeof(*plan->cancels), 64);
     plan->cancel_end_count = count / BATCH_OPERATIONS + 1;
     plan->cancel_ends = bench_memory_allocate(plan->cancel_end_count * sizeof(*plan->cancel_ends), 64);
