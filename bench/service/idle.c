@@ -17,7 +17,7 @@ static void never(const verge_firing *firing) {
 }
 
 void measure_idle(struct plan *plan) {
-    unsigned seconds = plan->is_quick ? 5 : 20;
+    unsigned seconds = plan->is_quick ? 3 : 20;
     verge_service_options options;
     must(verge_service_options_init(&options) == 0, "options");
     options.thread_count = 2;

@@ -5,42 +5,42 @@ set xlabel 'timers'
 set key outside right
 set grid
 $data0 << EOD
-1000 4.801
-100000 4.900
-1000000 4.909
+1000 4.809
+100000 4.954
+1000000 4.993
 EOD
 $data1 << EOD
-1000 5.872
-100000 6.122
-1000000 7.055
+1000 5.915
+100000 6.350
+1000000 8.057
 EOD
 $data2 << EOD
-1000 4.378
-100000 4.491
-1000000 5.522
+1000 4.360
+100000 4.643
+1000000 6.853
 EOD
 $data3 << EOD
-1000 45.418
-100000 64.220
-1000000 75.357
+1000 44.814
+100000 64.481
+1000000 73.295
 EOD
 $data4 << EOD
-1000 49.912
-100000 98.247
-1000000 104.847
+1000 50.739
+100000 91.756
+1000000 107.878
 EOD
 $data5 << EOD
-1000 164.997
-100000 261.916
-1000000 282.683
+1000 166.434
+100000 261.503
+1000000 307.312
 EOD
 $data6 << EOD
-1000 91.639
-100000 171.382
-1000000 179.155
+1000 92.174
+100000 171.961
+1000000 216.796
 EOD
 $data7 << EOD
-1000 701.126
+1000 694.949
 EOD
 set output 'docs/bench/churn.svg'
 set title 'churn'
@@ -48,42 +48,42 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', $data7 using 1:2 with linespoints lw 2 title 'timerfd', 
 set output
 $data0 << EOD
-1000 5.885
-100000 12.720
-1000000 46.650
+1000 5.841
+100000 13.032
+1000000 46.148
 EOD
 $data1 << EOD
-1000 6.527
-100000 57.161
-1000000 97.638
+1000 6.523
+100000 58.431
+1000000 96.859
 EOD
 $data2 << EOD
-1000 4.638
-100000 25.094
-1000000 52.586
+1000 4.620
+100000 30.129
+1000000 53.576
 EOD
 $data3 << EOD
-1000 16.085
-100000 57.667
-1000000 121.427
+1000 15.949
+100000 60.409
+1000000 123.347
 EOD
 $data4 << EOD
-1000 24.672
-100000 68.584
-1000000 183.582
+1000 25.137
+100000 72.856
+1000000 180.728
 EOD
 $data5 << EOD
-1000 84.346
-100000 404.323
-1000000 530.405
+1000 84.870
+100000 401.683
+1000000 542.527
 EOD
 $data6 << EOD
-1000 68.287
-100000 428.627
-1000000 731.938
+1000 67.721
+100000 486.374
+1000000 762.368
 EOD
 $data7 << EOD
-1000 745.166
+1000 745.280
 EOD
 set output 'docs/bench/churn-rand.svg'
 set title 'churn-rand'
@@ -91,42 +91,42 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', $data7 using 1:2 with linespoints lw 2 title 'timerfd', 
 set output
 $data0 << EOD
-1000 6.232
-100000 9.061
-1000000 34.120
+1000 6.150
+100000 9.531
+1000000 34.343
 EOD
 $data1 << EOD
-1000 3.866
-100000 36.129
-1000000 57.469
+1000 3.892
+100000 39.240
+1000000 57.133
 EOD
 $data2 << EOD
-1000 2.442
-100000 7.300
-1000000 23.332
+1000 2.416
+100000 8.273
+1000000 23.483
 EOD
 $data3 << EOD
-1000 10.643
-100000 34.328
-1000000 61.058
+1000 10.702
+100000 38.569
+1000000 62.872
 EOD
 $data4 << EOD
-1000 14.542
-100000 48.831
-1000000 113.019
+1000 14.583
+100000 53.823
+1000000 111.221
 EOD
 $data5 << EOD
-1000 75.537
-100000 375.747
-1000000 456.676
+1000 75.859
+100000 389.400
+1000000 474.193
 EOD
 $data6 << EOD
-1000 43.642
-100000 380.186
-1000000 626.448
+1000 43.375
+100000 376.902
+1000000 640.806
 EOD
 $data7 << EOD
-1000 453.584
+1000 454.722
 EOD
 set output 'docs/bench/reset.svg'
 set title 'reset'
@@ -134,39 +134,39 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', $data7 using 1:2 with linespoints lw 2 title 'timerfd', 
 set output
 $data0 << EOD
-1000 171.575
-100000 105.656
-1000000 159.601
+1000 184.933
+100000 104.190
+1000000 160.680
 EOD
 $data1 << EOD
-1000 458.488
-100000 87.559
-1000000 38.671
+1000 464.640
+100000 87.223
+1000000 38.870
 EOD
 $data2 << EOD
-1000 459.763
-100000 95.208
-1000000 47.033
+1000 463.933
+100000 94.752
+1000000 47.649
 EOD
 $data3 << EOD
-1000 184.718
-100000 139.757
-1000000 268.409
+1000 185.923
+100000 140.095
+1000000 263.717
 EOD
 $data4 << EOD
-1000 2708.440
-100000 245.655
-1000000 446.152
+1000 2704.923
+100000 252.335
+1000000 454.303
 EOD
 $data5 << EOD
-1000 2302.717
-100000 870.543
-1000000 1721.468
+1000 2311.311
+100000 878.636
+1000000 1687.847
 EOD
 $data6 << EOD
-1000 1827.077
-100000 793.665
-1000000 1853.511
+1000 1834.824
+100000 775.379
+1000000 1934.357
 EOD
 set output 'docs/bench/expire.svg'
 set title 'expire'
@@ -174,32 +174,32 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-100000 980.504
-1000000 281.202
+100000 987.641
+1000000 284.034
 EOD
 $data1 << EOD
-100000 185.996
-1000000 155.723
+100000 186.308
+1000000 156.527
 EOD
 $data2 << EOD
-100000 286.055
-1000000 276.811
+100000 287.058
+1000000 281.335
 EOD
 $data3 << EOD
-100000 143.312
-1000000 267.080
+100000 141.654
+1000000 267.317
 EOD
 $data4 << EOD
-100000 275.171
-1000000 467.855
+100000 282.868
+1000000 455.607
 EOD
 $data5 << EOD
-100000 880.237
-1000000 1729.296
+100000 905.142
+1000000 1681.929
 EOD
 $data6 << EOD
-100000 775.416
-1000000 1845.202
+100000 819.268
+1000000 1865.462
 EOD
 set output 'docs/bench/expire-24h.svg'
 set title 'expire-24h'
@@ -207,39 +207,39 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 12.015
-100000 14.301
-1000000 46.927
+1000 11.937
+100000 14.594
+1000000 47.900
 EOD
 $data1 << EOD
-1000 21.764
-100000 57.360
-1000000 89.449
+1000 21.920
+100000 59.500
+1000000 89.774
 EOD
 $data2 << EOD
-1000 18.648
-100000 42.325
-1000000 63.722
+1000 18.840
+100000 43.924
+1000000 64.530
 EOD
 $data3 << EOD
-1000 22.433
-100000 76.361
-1000000 150.509
+1000 21.782
+100000 78.543
+1000000 149.417
 EOD
 $data4 << EOD
-1000 31.901
-100000 101.037
-1000000 233.392
+1000 32.845
+100000 101.431
+1000000 223.612
 EOD
 $data5 << EOD
-1000 103.541
-100000 482.874
-1000000 884.820
+1000 104.503
+100000 496.042
+1000000 880.584
 EOD
 $data6 << EOD
-1000 84.754
-100000 416.944
-1000000 858.040
+1000 82.501
+100000 419.789
+1000000 877.380
 EOD
 set output 'docs/bench/mixed.svg'
 set title 'mixed'
@@ -247,39 +247,39 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 205.978
-100000 205.402
-1000000 205.376
+1000 195.706
+100000 195.697
+1000000 196.255
 EOD
 $data1 << EOD
-1000 6.660
-100000 6.739
-1000000 6.666
+1000 6.647
+100000 6.691
+1000000 6.740
 EOD
 $data2 << EOD
-1000 6.617
-100000 6.759
-1000000 6.733
+1000 6.747
+100000 6.642
+1000000 6.743
 EOD
 $data3 << EOD
-1000 4.158
-100000 4.390
-1000000 4.796
+1000 4.241
+100000 4.624
+1000000 5.055
 EOD
 $data4 << EOD
-1000 47.014
-100000 49.627
-1000000 48.038
+1000 47.574
+100000 48.195
+1000000 48.591
 EOD
 $data5 << EOD
-1000 44.458
-100000 47.817
-1000000 48.616
+1000 50.593
+100000 47.552
+1000000 47.936
 EOD
 $data6 << EOD
-1000 29.746
-100000 30.982
-1000000 30.525
+1000 30.540
+100000 30.753
+1000000 31.608
 EOD
 set output 'docs/bench/idle.svg'
 set title 'idle'
@@ -287,32 +287,32 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-100000 48074.000
-1000000 591519.000
+100000 49889.000
+1000000 604694.000
 EOD
 $data1 << EOD
-100000 993.000
-1000000 2730.000
+100000 940.000
+1000000 2874.000
 EOD
 $data2 << EOD
-100000 967.000
-1000000 3116.000
+100000 928.000
+1000000 3310.000
 EOD
 $data3 << EOD
-100000 14109.000
-1000000 28408.000
+100000 2806.000
+1000000 33326.000
 EOD
 $data4 << EOD
-100000 17930.000
-1000000 35121.000
+100000 16397.000
+1000000 36042.000
 EOD
 $data5 << EOD
-100000 27456.000
-1000000 93778.000
+100000 33045.000
+1000000 94965.000
 EOD
 $data6 << EOD
-100000 18542.000
-1000000 88807.000
+100000 22532.000
+1000000 92799.000
 EOD
 set output 'docs/bench/tail-p99-99.svg'
 set title 'tail p99.99'
@@ -320,32 +320,32 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-100000 48862.000
-1000000 594746.000
+100000 50805.000
+1000000 611273.000
 EOD
 $data1 << EOD
-100000 3061.000
-1000000 5946.000
+100000 3346.000
+1000000 5832.000
 EOD
 $data2 << EOD
-100000 3030.000
-1000000 7344.000
+100000 2999.000
+1000000 7535.000
 EOD
 $data3 << EOD
-100000 31845.000
-1000000 42184.000
+100000 36136.000
+1000000 53008.000
 EOD
 $data4 << EOD
-100000 27328.000
-1000000 52025.000
+100000 30870.000
+1000000 47181.000
 EOD
 $data5 << EOD
-100000 43191.000
-1000000 2060167.000
+100000 55678.000
+1000000 709412.000
 EOD
 $data6 << EOD
-100000 36479.000
-1000000 1507764.000
+100000 26788.000
+1000000 691329.000
 EOD
 set output 'docs/bench/tail-longest.svg'
 set title 'tail longest'
@@ -353,42 +353,42 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 14.832
-100000 149.861
-1000000 271.981
+1000 15.028
+100000 186.260
+1000000 278.618
 EOD
 $data1 << EOD
-1000 25.688
-100000 25.572
-1000000 34.865
+1000 25.690
+100000 25.405
+1000000 37.224
 EOD
 $data2 << EOD
-1000 25.314
-100000 48.105
-1000000 65.724
+1000 25.305
+100000 51.439
+1000000 69.427
 EOD
 $data3 << EOD
-1000 53.325
-100000 130.295
-1000000 265.915
+1000 54.082
+100000 140.514
+1000000 263.742
 EOD
 $data4 << EOD
-1000 119.147
-100000 197.455
-1000000 455.735
+1000 118.096
+100000 247.565
+1000000 452.919
 EOD
 $data5 << EOD
-1000 182.184
-100000 848.014
-1000000 1085.190
+1000 183.167
+100000 870.379
+1000000 1093.917
 EOD
 $data6 << EOD
-1000 104.132
-100000 739.720
-1000000 1150.724
+1000 103.522
+100000 786.761
+1000000 1198.706
 EOD
 $data7 << EOD
-1000 1039.043
+1000 1015.228
 EOD
 set output 'docs/bench/burst.svg'
 set title 'burst'

@@ -26,9 +26,9 @@ awk -F, '
         print line
     }
     END {
-        count = split("verge textbook libev libevent libuv", rivals, " ")
-        print "| a million timers | verge | textbook wheel | libev | libevent | libuv |"
-        print "|---|---|---|---|---|---|"
+        count = split("verge-timeouts verge textbook libev libevent libuv", rivals, " ")
+        print "| a million timers | timeouts | handles | textbook wheel | libev | libevent | libuv |"
+        print "|---|---|---|---|---|---|---|"
         row("churn", "cancel the oldest and schedule it again")
         row("churn-rand", "the same with a random one")
         row("reset", "move a random one to a later time")
