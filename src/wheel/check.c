@@ -92,7 +92,7 @@ static const char *check_timeouts(const verge_wheel *wheel) {
     size_t idle = 0;
     for (uint32_t number = verge__places_next(&wheel->places, VERGE__PLACE); number != VERGE__NO_RECORD;
          number = verge__places_next(&wheel->places, number + 1)) {
-        idle += verge__places_named(&wheel->places, number)->generation == 0;
+        idle += verge__places_at(&wheel->places, number)->generation == 0;
     }
     return idle != wheel->idle_count ? "W6: idle_count is the number of timeouts that are attached and not set" : NULL;
 }

@@ -230,7 +230,7 @@ const char *verge__places_check(const verge__places *places) {
     }
     for (uint32_t number = verge__places_next(places, VERGE__PLACE); number != VERGE__NO_RECORD;
          number = verge__places_next(places, number + 1)) {
-        const verge__record *record = verge__places_named(places, number);
+        const verge__record *record = verge__places_at(places, number);
         if (((const verge_timeout *)(const void *)record)->number != number) {
             return "T2: a record and its place name each other";
         }

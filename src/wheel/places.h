@@ -71,6 +71,12 @@ static VERGE__ALWAYS_INLINE void verge__places_prefetch(const verge__places *pla
     }
 }
 
+/* The record in a place that is in use. */
+static inline verge__record *verge__places_at(const verge__places *places, uint32_t number) {
+    const verge__place_segment *segment = &places->segments[(number & ~VERGE__PLACE) >> VERGE__PLACE_BITS];
+    return (verge__record *)segment->places[number & (VERGE__SEGMENT_PLACES - 1)];
+}
+
 /* The record in a place, or NULL if there is none; of any number that there ever was. */
 static VERGE__ALWAYS_INLINE verge__record *verge__places_named(const verge__places *places, uint32_t number) {
     uint32_t i = (number & ~VERGE__PLACE) >> VERGE__PLACE_BITS;

@@ -75,7 +75,7 @@ uint32_t verge__wheel_next_pending(const verge_wheel *wheel, uint32_t from) {
         from = VERGE__PLACE;
     }
     uint32_t number = verge__places_next(&wheel->places, from);
-    while (number != VERGE__NO_RECORD && verge__places_named(&wheel->places, number)->generation == 0) {
+    while (number != VERGE__NO_RECORD && verge__places_at(&wheel->places, number)->generation == 0) {
         number = verge__places_next(&wheel->places, number + 1);
     }
     return number;

@@ -15,7 +15,6 @@ static bool is_less(const verge_wheel *wheel, const verge__record *a, const verg
 /* ---- runs ---- */
 
 static verge__entry run_first(const verge__run *run) {
-    VERGE__INVARIANT(run->head != NULL, "S2: a run that is not empty has a first chunk");
     return run->head->entries[run->head_taken];
 }
 
@@ -49,7 +48,9 @@ static void run_append(verge_wheel *wheel, verge__run *run, verge__entry entry) 
 /* Drops what does not count at the front of a run; the record of its first entry, NULL if there is
  * none or the budget ran out before it was found. */
 static verge__record *run_front(verge_wheel *wheel, verge__run *run, size_t *budget) {
-    while (run->count > 0 && *budget > 0) {
+    VERGE__INVARIANT((run->head != NULL) == (run->count > 0),
+                     "S2: a run has a first chunk if and only if it is not empty");
+    while (run->head != NULL && *budget > 0) {
         verge__entry entry = run_first(run);
         verge__record *record = verge__wheel_named(wheel, entry.index);
         if (verge__wheel_counts(wheel, record, entry)) {

@@ -183,7 +183,7 @@ static void end_all_records(verge_wheel *wheel) {
 static void clear_all_timeouts(verge_wheel *wheel) {
     for (uint32_t number = verge__places_next(&wheel->places, VERGE__PLACE); number != VERGE__NO_RECORD;
          number = verge__places_next(&wheel->places, number + 1)) {
-        verge__record *record = verge__places_named(&wheel->places, number);
+        verge__record *record = verge__places_at(&wheel->places, number);
         record->u.entry_tick = VERGE__NO_TICK;
         record->generation = 0;
     }
