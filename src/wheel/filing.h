@@ -5,13 +5,6 @@
 
 #include "wheel/wheel_internal.h"
 
-static VERGE__ALWAYS_INLINE void verge__note_deadline(verge_wheel *wheel, uint64_t deadline_ns, verge_timer timer) {
-    if (VERGE__UNLIKELY(deadline_ns < wheel->earliest_ns)) {
-        wheel->earliest_ns = deadline_ns;
-        wheel->earliest_timer = timer;
-    }
-}
-
 /*
  * Whether the entry at `entry_tick` is still to come and comes up no later than at `tick`. One at the cursor itself may have
  * come up: a tick can be taken in several parts.

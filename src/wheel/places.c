@@ -128,7 +128,6 @@ int verge__places_reserve(verge__places *places, size_t count) {
         const verge__place_segment *grown = &places->segments[i];
         memset(grown->places + grown->fresh, 0, (grown->room - grown->fresh) * sizeof(verge__place));
     }
-    places->reserved = count;
     return 0;
 }
 

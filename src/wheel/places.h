@@ -51,7 +51,7 @@ typedef struct verge__places {
 void verge__places_init(verge__places *places, const verge_allocator *allocator);
 void verge__places_deinit(verge__places *places);
 
-/* Makes room for so many in all, touches it, and keeps it as long as `reserved` says so. -ENOMEM, -ENOSPC. */
+/* Makes room for so many in all and touches it; the caller says by `reserved` how much is to be kept. -ENOMEM, -ENOSPC. */
 int verge__places_reserve(verge__places *places, size_t count);
 
 /* Gives the record of a timeout a place. -ENOMEM, -ENOSPC. */

@@ -11,6 +11,13 @@
 #include "base/probes.h"
 #include "wheel/filing.h"
 
+static VERGE__ALWAYS_INLINE void note_deadline(verge_wheel *wheel, uint64_t deadline_ns, verge_timer timer) {
+    if (VERGE__UNLIKELY(deadline_ns < wheel->earliest_ns)) {
+        wheel->earliest_ns = deadline_ns;
+        wheel->earliest_timer = timer;
+    }
+}
+
 /* ---- the long ways: every order, every mode ---- */
 
 /* The tick of a deadline that may be scheduled. */
@@ -130,7 +137,7 @@ static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline
     record->data = data;
     record->generation++;
     *ret_timer = timer;
-    verge__note_deadline(wheel, deadline_ns, timer);
+    note_deadline(wheel, deadline_ns, timer);
     VERGE__PROBE3(schedule, wheel, timer, deadline_ns);
     verge__wheel_set_short_reach(wheel); /* a level may have become ready */
     return wheel->calendar.entry_count >= wheel->calendar.entry_limit ? verge__wheel_tidy(wheel) : 0;
@@ -145,7 +152,7 @@ static VERGE__NOINLINE int reschedule_slowly(verge_wheel *wheel, verge_timer tim
     if (error != 0) {
         return error;
     }
-    verge__note_deadline(wheel, deadline_ns, timer);
+    note_deadline(wheel, deadline_ns, timer);
     VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
     verge__wheel_set_short_reach(wheel);
     return wheel->calendar.entry_count >= wheel->calendar.entry_limit ? verge__wheel_tidy(wheel) : 0;
@@ -204,7 +211,7 @@ int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, v
     record->data = data;
     record->generation = (uint32_t)(timer >> 32);
     *ret_timer = timer;
-    verge__note_deadline(wheel, deadline_ns, timer);
+    note_deadline(wheel, deadline_ns, timer);
     VERGE__PROBE3(schedule, wheel, timer, deadline_ns);
     return 0;
 }
@@ -221,7 +228,7 @@ static VERGE__ALWAYS_INLINE verge__record *move_shortly(verge_wheel *wheel, verg
         return NULL;
     }
     record->deadline_ns = deadline_ns;
-    verge__note_deadline(wheel, deadline_ns, timer);
+    note_deadline(wheel, deadline_ns, timer);
     VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
     return record;
 }

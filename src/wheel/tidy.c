@@ -205,7 +205,7 @@ static bool chunks_are_sparse(const verge_wheel *wheel) {
 }
 
 static size_t entries_to_keep(const verge_wheel *wheel, size_t timers) {
-    return verge__wheel_entries_for(timers) + verge__wheel_more_for(wheel->reserved_places);
+    return verge__wheel_entries_for(timers) + verge__wheel_more_for(wheel->places.reserved);
 }
 
 /* Gives back what can be given back; true if there is more to do. */

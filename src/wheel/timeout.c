@@ -27,9 +27,8 @@ int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count) {
         return -EINVAL;
     }
     if (timeout_count == 0) {
-        wheel->reserved_places = 0;
-        wheel->reserved_beside = 0;
         wheel->places.reserved = 0;
+        wheel->reserved_beside = 0;
         return 0;
     }
     if (timeout_count > UINT32_MAX) {
@@ -44,10 +43,9 @@ int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count) {
                                              verge__wheel_entries_for(timers + total) + verge__wheel_more_for(total));
     }
     if (error == 0) {
-        wheel->reserved_places = total;
+        wheel->places.reserved = total;
         wheel->reserved_beside = beside;
     }
-    wheel->places.reserved = wheel->reserved_places;
     return error;
 }
 

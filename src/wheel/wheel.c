@@ -133,8 +133,8 @@ int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
     int error = verge__records_reserve(&wheel->records, records);
     if (error == 0) {
         size_t timers = total > wheel->reserved_beside ? total : wheel->reserved_beside;
-        error = verge__wheel_reserve_entries(wheel, verge__wheel_entries_for(timers + wheel->reserved_places) +
-                                                        verge__wheel_more_for(wheel->reserved_places));
+        error = verge__wheel_reserve_entries(wheel, verge__wheel_entries_for(timers + wheel->places.reserved) +
+                                                        verge__wheel_more_for(wheel->places.reserved));
     }
     if (error == 0) {
         wheel->reserved_total = total;

@@ -94,8 +94,7 @@ struct verge_wheel {
     bool is_plain;           /* unordered, exact, past fires, no cap, precision above 1 ns */
     size_t reserved_total;   /* timers there must be room for: entries */
     size_t reserved_records; /* the same: records */
-    size_t reserved_places;  /* timeouts there must be room for beside those */
-    size_t reserved_beside;  /* or beside these: timers with handles there were then */
+    size_t reserved_beside;  /* timers with handles there were when places were reserved */
     verge_wheel_options options;
     verge_allocator allocator;
     verge_timer recent[VERGE__RECENT_MAX]; /* of the records */
@@ -248,7 +247,7 @@ void verge__wheel_prefetch(void *owner, const verge__entry *entries, size_t coun
 /* Timers and timeouts whose entries there must be room for. */
 static inline size_t verge__wheel_reserved(const verge_wheel *wheel) {
     size_t timers = wheel->reserved_total > wheel->reserved_beside ? wheel->reserved_total : wheel->reserved_beside;
-    return timers + wheel->reserved_places;
+    return timers + wheel->places.reserved;
 }
 
 /* Entries to make room for, so that so many timers never need more. */
