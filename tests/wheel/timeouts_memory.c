@@ -446,6 +446,36 @@ static void lives_for_one_tick_in_several_levels(void **state) {
     tear_down(&fixture);
 }
 
+/* Places that were reserved stay when all timeouts go, over several segments; without that they are given back. */
+static void reserved_places_are_kept(void **state) {
+    (void)state;
+    enum { COUNT = 2 * SEGMENT + 1000 };
+    struct fixture fixture;
+    set_up(&fixture, VERGE_ORDER_ANY, COUNT);
+    assert_int_equal(verge_timeout_reserve(fixture.wheel, COUNT), 0);
+    const uint64_t calls = fixture.memory.calls;
+    const size_t bytes = fixture.memory.bytes_in_use;
+    fixture.memory.fail_from = calls + 1;
+    for (int round = 0; round < 2; round++) {
+        attach_all(&fixture);
+        for (size_t i = 0; i < COUNT; i++) {
+            set(&fixture, i, (i + 1000) * TICK);
+        }
+        for (size_t i = 0; i < COUNT; i++) {
+            detach(&fixture, i);
+        }
+    }
+    assert_int_equal(fixture.memory.calls, calls);
+    assert_int_equal(fixture.memory.bytes_in_use, bytes);
+    assert_well(fixture.wheel);
+    fixture.memory.fail_from = 0;
+    assert_int_equal(verge_timeout_reserve(fixture.wheel, 0), 0);
+    attach(&fixture, 0);
+    detach(&fixture, 0);
+    assert_true(fixture.memory.bytes_in_use < bytes);
+    tear_down(&fixture);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_of_some_segments),     cmocka_unit_test(entries_of_segments_that_are_gone),
@@ -454,6 +484,7 @@ int main(void) {
         cmocka_unit_test(storm_of_detaches),           cmocka_unit_test(none_is_lost_in_a_storm),
         cmocka_unit_test(attach_without_memory),       cmocka_unit_test(set_without_memory),
         cmocka_unit_test(no_allocation_after_reserve), cmocka_unit_test(lives_for_one_tick_in_several_levels),
+        cmocka_unit_test(reserved_places_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
