@@ -220,8 +220,8 @@ VERGE_API int verge_wheel_get(const verge_wheel *wheel, verge_timer timer, verge
 
 /*
  * For an object that has a timer of its own all its life, as a connection, a request or a lease has: started, pushed back
- * and stopped again and again. The timer is a part of the object, and to set or clear it touches nothing else that is not in
- * the cache anyway; a handle costs a second cache line.
+ * and stopped again and again. The timer is a part of the object, and to push it back or stop it touches nothing else that is
+ * not in the cache anyway; a handle costs a second cache line.
  *
  *     struct connection { verge_timeout idle; ... };
  *
@@ -250,6 +250,8 @@ typedef struct verge_timer_state {
 
 typedef struct verge_timeout {
     verge_timer_state record;
+    void *entry;     /* where in the wheel's lists it is */
+    void *slot;      /* the list of the slot it is in; NULL: in another list, or not known */
     uint32_t number; /* by which the wheel finds it; 0: not attached */
 } verge_timeout;
 
@@ -363,7 +365,8 @@ typedef struct verge_wheel_stats {
     uint64_t cancelled;
     uint64_t expired;
     uint64_t cleared;
-    uint64_t entries_filed;   /* by schedule and reschedule; fewer than these: entries were adopted */
+    uint64_t
+        entries_filed; /* by schedule and reschedule; fewer than these: entries were adopted, or moved (timeouts) */
     uint64_t entries_moved;   /* from a level to a lower one */
     uint64_t entries_refiled; /* came up before their timer's later deadline */
     uint64_t entries_dropped; /* belonged to no timer any more */

@@ -16,7 +16,7 @@ enum {
 /* ---- what the calendar asks ---- */
 
 static verge__timer *named(const verge_worker *worker, verge__entry entry) {
-    return verge__table_at(&worker->service->table, entry.index);
+    return verge__table_at(&worker->service->table, verge__entry_index(entry));
 }
 
 /* Whether an entry counts: the timer is this worker's, live, and this is the entry it has. */
@@ -61,7 +61,7 @@ static bool refile(void *owner, verge__entry *entry, uint64_t *ret_tick) {
     uint64_t tick = verge__worker_tick(worker, verge__timer_deadline(timer));
     *ret_tick = tick > worker->calendar.cursor ? tick : worker->calendar.cursor;
     timer->entry_tick = *ret_tick;
-    entry->mark = (uint32_t)*ret_tick;
+    *entry = verge__entry_for_record(verge__entry_index(*entry), (uint32_t)*ret_tick);
     return true;
 }
 
@@ -115,7 +115,7 @@ int verge__worker_prepare(verge_worker *worker, uint64_t tick) {
 void verge__worker_file_late(verge_worker *worker, verge__timer *timer, uint32_t index) {
     timer->entry_tick = VERGE__TICK_LATE;
     verge__calendar_list_add(&worker->calendar, &worker->late.list,
-                             (verge__entry){.index = index, .mark = (uint32_t)VERGE__TICK_LATE});
+                             verge__entry_for_record(index, (uint32_t)VERGE__TICK_LATE));
 }
 
 void verge__worker_file(verge_worker *worker, verge__timer *timer, uint32_t index, uint64_t tick) {
@@ -128,7 +128,7 @@ void verge__worker_file(verge_worker *worker, verge__timer *timer, uint32_t inde
         return;
     }
     if (!verge__calendar_try_file(calendar, tick, index)) {
-        verge__calendar_put(calendar, tick, (verge__entry){.index = index, .mark = (uint32_t)tick});
+        verge__calendar_put(calendar, tick, verge__entry_for_record(index, (uint32_t)tick));
     }
     timer->entry_tick = tick;
 }

@@ -53,11 +53,11 @@ bool verge__worker_unlink(verge_worker *worker, verge__timer *timer) {
 
 static void send_entry(parcel *parcel_, verge__entry entry) {
     verge_worker *worker = parcel_->from;
-    verge__timer *timer = verge__table_at(&worker->service->table, entry.index);
+    verge__timer *timer = verge__table_at(&worker->service->table, verge__entry_index(entry));
     uint64_t word = verge__word_load(timer);
     bool is_own = verge__word_owner(word) == worker->id && verge__timer_has_entry(timer, entry);
     if (is_own && verge__worker_unlink(worker, timer)) {
-        add(parcel_, entry.index);
+        add(parcel_, verge__entry_index(entry));
     }
 }
 

@@ -155,7 +155,7 @@ static void call(verge_worker *worker, verge_callback callback, const verge_firi
 static void refile(verge_worker *worker, verge__timer *timer, uint32_t index, uint64_t tick) {
     tick = tick > worker->calendar.cursor ? tick : worker->calendar.cursor;
     timer->entry_tick = tick;
-    verge__calendar_put(&worker->calendar, tick, (verge__entry){.index = index, .mark = (uint32_t)tick});
+    verge__calendar_put(&worker->calendar, tick, verge__entry_for_record(index, (uint32_t)tick));
 }
 
 /* Runs a timer that is due at due_tick. Its entry, if it had one, has been taken out of the wheel. */
@@ -190,18 +190,18 @@ static fate run_if_due(verge_worker *worker, verge__timer *timer, uint32_t index
 /* What comes of an entry that has come up: entry_tick is its tick, due_tick the last one that has come. True: its
  * callback ran. */
 static bool come_up(verge_worker *worker, verge__entry entry, uint64_t entry_tick, uint64_t due_tick) {
-    verge__timer *timer = verge__table_at(&worker->service->table, entry.index);
+    verge__timer *timer = verge__table_at(&worker->service->table, verge__entry_index(entry));
     uint64_t word = verge__word_load(timer);
     bool is_own = verge__word_owner(word) == worker->id;
     if (!is_own || !verge__timer_has_entry(timer, entry)) {
         return false;
     }
     bool is_of_this_tick = timer->entry_tick == entry_tick; /* or one 2^32 ticks away */
-    fate fate_ = run_if_due(worker, timer, entry.index, is_of_this_tick ? due_tick : 0);
+    fate fate_ = run_if_due(worker, timer, verge__entry_index(entry), is_of_this_tick ? due_tick : 0);
     if (fate_ == VERGE__FATE_MOVED) {
-        refile(worker, timer, entry.index, verge__worker_tick(worker, verge__timer_deadline(timer)));
+        refile(worker, timer, verge__entry_index(entry), verge__worker_tick(worker, verge__timer_deadline(timer)));
     } else if (fate_ == VERGE__FATE_IN_HAND) {
-        verge__worker_file_late(worker, timer, entry.index);
+        verge__worker_file_late(worker, timer, verge__entry_index(entry));
     } else if (fate_ == VERGE__FATE_GONE) {
         verge__worker_drop(worker, timer, verge__word_load(timer), entry);
     }
@@ -250,7 +250,8 @@ verge__entry verge__worker_pop(verge_worker *worker, verge__list *list) {
         *list = chunk->entries + left;
     }
     if (left > PREFETCH_AHEAD) {
-        VERGE__PREFETCH_WRITE(verge__table_at(&worker->service->table, chunk->entries[left - PREFETCH_AHEAD].index));
+        VERGE__PREFETCH_WRITE(
+            verge__table_at(&worker->service->table, verge__entry_index(chunk->entries[left - PREFETCH_AHEAD])));
     }
     return entry;
 }

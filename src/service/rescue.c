@@ -82,13 +82,13 @@ static void hand_over(verge_worker *rescuer, verge__timer *timer, uint32_t index
 
 /* Moves one entry of a stuck worker's. */
 static void rescue_entry(verge_worker *rescuer, verge_worker *stuck, verge__entry entry) {
-    verge__timer *timer = verge__table_at(&rescuer->service->table, entry.index);
+    verge__timer *timer = verge__table_at(&rescuer->service->table, verge__entry_index(entry));
     uint64_t word = verge__word_load(timer);
     if (verge__word_owner(word) != stuck->id || !verge__timer_has_entry(timer, entry)) {
         return;
     }
     if (verge__worker_unlink(stuck, timer)) {
-        hand_over(rescuer, timer, entry.index);
+        hand_over(rescuer, timer, verge__entry_index(entry));
         verge__count(&rescuer->tally.rescued, 1);
     }
 }

@@ -100,8 +100,7 @@ struct verge_worker {
     _Atomic uint32_t free_count;
     uint32_t free_limit; /* with so many, to free one takes the long way; at most VERGE__FREE_KEPT */
     verge__counter
-        held; /* free records, and timers with an entry in its wheel (those that are dead and not back, too) */
-    verge__calendar calendar;
+        held;          /* free records, and timers with an entry in its wheel (those that are dead and not back, too) */
     verge__pile late;  /* came too late for their tick: for the next round */
     verge__pile first; /* those for this round */
     verge__pile batch; /* of the tick taken last */
@@ -121,6 +120,7 @@ struct verge_worker {
     uint64_t free[VERGE__FREE_KEPT]; /* records, the last freed at the end: generation, as in the word, and index */
 
     _Alignas(VERGE__CACHE_LINE) verge__tally tally;
+    verge__calendar calendar; /* large: behind what each call uses, which has the short addresses */
     verge_histogram lateness;
     verge_histogram callback_time;
 
@@ -224,7 +224,7 @@ static inline void verge__worker_count_live(verge_worker *worker, int by) {
 
 /* Whether this is the entry that the timer has. */
 static inline bool verge__timer_has_entry(const verge__timer *timer, verge__entry entry) {
-    return (uint32_t)timer->entry_tick == entry.mark && timer->entry_tick != VERGE__NO_TICK;
+    return (uint32_t)timer->entry_tick == verge__entry_mark(entry) && timer->entry_tick != VERGE__NO_TICK;
 }
 
 /* ---- bound.c: which worker a thread is ---- */

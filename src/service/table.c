@@ -59,8 +59,8 @@ static void *allocate(verge__table *table, size_t size, size_t alignment) {
 /* Makes the segment there is to be next. */
 static int grow(verge__table *table) {
     uint32_t segment = table->next >> VERGE__TABLE_SEGMENT_BITS;
-    if (segment == UINT32_MAX >> VERGE__TABLE_SEGMENT_BITS) {
-        return -ENOSPC; /* the last one would contain VERGE__NO_INDEX */
+    if (segment == VERGE__ENTRY_INDEX_MAX >> VERGE__TABLE_SEGMENT_BITS) {
+        return -ENOSPC;
     }
     verge__table_part *place = segment_place(table, segment);
     if (place == NULL) {

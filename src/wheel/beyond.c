@@ -11,7 +11,7 @@ void verge__wheel_put_beyond(verge_wheel *wheel, verge__record *record, verge__e
     uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
     if (!verge__wheel_is_ordered(wheel)) {
         record->u.entry_tick = VERGE__TICK_BEYOND;
-        entry.mark = (uint32_t)VERGE__TICK_BEYOND;
+        entry = verge__entry_marked(entry, (uint32_t)VERGE__TICK_BEYOND);
     }
     verge__calendar_list_add(&wheel->calendar, &wheel->beyond.list, entry);
     verge__wheel_note_beyond(wheel, tick);
@@ -26,7 +26,7 @@ void verge__wheel_note_beyond(verge_wheel *wheel, uint64_t tick) {
 
 /* Files an entry that the cursor can reach by now; keeps it waiting otherwise. */
 static void file_or_keep(verge_wheel *wheel, verge__entry entry) {
-    verge__record *record = verge__wheel_named(wheel, entry.index);
+    verge__record *record = verge__wheel_record(wheel, entry);
     wheel->calendar.entry_count--;
     if (!verge__wheel_counts(wheel, record, entry)) {
         verge__wheel_drop(wheel, record, entry);

@@ -120,6 +120,13 @@ void verge__calendar_put(verge__calendar *calendar, uint64_t tick, verge__entry 
     verge__calendar_put_in(calendar, level, verge__calendar_round(calendar, tick) >> level->shift, entry);
 }
 
+void verge__calendar_put_within_reach(verge__calendar *calendar, uint64_t tick, verge__entry entry) {
+    verge__level *level = &calendar->levels[verge__calendar_level(calendar, tick)];
+    calendar->entry_count++;
+    VERGE__INVARIANT(calendar->entry_count <= calendar->entry_capacity, "C6: entries are filed where room was made");
+    verge__calendar_put_in(calendar, level, tick >> level->shift, entry);
+}
+
 void verge__calendar_put_slot(verge__calendar *calendar, size_t level, uint64_t position, verge__entry entry) {
     calendar->entry_count++;
     verge__calendar_put_in(calendar, &calendar->levels[level], position, entry);
@@ -136,6 +143,7 @@ void verge__calendar_list_clear(verge__calendar *calendar, verge__list *list) {
 
 void verge__calendar_reset(verge__calendar *calendar, uint64_t first_tick) {
     verge__calendar_list_clear(calendar, &calendar->scrub_list);
+    calendar->scrubbed = NULL;
     for (size_t k = 0; k < calendar->levels_ready; k++) {
         verge__level *level = &calendar->levels[k];
         for (uint32_t slot = 0; slot <= level->mask; slot++) {

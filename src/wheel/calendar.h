@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wheel/calendar.h - entries filed by tick. It knows nothing of timers: an owner files (tick, index)
- * pairs, moves the cursor on, and gets back the entries of each tick in ascending order.
+ * wheel/calendar.h - entries filed by tick. It knows nothing of timers: an owner files (tick, entry)
+ * pairs, moves the cursor on, and gets back the entries of each tick in ascending order. Timeouts are told where their
+ * entries are, and can have them taken out.
  *
  * Levels. A slot of level k spans 2^shift ticks, and the ring holds two blocks of 2^bits slots: the
  * block of the cursor and the next. An entry goes to the lowest level whose 2^bits slots reach it:
@@ -12,8 +13,8 @@
  *
  * Cascading. When the cursor reaches the start of an upper slot, the slot's entries are filed again
  * below: chunks are read in sequence and written to at most 64 others; no record is touched, because
- * an entry carries the low 32 bits of its tick and the slot the rest. (Only levels whose slots span
- * more than 2^32 ticks have to ask the owner.) As the lower ring has room for the next block too, a
+ * an entry carries the low 32 bits of its tick and the slot the rest. (Of timeouts, and in levels whose slots span
+ * more than 2^32 ticks, the owner is asked.) As the lower ring has room for the next block too, a
  * slot may be drained at any time during the block before it is needed. So a slot of more than one
  * chunk is drained a share at a time, as the cursor walks towards it, and there is no storm.
  *
@@ -31,6 +32,7 @@
  *   C6  the pool has a chunk for every list that entry_capacity entries could ever form
  *   C7  levels below levels_ready have memory
  *   C8  levels from levels_used on are empty
+ *   C9  a timeout knows where its entry is and, if that is in a slot, in which or that it is not known
  */
 #ifndef VERGE_SRC_WHEEL_CALENDAR_H
 #define VERGE_SRC_WHEEL_CALENDAR_H
@@ -57,6 +59,13 @@ typedef struct verge__level {
     uint64_t *summary;  /* a bit a word of occupied */
 } verge__level;
 
+/* What filing needs of a level. */
+typedef struct verge__ring {
+    verge__list *slots;
+    uint32_t mask;
+    uint32_t shift;
+} verge__ring;
+
 /* The ticks from first to last. */
 typedef struct verge__span {
     uint64_t first;
@@ -82,8 +91,10 @@ typedef struct verge__calendar {
     uint64_t cursor;      /* the first tick that was not taken yet */
     uint64_t quiet_until; /* while the cursor stays at or below, there is nothing to do */
     size_t entry_count;
-    size_t entry_limit;         /* how many there may be before filing takes the slow way; at most entry_capacity */
-    uint8_t level_of_zeros[64]; /* by the leading zero bits of tick - cursor; level_count: too far */
+    const verge__list *scrubbed;   /* the slot of which a scrub holds a part; NULL: none */
+    size_t entry_limit;            /* how many there may be before filing takes the slow way; at most entry_capacity */
+    verge__ring ring_of_zeros[64]; /* by the leading zero bits of tick - cursor: those of the level it goes to */
+    uint8_t level_of_zeros[64];    /* the same; level_count: too far */
     verge__level levels[VERGE_LEVEL_COUNT_MAX];
 
     uint64_t reach;      /* ticks from the cursor on that the levels cover; at most 2^64 - 1 */
@@ -94,6 +105,7 @@ typedef struct verge__calendar {
     uint8_t levels_ready;
     uint8_t levels_used;
     bool coarse;
+    bool has_timeouts; /* there are, or were, entries of timeouts */
     size_t spare_lists;
     size_t list_count; /* slots of the levels that are ready, and spare_lists */
     size_t entries_moved;
@@ -146,20 +158,32 @@ static inline size_t verge__calendar_level(const verge__calendar *calendar, uint
     return calendar->level_of_zeros[verge__leading_zeros((tick - calendar->cursor) | 1)];
 }
 
+/* The list in which an entry for a tick is to be filed; the tick is one that levels which are ready reach. */
+static VERGE__ALWAYS_INLINE verge__list *verge__calendar_slot(const verge__calendar *calendar, uint64_t tick) {
+    const verge__ring *ring = &calendar->ring_of_zeros[verge__leading_zeros((tick - calendar->cursor) | 1)];
+    return &ring->slots[(tick >> ring->shift) & ring->mask];
+}
+
 /* Files an entry for a tick from the cursor to reach. False, and nothing has changed: it takes a chunk, a level or more
  * room. */
 static VERGE__ALWAYS_INLINE bool verge__calendar_try_file(verge__calendar *calendar, uint64_t tick, uint32_t index) {
-    const verge__level *level = &calendar->levels[verge__calendar_level(calendar, tick)];
-    verge__list *slot = &level->slots[(tick >> level->shift) & level->mask];
+    verge__list *slot = verge__calendar_slot(calendar, tick);
     verge__list end = *slot;
     if (VERGE__UNLIKELY(verge__list_needs_chunk(end) || calendar->entry_count >= calendar->entry_limit)) {
         return false;
     }
-    *end = (verge__entry){.index = index, .mark = (uint32_t)tick};
+    *end = verge__entry_for_record(index, (uint32_t)tick);
     *slot = end + 1;
     calendar->entry_count++;
     return true;
 }
+
+/* Takes the entry of a timeout out of the slot it is in: the newest of the list takes its place. Not while the slot is
+ * scrubbed. */
+void verge__calendar_withdraw(verge__calendar *calendar, const verge_timeout *timeout);
+
+/* Files an entry for which there is room, at a tick that levels which are ready reach. */
+void verge__calendar_put_within_reach(verge__calendar *calendar, uint64_t tick, verge__entry entry);
 
 /* Files an entry for which there is room, at verge__calendar_round(tick). */
 void verge__calendar_put(verge__calendar *calendar, uint64_t tick, verge__entry entry);

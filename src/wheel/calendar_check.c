@@ -2,6 +2,27 @@
 /* The calendar's invariants, computed the dumb way. */
 #include "wheel/calendar_internal.h"
 
+/* One entry of a slot. */
+static const char *check_entry(const verge__calendar *calendar, const verge__list *slot, uint8_t shift,
+                               uint64_t position, const verge__entry *entry) {
+    uint64_t start = position << shift;
+    bool is_timeout = verge__entry_is_timeout(*entry);
+    if (is_timeout) {
+        const verge_timeout *timeout = verge__entry_timeout(*entry);
+        if (timeout->number == 0) {
+            return NULL; /* it stands for one that was withdrawn */
+        }
+        if (timeout->entry != entry || (timeout->slot != NULL && timeout->slot != slot)) {
+            return "C9: a timeout knows where its entry is, and its slot if it knows one";
+        }
+    }
+    bool is_known = !calendar->owner.marks_are_private && (is_timeout || shift < 32);
+    if (is_known && (verge__entry_tick(*entry, start) - start) >> shift != 0) {
+        return "C2: an entry lies in the slot that spans its tick";
+    }
+    return NULL;
+}
+
 /* Checks one slot; adds what it holds to the sums. */
 static const char *check_slot(const verge__calendar *calendar, size_t k, uint32_t slot, size_t *entries,
                               size_t *chunks) {
@@ -26,10 +47,11 @@ static const char *check_slot(const verge__calendar *calendar, size_t k, uint32_
             if (in_chunk == 0 || (chunk->below != NULL) != (chunk->depth > 0)) {
                 return "E1: no chunk of a list is empty, and its depth is the number of those below";
             }
-            for (size_t j = 0; j < in_chunk && level->shift < 32 && !calendar->owner.marks_are_private; j++) {
-                uint32_t offset = chunk->entries[j].mark - (uint32_t)(position << level->shift);
-                if (offset >> level->shift != 0) {
-                    return "C2: an entry lies in the slot that spans its tick";
+            for (size_t j = 0; j < in_chunk; j++) {
+                const char *broken =
+                    check_entry(calendar, &level->slots[slot], level->shift, position, &chunk->entries[j]);
+                if (broken != NULL) {
+                    return broken;
                 }
             }
             end = verge__list_from_full_chunk(chunk->below);
@@ -58,6 +80,9 @@ const char *verge__calendar_check(const verge__calendar *calendar, size_t owner_
                 return broken;
             }
         }
+    }
+    if ((calendar->scrubbed != NULL) != (calendar->scrub_list != NULL)) {
+        return "C9: a slot is scrubbed if and only if a scrub holds a part of it";
     }
     if (entries != calendar->entry_count) {
         return "C4: entry_count is the number of entries in all lists";

@@ -52,6 +52,7 @@ static VERGE__ALWAYS_INLINE verge__list verge__calendar_append(verge__calendar *
         end = verge__calendar_add_chunk(calendar, end);
     }
     *end = entry;
+    verge__entry_seat(end, NULL);
     return end + 1;
 }
 
@@ -63,7 +64,14 @@ static VERGE__ALWAYS_INLINE void verge__calendar_put_in(verge__calendar *calenda
         end = verge__calendar_add_slot_chunk(calendar, level, position);
     }
     *end = entry;
+    verge__entry_seat(end, slot);
     *slot = end + 1;
+}
+
+/* The tick of an entry whose slot starts at `start`. */
+static inline uint64_t verge__entry_tick(verge__entry entry, uint64_t start) {
+    return verge__entry_is_timeout(entry) ? verge__entry_timeout(entry)->record.u.entry_tick
+                                          : start + (uint32_t)(verge__entry_mark(entry) - (uint32_t)start);
 }
 
 /* A slot's list has become empty: what the scrub holds of it comes back. */

@@ -9,11 +9,22 @@ enum { CHUNKS_UNDER_WAY = 4 };
 
 /* ---- life ---- */
 
+/* The level's slots are others. */
+static void renew_rings(verge__calendar *calendar, const verge__level *level) {
+    for (size_t zeros = 0; zeros < 64; zeros++) {
+        if (calendar->level_of_zeros[zeros] == level - calendar->levels) {
+            calendar->ring_of_zeros[zeros] =
+                (verge__ring){.slots = level->slots, .mask = level->mask, .shift = level->shift};
+        }
+    }
+}
+
 static void forget_level(verge__calendar *calendar, verge__level *level) {
     level->slots = &calendar->no_slot;
     level->mask = 0;
     level->occupied = &calendar->no_bits;
     level->summary = &calendar->no_bits;
+    renew_rings(calendar, level);
 }
 
 void verge__calendar_init(verge__calendar *calendar, const verge_wheel_level *levels, size_t level_count, bool coarse,
@@ -35,7 +46,6 @@ void verge__calendar_init(verge__calendar *calendar, const verge_wheel_level *le
         verge__level *level = &calendar->levels[k];
         level->shift = (uint8_t)(levels[k].shift - levels[0].shift);
         level->bits = levels[k].bits;
-        forget_level(calendar, level);
         for (unsigned end = (unsigned)level->shift + level->bits; bit < end && bit < 64; bit++) {
             calendar->level_of_zeros[63 - bit] = (uint8_t)k;
         }
@@ -43,6 +53,9 @@ void verge__calendar_init(verge__calendar *calendar, const verge_wheel_level *le
     calendar->reach = bit < 64 ? UINT64_C(1) << bit : UINT64_MAX;
     for (; bit < 64; bit++) {
         calendar->level_of_zeros[63 - bit] = (uint8_t)level_count;
+    }
+    for (size_t k = 0; k < level_count; k++) {
+        forget_level(calendar, &calendar->levels[k]);
     }
 }
 
@@ -149,6 +162,7 @@ static int ready_level(verge__calendar *calendar, verge__level *level) {
     level->mask = slots - 1;
     level->occupied = (uint64_t *)(void *)(level->slots + slots);
     level->summary = level->occupied + verge__level_words(level);
+    renew_rings(calendar, level);
     calendar->level_bytes += bytes;
     calendar->list_count += slots;
     return 0;

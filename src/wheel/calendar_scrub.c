@@ -42,14 +42,15 @@ static size_t take_and_sift(verge__calendar *calendar, verge__list *unsifted, ve
     return count;
 }
 
-/* The same, from one list to another. */
-static size_t sift_chunk(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted, verge__span span,
-                         size_t max) {
+/* The same, from one list to another, which is that of a slot, or will be, or has none. */
+static size_t sift_chunk(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted, verge__list *slot,
+                         verge__span span, size_t max) {
     verge__entry entries[VERGE__CHUNK_ENTRIES];
     size_t kept = 0;
     size_t count = take_and_sift(calendar, unsifted, span, max, entries, &kept);
     for (size_t i = 0; i < kept; i++) {
         *sifted = verge__calendar_append(calendar, *sifted, entries[i]);
+        verge__entry_seat(*sifted - 1, slot);
     }
     return count;
 }
@@ -62,17 +63,17 @@ size_t verge__calendar_scrub_pile(verge__calendar *calendar, verge__pile *pile, 
         pile->scrub_pass = begin_pass(calendar);
     }
     calendar->scrub_pass = pile->scrub_pass;
-    return sift_chunk(calendar, &pile->list, &pile->sifted, everything, max);
+    return sift_chunk(calendar, &pile->list, &pile->sifted, NULL, everything, max);
 }
 
 void verge__calendar_renew_pass(verge__calendar *calendar, verge__pile *pile) {
     pile->scrub_pass = begin_pass(calendar);
 }
 
-static void sift_list(verge__calendar *calendar, verge__list *list, verge__span span) {
+static void sift_list(verge__calendar *calendar, verge__list *list, verge__list *slot, verge__span span) {
     verge__list sifted = NULL;
     while (*list != NULL) {
-        (void)sift_chunk(calendar, list, &sifted, span, VERGE__CHUNK_ENTRIES);
+        (void)sift_chunk(calendar, list, &sifted, slot, span, VERGE__CHUNK_ENTRIES);
     }
     *list = sifted;
 }
@@ -80,7 +81,7 @@ static void sift_list(verge__calendar *calendar, verge__list *list, verge__span 
 void verge__calendar_sift_lists(verge__calendar *calendar, verge__list *const *lists, size_t count) {
     (void)begin_pass(calendar);
     for (size_t i = 0; i < count; i++) {
-        sift_list(calendar, lists[i], everything);
+        sift_list(calendar, lists[i], NULL, everything);
     }
 }
 
@@ -93,7 +94,7 @@ void verge__calendar_sift_slots(verge__calendar *calendar) {
             if (verge__level_is_occupied(level, slot)) {
                 verge__list list = verge__calendar_take_slot(calendar, k, slot);
                 calendar->entry_count += verge__list_count(list);
-                sift_list(calendar, &list, slot_span(calendar, k, slot));
+                sift_list(calendar, &list, &level->slots[slot], slot_span(calendar, k, slot));
                 if (list != NULL) { /* levels_used stands: it was not empty before */
                     level->slots[slot] = list;
                     verge__level_set_occupied(level, slot);
@@ -113,6 +114,7 @@ static bool scrub_next_slot(verge__calendar *calendar) {
             if (slot <= level->mask) {
                 calendar->scrub_slot = (uint32_t)slot;
                 calendar->scrub_list = level->slots[slot];
+                calendar->scrubbed = &level->slots[slot];
                 level->slots[slot] = NULL;
                 calendar->scrub_slot_pass = begin_pass(calendar);
                 return true;
@@ -135,13 +137,14 @@ static void put_kept(verge__calendar *calendar, verge__span span, const verge__e
     verge__list *slot = &calendar->levels[k].slots[calendar->scrub_slot];
     bool can_go_down = !calendar->coarse && !calendar->owner.marks_are_private && calendar->levels[k].shift <= 32;
     for (size_t i = 0; i < count; i++) {
-        uint64_t tick = span.first + (uint32_t)(entries[i].mark - (uint32_t)span.first);
+        uint64_t tick = can_go_down ? verge__entry_tick(entries[i], span.first) : 0;
         size_t to = can_go_down ? verge__calendar_level(calendar, tick) : k;
         if (to < k) {
             verge__calendar_put_in(calendar, &calendar->levels[to], tick >> calendar->levels[to].shift, entries[i]);
             calendar->entries_moved++;
         } else {
             *slot = verge__calendar_append(calendar, *slot, entries[i]);
+            verge__entry_seat(*slot - 1, slot);
         }
     }
 }
@@ -165,6 +168,7 @@ size_t verge__calendar_scrub(verge__calendar *calendar, size_t max) {
     }
     if (is_done) {
         calendar->scrub_slot++;
+        calendar->scrubbed = NULL;
     }
     return count;
 }

@@ -11,6 +11,7 @@ void verge__calendar_slot_emptied(verge__calendar *calendar, size_t k, uint32_t 
     if (verge__calendar_is_scrubbed(calendar, k, slot)) {
         level->slots[slot] = calendar->scrub_list;
         calendar->scrub_list = NULL;
+        calendar->scrubbed = NULL;
     } else {
         level->slots[slot] = NULL;
         verge__level_clear_occupied(level, slot);
@@ -40,21 +41,51 @@ verge__list verge__calendar_take_slot(verge__calendar *calendar, size_t level, u
     return list;
 }
 
+void verge__calendar_withdraw(verge__calendar *calendar, const verge_timeout *timeout) {
+    verge__list *slot = timeout->slot;
+    verge__entry *place = timeout->entry;
+    verge__entry *newest = *slot - 1;
+    *place = *newest;
+    if (verge__entry_is_timeout(*place)) {
+        verge__entry_timeout(*place)->entry = place;
+    }
+    calendar->entry_count--;
+    if (!verge__list_is_first_of_chunk(newest)) {
+        *slot = newest;
+        return;
+    }
+    verge__calendar_list_drop_chunk(calendar, slot);
+    for (size_t k = 0; k < calendar->levels_ready && *slot == NULL; k++) {
+        size_t offset = (size_t)((uintptr_t)slot - (uintptr_t)calendar->levels[k].slots) / sizeof(*slot);
+        if (offset <= calendar->levels[k].mask) {
+            verge__calendar_slot_emptied(calendar, k, (uint32_t)offset);
+        }
+    }
+}
+
 /* Files entries, all of them in one level. The low bits of their ticks, which are their marks, tell the slot. */
 static void scatter_to(verge__calendar *calendar, verge__level *level, uint64_t start, const verge__entry *entries,
                        size_t count) {
     verge__list *slots = level->slots;
     for (size_t i = 0; i < count; i++) {
         verge__entry entry = entries[i];
-        verge__list *slot = &slots[entry.mark >> level->shift & level->mask];
+        uint32_t mark = verge__entry_mark(entry);
+        verge__list *slot = &slots[mark >> level->shift & level->mask];
         verge__list end = *slot;
         if (VERGE__UNLIKELY(verge__list_needs_chunk(end))) {
             end = verge__calendar_add_slot_chunk(calendar, level,
-                                                 (start + (uint32_t)(entry.mark - (uint32_t)start)) >> level->shift);
+                                                 (start + (uint32_t)(mark - (uint32_t)start)) >> level->shift);
         }
         *end = entry;
         *slot = end + 1;
     }
+}
+
+static void scatter_one(verge__calendar *calendar, size_t k, uint64_t start, verge__entry entry) {
+    uint64_t tick = verge__entry_tick(entry, start);
+    size_t to = verge__calendar_level(calendar, tick);
+    verge__level *level = &calendar->levels[to < k ? to : k - 1];
+    verge__calendar_put_in(calendar, level, tick >> level->shift, entry);
 }
 
 /* Files the entries of one chunk of level k, whose slot starts at `start`, in the levels below: all in the
@@ -67,29 +98,40 @@ static void scatter(verge__calendar *calendar, size_t k, uint64_t start, const v
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        uint64_t tick = start + (uint32_t)(entries[i].mark - (uint32_t)start);
-        size_t to = verge__calendar_level(calendar, tick);
-        verge__level *level = &calendar->levels[to < k ? to : k - 1];
-        verge__calendar_put_in(calendar, level, tick >> level->shift, entries[i]);
+        scatter_one(calendar, k, start, entries[i]);
     }
 }
 
-/* The same where only the owner knows the ticks; some of them may lie in later slots by now. */
-static void scatter_far(verge__calendar *calendar, size_t k, uint64_t position, const verge__entry *entries,
-                        size_t count) {
+/* The same where only the owner knows the tick, which may lie in a later slot by now. */
+static void scatter_far_one(verge__calendar *calendar, size_t k, uint64_t position, verge__entry entry) {
+    uint64_t tick = 0;
+    if (!calendar->owner.refile(calendar->owner.context, &entry, &tick)) {
+        calendar->entry_count--;
+        return;
+    }
+    size_t to = verge__calendar_level(calendar, tick);
+    if (to >= k && tick >> calendar->levels[k].shift == position) {
+        to = k - 1;
+    }
+    verge__level *level = &calendar->levels[to];
+    verge__calendar_put_in(calendar, level, tick >> level->shift, entry);
+}
+
+/* The same for any entries. Those of timeouts are moved with a look at the timeout, which is told where its entry is: so
+ * one that was moved on does not come down, but goes to where it belongs. */
+static void scatter_any(verge__calendar *calendar, size_t k, uint64_t position, const verge__entry *entries,
+                        size_t count, const verge__chunk *below) {
+    uint64_t start = position << calendar->levels[k].shift;
+    bool marks_tell = calendar->levels[k].shift <= 32 && !calendar->owner.marks_are_private;
     for (size_t i = 0; i < count; i++) {
-        uint64_t tick = 0;
-        verge__entry entry = entries[i];
-        if (!calendar->owner.refile(calendar->owner.context, &entry, &tick)) {
-            calendar->entry_count--;
-            continue;
+        if (below != NULL && verge__entry_is_timeout(below->entries[i])) {
+            VERGE__PREFETCH_WRITE(verge__entry_timeout(below->entries[i]));
         }
-        size_t to = verge__calendar_level(calendar, tick);
-        if (to >= k && tick >> calendar->levels[k].shift == position) {
-            to = k - 1;
+        if (marks_tell && !verge__entry_is_timeout(entries[i])) {
+            scatter_one(calendar, k, start, entries[i]);
+        } else {
+            scatter_far_one(calendar, k, position, entries[i]);
         }
-        verge__level *level = &calendar->levels[to];
-        verge__calendar_put_in(calendar, level, tick >> level->shift, entry);
     }
 }
 
@@ -116,13 +158,13 @@ static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t
         } else {
             level->slots[slot] = verge__list_from_full_chunk(chunk->below);
         }
-        if (chunk->depth == 0 && k <= 2) {
+        if (chunk->depth == 0 && (k <= 2 || calendar->has_timeouts)) {
             calendar->owner.prefetch(calendar->owner.context, list - moved, moved);
         }
-        if (level->shift <= 32 && !calendar->owner.marks_are_private) {
+        if (level->shift <= 32 && !calendar->owner.marks_are_private && !calendar->has_timeouts) {
             scatter(calendar, k, position << level->shift, list - moved, moved);
         } else {
-            scatter_far(calendar, k, position, list - moved, moved);
+            scatter_any(calendar, k, position, list - moved, moved, moved < count ? NULL : chunk->below);
         }
         if (moved < count) {
             return false;

@@ -13,6 +13,7 @@ typedef struct census {
     uint64_t *timeouts_seen;
     size_t entries;
     size_t chunks;
+    bool is_misplaced; /* a timeout's entry is not where the timeout has it */
 } census;
 
 /* The word and the bit for a timer or timeout. */
@@ -24,12 +25,16 @@ static uint64_t seen_bit(uint32_t index) {
     return UINT64_C(1) << (index & 63);
 }
 
-static void see(census *census_, verge__entry entry, uint64_t slot_tick) {
+static void see(census *census_, const verge__entry *entry, uint64_t slot_tick) {
     const verge_wheel *wheel = census_->wheel;
-    const verge__record *record = verge__wheel_named(wheel, entry.index);
+    const verge__record *record = verge__wheel_record(wheel, *entry);
     bool in_time = wheel->options.coarse || slot_tick <= verge__wheel_tick(wheel, record->deadline_ns);
-    if (verge__wheel_counts(wheel, record, entry) && in_time) {
-        *seen_word(census_, entry.index) |= seen_bit(entry.index);
+    if (verge__entry_is_timeout(*entry) && verge__entry_timeout(*entry) != &wheel->vacated) {
+        census_->is_misplaced |= verge__entry_timeout(*entry)->entry != entry;
+    }
+    if (verge__wheel_counts(wheel, record, *entry) && in_time) {
+        uint32_t name = verge__entry_name(*entry);
+        *seen_word(census_, name) |= seen_bit(name);
     }
 }
 
@@ -39,7 +44,7 @@ static void see_list(census *census_, verge__list end, uint64_t slot_tick) {
     while (end != NULL) {
         const verge__chunk *chunk = verge__list_chunk(end);
         for (const verge__entry *entry = chunk->entries; entry < end; entry++) {
-            see(census_, *entry, slot_tick);
+            see(census_, entry, slot_tick);
         }
         end = verge__list_from_full_chunk(chunk->below);
     }
@@ -53,7 +58,7 @@ static void see_run(census *census_, const verge__run *run) {
             chunk = chunk->below;
             at = 0;
         }
-        see(census_, chunk->entries[at++], 0);
+        see(census_, &chunk->entries[at++], 0);
     }
 }
 
@@ -87,14 +92,20 @@ static void see_slots(census *census_) {
     see_list(census_, calendar->scrub_list, 0);
 }
 
-/* W6 */
+/* W6 and W7 */
 static const char *check_timeouts(const verge_wheel *wheel) {
-    size_t idle = 0;
+    size_t set = 0;
     for (uint32_t number = verge__places_next(&wheel->places, VERGE__PLACE); number != VERGE__NO_RECORD;
          number = verge__places_next(&wheel->places, number + 1)) {
-        idle += verge__places_at(&wheel->places, number)->generation == 0;
+        const verge_timeout *timeout = (const verge_timeout *)(const void *)verge__places_at(&wheel->places, number);
+        set += timeout->record.generation != 0;
+        if (verge__timeout_has_entry(wheel, timeout) &&
+            ((const verge__entry *)timeout->entry)->word != verge__entry_for_timeout(timeout).word) {
+            return "W7: a timeout and its entry know each other";
+        }
     }
-    return idle != wheel->idle_count ? "W6: idle_count is the number of timeouts that are attached and not set" : NULL;
+    return set != verge__wheel_timeouts(wheel) ? "W6: verge__wheel_timeouts is the number of timeouts that are set"
+                                               : NULL;
 }
 
 /* W1 and W4. */
@@ -117,7 +128,7 @@ static const char *check_timers(const verge_wheel *wheel, const census *census_)
     if (earliest != NULL && earliest->deadline_ns == wheel->earliest_ns && wheel->earliest_ns != earliest_ns) {
         return "W4: earliest_ns, when its timer stands, is the smallest deadline";
     }
-    const char *broken = verge__records_check(&wheel->records, live - (wheel->places.count - wheel->idle_count));
+    const char *broken = verge__records_check(&wheel->records, live - verge__wheel_timeouts(wheel));
     broken = broken != NULL ? broken : verge__places_check(&wheel->places);
     return broken != NULL ? broken : check_timeouts(wheel);
 }
@@ -140,7 +151,7 @@ const char *verge_wheel_check(const verge_wheel *wheel) {
     const char *broken = verge__calendar_check(&wheel->calendar, census_.entries, census_.chunks);
     if (broken == NULL) {
         see_slots(&census_);
-        broken = check_timers(wheel, &census_);
+        broken = census_.is_misplaced ? "W7: a timeout and its entry know each other" : check_timers(wheel, &census_);
     }
     free(census_.seen);
     if (broken == NULL && verge__wheel_has_due(wheel) && wheel->calendar.quiet_until != 0) {

@@ -2,8 +2,13 @@
 /*
  * wheel/entry.h - entries, chunks of entries, lists of chunks.
  *
- * An entry says: look at record `index` at the tick whose low 32 bits are `mark`. Entries lie in
- * chunks of 256 bytes, aligned to 256, so that a list needs a single pointer: one past its newest
+ * An entry is a word of 8 bytes, of one of two kinds:
+ *
+ *     for a record    look at record `index` at the tick whose low 32 bits are `mark`. A record may leave entries behind
+ *     for a timeout   its address. A timeout has one entry or none, knows its tick, and knows where it is: whoever puts an
+ *                     entry somewhere says so (verge__entry_seat)
+ *
+ * Entries lie in chunks of 256 bytes, aligned to 256, so that a list needs a single pointer: one past its newest
  * entry. From that pointer follow, without a load,
  *
  *     the list is empty               end == NULL
@@ -29,15 +34,44 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
+#include "verge/wheel.h"
+
 enum {
     VERGE__CHUNK_BYTES = 256,
     VERGE__CHUNK_ENTRIES = 30,
 };
 
+#define VERGE__ENTRY_INDEX_MAX (UINT32_MAX >> 1)
+
+/* mark << 32 | index << 1 | 1, or an address, which is even. */
 typedef struct verge__entry {
-    uint32_t index;
-    uint32_t mark;
+    uint64_t word;
 } verge__entry;
+
+static inline verge__entry verge__entry_for_record(uint32_t index, uint32_t mark) {
+    return (verge__entry){.word = (uint64_t)mark << 32 | (uint32_t)(index << 1) | 1};
+}
+
+static inline verge__entry verge__entry_for_timeout(const verge_timeout *timeout) {
+    return (verge__entry){.word = (uintptr_t)timeout};
+}
+
+static inline bool verge__entry_is_timeout(verge__entry entry) {
+    return (entry.word & 1) == 0;
+}
+
+static inline uint32_t verge__entry_index(verge__entry entry) {
+    return (uint32_t)entry.word >> 1;
+}
+
+static inline uint32_t verge__entry_mark(verge__entry entry) {
+    return (uint32_t)(entry.word >> 32);
+}
+
+static inline verge_timeout *verge__entry_timeout(verge__entry entry) {
+    return (verge_timeout *)(uintptr_t)entry.word;
+}
 
 typedef struct verge__chunk verge__chunk;
 struct verge__chunk {
@@ -52,6 +86,15 @@ _Static_assert(sizeof(verge__chunk) == VERGE__CHUNK_BYTES, "a chunk's entries en
 /* A list of entries: one past the newest, NULL when empty. */
 typedef verge__entry *verge__list;
 
+/* An entry was put where it is: into a slot's list or, without a slot, into another. */
+static VERGE__ALWAYS_INLINE void verge__entry_seat(verge__entry *entry, verge__list *slot) {
+    if (verge__entry_is_timeout(*entry)) {
+        verge_timeout *timeout = verge__entry_timeout(*entry);
+        timeout->entry = entry;
+        timeout->slot = slot;
+    }
+}
+
 static inline bool verge__list_needs_chunk(verge__list list) {
     return ((uintptr_t)list & (VERGE__CHUNK_BYTES - 1)) == 0;
 }
@@ -59,6 +102,10 @@ static inline bool verge__list_needs_chunk(verge__list list) {
 /* The newest chunk of a list that is not empty. */
 static inline verge__chunk *verge__list_chunk(verge__list list) {
     return (verge__chunk *)(((uintptr_t)list - 1) & ~(uintptr_t)(VERGE__CHUNK_BYTES - 1));
+}
+
+static inline bool verge__list_is_first_of_chunk(const verge__entry *entry) {
+    return ((uintptr_t)entry & (VERGE__CHUNK_BYTES - 1)) == offsetof(verge__chunk, entries);
 }
 
 /* How many entries the newest chunk of a list that is not empty holds. */

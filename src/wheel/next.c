@@ -27,7 +27,7 @@ static bool list_has_live(verge_wheel *wheel, verge__list *list) {
     while (*list != NULL) {
         verge__chunk *chunk = verge__list_chunk(*list);
         verge__entry entry = *(*list - 1);
-        verge__record *record = verge__wheel_named(wheel, entry.index);
+        verge__record *record = verge__wheel_record(wheel, entry);
         bool counts = verge__wheel_counts(wheel, record, entry);
         if (counts && record->deadline_ns <= wheel->now_ns) {
             return true;
@@ -89,7 +89,7 @@ static void extent_add(const verge_wheel *wheel, extent *found, uint32_t index, 
 /* Whether an entry is out of place in its slot: it belongs to no timer, or to one that was moved out
  * of the slot's span. */
 static bool is_misplaced(const verge_wheel *wheel, verge__entry entry, const verge__level *level, uint64_t position) {
-    const verge__record *record = verge__wheel_named(wheel, entry.index);
+    const verge__record *record = verge__wheel_record(wheel, entry);
     return !verge__wheel_counts(wheel, record, entry) ||
            verge__calendar_round(&wheel->calendar, verge__wheel_tick(wheel, record->deadline_ns)) >> level->shift >
                position;
@@ -109,7 +109,7 @@ static void straighten_slot(verge_wheel *wheel, size_t k, uint64_t position) {
             if (!is_misplaced(wheel, entry, level, position)) {
                 verge__calendar_put_slot(calendar, k, position, entry);
             } else if (verge__wheel_refile_tick(wheel, &entry, &tick)) {
-                verge__wheel_refile(wheel, verge__wheel_named(wheel, entry.index), entry);
+                verge__wheel_refile(wheel, verge__wheel_record(wheel, entry), entry);
             }
         }
         verge__calendar_list_drop_chunk(calendar, &list);
@@ -130,7 +130,7 @@ static bool look_at_slot(const verge_wheel *wheel, size_t k, uint64_t position, 
             if (is_misplaced(wheel, *entry, level, position)) {
                 return false;
             }
-            extent_add(wheel, found, entry->index, verge__wheel_named(wheel, entry->index)->deadline_ns);
+            extent_add(wheel, found, verge__entry_name(*entry), verge__wheel_record(wheel, *entry)->deadline_ns);
         }
         end = verge__list_from_full_chunk(chunk->below);
     }
@@ -148,9 +148,9 @@ static void look_at_list(const verge_wheel *wheel, verge__list end, extent *foun
     while (end != NULL) {
         const verge__chunk *chunk = verge__list_chunk(end);
         for (const verge__entry *entry = chunk->entries; entry < end; entry++) {
-            const verge__record *record = verge__wheel_named(wheel, entry->index);
+            const verge__record *record = verge__wheel_record(wheel, *entry);
             if (verge__wheel_counts(wheel, record, *entry)) {
-                extent_add(wheel, found, entry->index, record->deadline_ns);
+                extent_add(wheel, found, verge__entry_name(*entry), record->deadline_ns);
             }
         }
         end = verge__list_from_full_chunk(chunk->below);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wheel/places.h - where the timeouts are. The record of a timeout is in the caller's object, and can be gone when an entry
- * that names it comes up. So an entry names a place, by its number, and the place says where the record is, as long as
- * there is one.
+ * wheel/places.h - where the timeouts are. The record of a timeout is in the caller's object; the table of their places is
+ * for who has to find all of them, and to tell whether one is attached. Entries do not need it: they hold the address.
  *
  * Places are 8 bytes each, in segments of 2 MiB that never move; segment 0 starts small and is copied as it grows to that
  * size. The lowest segment that has a free place is used first, and empty ones are given back, but for one.
@@ -62,14 +61,6 @@ void verge__places_remove(verge__places *places, uint32_t number);
 uint32_t verge__places_next(const verge__places *places, uint32_t number);
 
 const char *verge__places_check(const verge__places *places);
-
-static VERGE__ALWAYS_INLINE void verge__places_prefetch(const verge__places *places, uint32_t number) {
-    uint32_t i = (number & ~VERGE__PLACE) >> VERGE__PLACE_BITS;
-    if (VERGE__LIKELY(i < places->segment_count)) {
-        size_t offset = number & (VERGE__SEGMENT_PLACES - 1);
-        VERGE__PREFETCH((const void *)((uintptr_t)places->segments[i].places + offset * sizeof(verge__place)));
-    }
-}
 
 /* The record in a place that is in use. */
 static inline verge__record *verge__places_at(const verge__places *places, uint32_t number) {

@@ -8,9 +8,8 @@
 #include "wheel/wheel_internal.h"
 
 enum {
-    PREFETCH_AHEAD = 24,         /* entries of the list at hand */
-    PREFETCH_TIMEOUT_AHEAD = 12, /* the places in the table are there by then */
-    PREFETCH_TICKS = 3, /* after the next one: where a tick has few timers, polling the next takes less than a miss */
+    PREFETCH_AHEAD = 24, /* entries of the list at hand */
+    PREFETCH_TICKS = 3,  /* after the next one: where a tick has few timers, polling the next takes less than a miss */
 };
 
 /* What one call collects. */
@@ -35,17 +34,19 @@ static VERGE__ALWAYS_INLINE bool is_due(const verge_wheel *wheel, const verge__r
     return verge__wheel_tick(wheel, record->deadline_ns) <= tick;
 }
 
-static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, handout *to, verge__record *record, uint32_t index) {
+static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, handout *to, verge__record *record, verge__entry entry) {
     verge_expiry *expiry = &to->out[to->count++];
-    *expiry = (verge_expiry){.timer = verge__records_handle(index, record->generation),
-                             .deadline_ns = record->deadline_ns,
-                             .data = record->data};
-    if (VERGE__UNLIKELY(verge__is_timeout(index))) {
-        expiry->timer = 0;
+    if (VERGE__UNLIKELY(verge__entry_is_timeout(entry))) {
+        *expiry = (verge_expiry){.deadline_ns = record->deadline_ns, .data = record->data};
         record->generation = 0;
+        verge__timeout_has_no_entry(wheel, verge__entry_timeout(entry));
         to->timeout_count++;
         VERGE__PROBE4(fire, wheel, record, expiry->deadline_ns, wheel->now_ns);
     } else {
+        uint32_t index = verge__entry_index(entry);
+        *expiry = (verge_expiry){.timer = verge__records_handle(index, record->generation),
+                                 .deadline_ns = record->deadline_ns,
+                                 .data = record->data};
         verge__records_free(&wheel->records, record, index);
         VERGE__PROBE4(fire, wheel, expiry->timer, expiry->deadline_ns, wheel->now_ns);
     }
@@ -59,28 +60,31 @@ void verge__wheel_refile(verge_wheel *wheel, verge__record *record, verge__entry
         verge__wheel_put_beyond(wheel, record, entry);
         return;
     }
-    if (wheel->is_plain && verge__calendar_try_file(&wheel->calendar, tick, entry.index)) {
+    if (wheel->is_plain && !verge__entry_is_timeout(entry) &&
+        verge__calendar_try_file(&wheel->calendar, tick, verge__entry_index(entry))) {
         record->u.entry_tick = tick;
         return;
     }
     if (!verge__wheel_is_ordered(wheel)) {
         record->u.entry_tick = verge__calendar_round(&wheel->calendar, tick);
-        entry.mark = (uint32_t)record->u.entry_tick;
+        entry = verge__entry_marked(entry, (uint32_t)record->u.entry_tick);
     }
     verge__calendar_put(&wheel->calendar, tick, entry);
 }
 
 bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_tick) {
     verge_wheel *wheel = owner;
-    verge__record *record = verge__wheel_named(wheel, entry->index);
+    verge__record *record = verge__wheel_record(wheel, *entry);
     if (!verge__wheel_counts(wheel, record, *entry)) {
         verge__wheel_drop(wheel, record, *entry);
         return false;
     }
-    *ret_tick = verge__calendar_round(&wheel->calendar, verge__wheel_tick(wheel, record->deadline_ns));
+    uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
+    bool is_simple = wheel->is_plain && tick - wheel->calendar.cursor < wheel->calendar.reach;
+    *ret_tick = VERGE__LIKELY(is_simple) ? tick : verge__calendar_round(&wheel->calendar, tick);
     if (!verge__wheel_is_ordered(wheel)) {
         record->u.entry_tick = *ret_tick;
-        entry->mark = (uint32_t)*ret_tick;
+        *entry = verge__entry_marked(*entry, (uint32_t)*ret_tick);
     }
     return true;
 }
@@ -90,7 +94,7 @@ bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_ti
 /* Inline, because gcc thinks that a function which does nothing but prefetch need not be called. */
 static VERGE__ALWAYS_INLINE void prefetch_records(const verge_wheel *wheel, const verge__entry *entries, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        verge__wheel_prefetch_named(wheel, entries[i].index);
+        VERGE__PREFETCH_WRITE(verge__wheel_record(wheel, entries[i]));
     }
 }
 
@@ -104,15 +108,6 @@ static VERGE__ALWAYS_INLINE void prefetch_list(const verge_wheel *wheel, verge__
         size_t count = verge__list_chunk_count(list);
         count = count < most ? count : most;
         prefetch_records(wheel, list - count, count);
-    }
-}
-
-/* The same for the timeouts of a list whose places in the table were brought there before. */
-static VERGE__ALWAYS_INLINE void prefetch_timeouts(const verge_wheel *wheel, verge__list list) {
-    if (list != NULL) {
-        for (const verge__entry *entry = verge__list_chunk(list)->entries; entry < list; entry++) {
-            verge__wheel_prefetch_timeout(wheel, entry->index);
-        }
     }
 }
 
@@ -131,7 +126,6 @@ static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick,
     size_t left = verge__list_chunk_count(*list);
     size_t inspected = 0;
     size_t counted = 0; /* of them, those that entry_count no longer has */
-    bool has_timeouts = wheel->places.count > 0;
     if (chunk->below != NULL) {
         VERGE__PREFETCH(&chunk->below->entries[VERGE__CHUNK_ENTRIES - 1]);
     }
@@ -140,16 +134,13 @@ static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick,
         inspected++;
         const verge__entry *ahead = entry_ahead(chunk, left, PREFETCH_AHEAD);
         if (ahead != NULL) {
-            verge__wheel_prefetch_named(wheel, ahead->index);
+            VERGE__PREFETCH_WRITE(verge__wheel_record(wheel, *ahead));
         }
-        if (has_timeouts && (ahead = entry_ahead(chunk, left, PREFETCH_TIMEOUT_AHEAD)) != NULL) {
-            verge__wheel_prefetch_timeout(wheel, ahead->index);
-        }
-        verge__record *record = verge__wheel_named(wheel, entry.index);
-        if (VERGE__UNLIKELY((record->generation & 1) == 0 || (uint32_t)record->u.entry_tick != entry.mark)) {
+        verge__record *record = verge__wheel_record(wheel, entry);
+        if (VERGE__UNLIKELY(!verge__wheel_counts(wheel, record, entry))) {
             verge__wheel_drop(wheel, record, entry);
         } else if (VERGE__LIKELY(is_due(wheel, record, tick) && record->u.entry_tick == entry_tick)) {
-            hand_out(wheel, to, record, entry.index);
+            hand_out(wheel, to, record, entry);
         } else {
             wheel->calendar.entry_count -= inspected - counted;
             counted = inspected;
@@ -185,7 +176,7 @@ static void pick_due(verge_wheel *wheel, verge__due *due, uint64_t tick, handout
                                                        : VERGE__CHUNK_ENTRIES - verge__list_chunk_count(due->picked);
     for (; left > 0 && room > 0 && to->budget > 0; room--, to->budget--) {
         verge__entry entry = chunk->entries[--left];
-        verge__record *record = verge__wheel_named(wheel, entry.index);
+        verge__record *record = verge__wheel_record(wheel, entry);
         wheel->calendar.entry_count--;
         if (!verge__wheel_counts(wheel, record, entry)) {
             verge__wheel_drop(wheel, record, entry);
@@ -226,7 +217,7 @@ static void hand_out_ordered(verge_wheel *wheel, verge__due *due, uint64_t tick,
             return;
         }
         wheel->calendar.entry_count--;
-        hand_out(wheel, to, verge__wheel_named(wheel, entry.index), entry.index);
+        hand_out(wheel, to, verge__wheel_record(wheel, entry), entry);
     }
 }
 
@@ -301,7 +292,7 @@ static void select_exact(verge_wheel *wheel, handout *to) {
         to->budget -= count < to->budget ? count : to->budget;
         for (size_t i = 0; i < count; i++) {
             verge__entry entry = chunk->entries[i];
-            verge__record *record = verge__wheel_named(wheel, entry.index);
+            verge__record *record = verge__wheel_record(wheel, entry);
             if (!verge__wheel_counts(wheel, record, entry)) {
                 verge__wheel_drop(wheel, record, entry);
             } else if (record->deadline_ns > wheel->now_ns) {
@@ -309,7 +300,7 @@ static void select_exact(verge_wheel *wheel, handout *to) {
             } else {
                 if (!verge__wheel_is_ordered(wheel)) {
                     record->u.entry_tick = VERGE__TICK_EXACT;
-                    entry.mark = (uint32_t)VERGE__TICK_EXACT;
+                    entry = verge__entry_marked(entry, (uint32_t)VERGE__TICK_EXACT);
                 }
                 verge__calendar_list_add(calendar, &wheel->batch.pile.list, entry);
             }
@@ -322,7 +313,7 @@ static void select_exact(verge_wheel *wheel, handout *to) {
 
 /* Puts an entry that poll_exact picked back into its tick. */
 static void put_back(verge_wheel *wheel, verge__entry entry) {
-    verge__record *record = verge__wheel_named(wheel, entry.index);
+    verge__record *record = verge__wheel_record(wheel, entry);
     wheel->calendar.entry_count--;
     if (!verge__wheel_counts(wheel, record, entry)) {
         verge__wheel_drop(wheel, record, entry);
@@ -330,7 +321,7 @@ static void put_back(verge_wheel *wheel, verge__entry entry) {
     }
     if (!verge__wheel_is_ordered(wheel)) {
         record->u.entry_tick = wheel->calendar.cursor;
-        entry.mark = (uint32_t)record->u.entry_tick;
+        entry = verge__entry_marked(entry, (uint32_t)record->u.entry_tick);
     }
     verge__calendar_put_slot(&wheel->calendar, 0, wheel->calendar.cursor, entry);
 }
@@ -369,7 +360,8 @@ static void account(verge_wheel *wheel, handout *to) {
     size_t timeouts = to->timeout_count - to->timeouts_accounted;
     size_t timers = to->count - to->accounted;
     wheel->expired += timers;
-    wheel->idle_count += timeouts;
+    wheel->timeouts_begun -= timeouts;
+    wheel->timeouts_expired += timeouts;
     wheel->records.taken_count -= timers - timeouts;
     to->accounted = to->count;
     to->timeouts_accounted = to->timeout_count;
@@ -416,9 +408,6 @@ static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out
     } else {
         verge__calendar_settle(&wheel->calendar, &to.budget);
         if (wheel->batch.sorter == NULL) {
-            if (wheel->places.count > 0) {
-                prefetch_timeouts(wheel, verge__calendar_peek_after(&wheel->calendar, PREFETCH_TICKS - 2));
-            }
             prefetch_list(wheel, verge__calendar_peek_after(&wheel->calendar, PREFETCH_TICKS), VERGE__CHUNK_ENTRIES);
             wheel->prefetched_tick = wheel->calendar.next_start + PREFETCH_TICKS;
         }

@@ -153,7 +153,7 @@ int verge_wheel_get_level_stats(const verge_wheel *wheel, size_t level, verge_wh
                 for (verge__list end = lists[i]; end != NULL;) {
                     const verge__chunk *chunk = verge__list_chunk(end);
                     for (const verge__entry *entry = chunk->entries; entry < end; entry++) {
-                        const verge__record *record = verge__wheel_named(wheel, entry->index);
+                        const verge__record *record = verge__wheel_record(wheel, *entry);
                         bool counts = verge__wheel_counts(wheel, record, *entry);
                         stats.active += counts;
                         stats.garbage += !counts;

@@ -33,12 +33,12 @@ static int place(const verge_wheel *wheel, uint64_t deadline_ns, uint64_t *ret_t
     return 0;
 }
 
-void verge__wheel_file(verge_wheel *wheel, verge__record *record, uint32_t index, bool is_past) {
+void verge__wheel_file(verge_wheel *wheel, verge__record *record, verge__entry entry, bool is_past) {
     verge__calendar *calendar = &wheel->calendar;
     uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
-    verge__entry entry = {.index = index, .mark = (uint32_t)record->u.sequence};
     if (verge__wheel_is_ordered(wheel)) {
-        record->link = entry.mark;
+        record->link = (uint32_t)record->u.sequence;
+        entry = verge__entry_marked(entry, record->link);
     }
     if (!is_past && tick - calendar->cursor >= calendar->reach) {
         verge__wheel_put_beyond(wheel, record, entry);
@@ -46,7 +46,7 @@ void verge__wheel_file(verge_wheel *wheel, verge__record *record, uint32_t index
     }
     if (!verge__wheel_is_ordered(wheel)) {
         record->u.entry_tick = is_past ? VERGE__TICK_PAST : verge__calendar_round(calendar, tick);
-        entry.mark = (uint32_t)record->u.entry_tick;
+        entry = verge__entry_marked(entry, (uint32_t)record->u.entry_tick);
     }
     if (is_past) {
         verge__calendar_list_add(calendar, &wheel->past.pile.list, entry);
@@ -78,7 +78,8 @@ static bool entry_serves(const verge_wheel *wheel, const verge__record *record, 
     return old_tick > verge__wheel_target(wheel) && old_tick <= tick;
 }
 
-int verge__wheel_arm(verge_wheel *wheel, verge__record *record, uint32_t index, uint64_t deadline_ns, bool is_pending) {
+int verge__wheel_arm(verge_wheel *wheel, verge__record *record, verge__entry entry, uint64_t deadline_ns,
+                     bool is_pending) {
     uint64_t tick = 0;
     int error = place(wheel, deadline_ns, &tick);
     if (error != 0) {
@@ -92,12 +93,15 @@ int verge__wheel_arm(verge_wheel *wheel, verge__record *record, uint32_t index, 
     if (error != 0) {
         return error;
     }
+    if (!serves && verge__entry_is_timeout(entry) && verge__timeout_has_entry(wheel, verge__entry_timeout(entry))) {
+        verge__wheel_withdraw(wheel, verge__entry_timeout(entry));
+    }
     if (verge__wheel_is_ordered(wheel)) {
         record->u.sequence = ++wheel->sequence;
     }
     record->deadline_ns = deadline_ns;
     if (!serves) {
-        verge__wheel_file(wheel, record, index, is_past);
+        verge__wheel_file(wheel, record, entry, is_past);
     } else if (tick - wheel->calendar.cursor >= wheel->calendar.reach) {
         verge__wheel_note_beyond(wheel, tick);
     }
@@ -129,7 +133,7 @@ static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline
     }
     verge__record *record = wheel->records.spare;
     verge_timer timer = verge__records_next_handle(wheel->records.spare_timer);
-    error = verge__wheel_arm(wheel, record, (uint32_t)timer, deadline_ns, false);
+    error = verge__wheel_arm(wheel, record, verge__entry_for_record((uint32_t)timer, 0), deadline_ns, false);
     if (error != 0) {
         return error;
     }
@@ -148,7 +152,7 @@ static VERGE__NOINLINE int reschedule_slowly(verge_wheel *wheel, verge_timer tim
     if (record == NULL) {
         return verge__records_why_not(&wheel->records, timer);
     }
-    int error = verge__wheel_arm(wheel, record, (uint32_t)timer, deadline_ns, true);
+    int error = verge__wheel_arm(wheel, record, verge__entry_for_record((uint32_t)timer, 0), deadline_ns, true);
     if (error != 0) {
         return error;
     }

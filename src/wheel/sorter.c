@@ -41,7 +41,8 @@ static void run_append(verge_wheel *wheel, verge__run *run, verge__entry entry) 
         run->tail = chunk;
         run->tail_count = 0;
     }
-    run->tail->entries[run->tail_count++] = entry;
+    run->tail->entries[run->tail_count] = entry;
+    verge__entry_seat(&run->tail->entries[run->tail_count++], NULL);
     run->count++;
 }
 
@@ -52,14 +53,14 @@ static verge__record *run_front(verge_wheel *wheel, verge__run *run, size_t *bud
                      "S2: a run has a first chunk if and only if it is not empty");
     while (run->head != NULL && *budget > 0) {
         verge__entry entry = run_first(run);
-        verge__record *record = verge__wheel_named(wheel, entry.index);
+        verge__record *record = verge__wheel_record(wheel, entry);
         if (verge__wheel_counts(wheel, record, entry)) {
             return record;
         }
         --*budget;
         run_drop_first(wheel, run);
         wheel->calendar.entry_count--;
-        wheel->entries_dropped++;
+        verge__wheel_drop(wheel, record, entry);
     }
     return NULL;
 }
@@ -72,16 +73,19 @@ void verge__sorter_add_chunk(verge_wheel *wheel, verge__sorter *sorter, verge__l
     *list = verge__list_from_full_chunk(chunk->below);
     for (uint32_t i = 1; i < count; i++) {
         verge__entry entry = chunk->entries[i];
-        const verge__record *record = verge__wheel_named(wheel, entry.index);
+        const verge__record *record = verge__wheel_record(wheel, entry);
         uint32_t at = i;
         for (; at > 0; at--) {
             verge__entry before = chunk->entries[at - 1];
-            if (!is_less(wheel, record, verge__wheel_named(wheel, before.index))) {
+            if (!is_less(wheel, record, verge__wheel_record(wheel, before))) {
                 break;
             }
             chunk->entries[at] = before;
         }
         chunk->entries[at] = entry;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        verge__entry_seat(&chunk->entries[i], NULL);
     }
     chunk->below = NULL;
     VERGE__INVARIANT(sorter->run_count < VERGE__RUNS_MAX, "S1: the runs are few when a chunk is added");

@@ -11,9 +11,6 @@
  * with a work limit keeps two thirds of that for it, if there is much garbage; then it is n + 4,096. (What is sorted already,
  * in ordered wheels, polls leave alone: its garbage is gone when the tick has come out.)
  *
- * Of timeouts that room was made for (verge_timeout_reserve), a quarter of their number more are allowed, as an entry of
- * theirs is dear to look at, and they take no records.
- *
  * Sifting begins a little earlier, at n * 5/16 + 2,560: a load that makes garbage all the time settles where it is
  * called for now and then, not at every call. Calls need not compute this: cancels_left and entry_limit tell how many
  * more can be afforded.
@@ -37,10 +34,7 @@ size_t verge__wheel_entries_for(size_t timers) {
 /* What a chunk's entries name is brought to the cache all at once. */
 static void prefetch_chunk(const verge_wheel *wheel, const verge__entry *entries, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        verge__wheel_prefetch_named(wheel, entries[i].index);
-    }
-    for (size_t i = 0; i < count && wheel->places.count > 0; i++) {
-        verge__wheel_prefetch_timeout(wheel, entries[i].index);
+        VERGE__PREFETCH_WRITE(verge__wheel_record(wheel, entries[i]));
     }
 }
 
@@ -48,8 +42,12 @@ static void prefetch_chunk(const verge_wheel *wheel, const verge__entry *entries
 static size_t sift_ordered(verge_wheel *wheel, verge__entry *entries, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        bool counts = verge__wheel_counts(wheel, verge__wheel_named(wheel, entries[i].index), entries[i]);
-        entries[kept] = entries[i];
+        verge__entry entry = entries[i];
+        bool counts = verge__wheel_counts(wheel, verge__wheel_record(wheel, entry), entry);
+        if (!counts && verge__entry_is_timeout(entry)) {
+            verge__timeout_has_no_entry(wheel, verge__entry_timeout(entry));
+        }
+        entries[kept] = entry;
         kept += counts;
     }
     return kept;
@@ -65,8 +63,18 @@ static size_t sift_unordered(verge_wheel *wheel, verge__entry *entries, size_t c
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         verge__entry entry = entries[i];
-        verge__record *record = verge__wheel_named(wheel, entry.index);
-        bool is_marked = (uint32_t)record->u.entry_tick == entry.mark;
+        if (verge__entry_is_timeout(entry)) {
+            verge_timeout *timeout = verge__entry_timeout(entry);
+            bool is_set = timeout->record.generation != 0;
+            if (!is_set) {
+                verge__timeout_has_no_entry(wheel, timeout);
+            }
+            entries[kept] = entry;
+            kept += is_set;
+            continue;
+        }
+        verge__record *record = verge__wheel_record(wheel, entry);
+        bool is_marked = (uint32_t)record->u.entry_tick == verge__entry_mark(entry);
         bool is_live = (record->generation & 1) != 0;
         bool is_here = record->u.entry_tick - span.first <= span.last - span.first;
         bool keep = is_marked & is_live & is_here & (record->link != pass);
@@ -133,17 +141,9 @@ static size_t scrub(verge_wheel *wheel, size_t max, bool is_poll) {
     return seen;
 }
 
-/* How many entries there may be for timeouts beyond those for as many timers, if there is room for them. */
-static size_t more_for_timeouts(const verge_wheel *wheel) {
-    size_t more = verge__wheel_more_for((size_t)(wheel->places.count - wheel->idle_count));
-    size_t needed = verge__wheel_entries_for((size_t)verge__wheel_pending(wheel));
-    return wheel->calendar.entry_capacity >= needed + more ? more : 0;
-}
-
 bool verge__wheel_has_much_garbage(const verge_wheel *wheel) {
     size_t timers = (size_t)verge__wheel_pending(wheel);
-    size_t more = more_for_timeouts(wheel);
-    size_t tolerated = verge__garbage_allowed - verge__garbage_allowed / 6 + more - more / 6;
+    size_t tolerated = verge__garbage_allowed - verge__garbage_allowed / 6;
     return wheel->calendar.entry_count > timers + timers / 4 + timers / 16 + tolerated;
 }
 
@@ -170,12 +170,17 @@ size_t verge__wheel_sift_some(verge_wheel *wheel, size_t max) {
  * entries filed. */
 static void set_checkpoints(verge_wheel *wheel) {
     verge__calendar *calendar = &wheel->calendar;
-    size_t allowed = verge__entries_allowed((size_t)verge__wheel_pending(wheel)) + more_for_timeouts(wheel);
+    size_t allowed = verge__entries_allowed((size_t)verge__wheel_pending(wheel));
     size_t room = calendar->entry_count < allowed ? allowed - calendar->entry_count : 0;
     bool is_closing = verge__records_is_closing(&wheel->records);
-    uint64_t cancelled = verge__wheel_cancelled(wheel);
-    wheel->cancels_left = is_closing ? 0 : room / 4;
+    uint64_t cancelled = wheel->cancels_due - wheel->cancels_left;
+    uint64_t cleared = verge__wheel_timeouts_cleared(wheel);
+    size_t share = wheel->places.count == 0 ? 0 : room / 8;
+    wheel->cancels_left = is_closing ? 0 : room / 4 - share;
     wheel->cancels_due = cancelled + wheel->cancels_left;
+    wheel->clears_left = share;
+    wheel->clears_due = cleared + wheel->clears_left;
+    verge__wheel_judge_keeping(wheel);
     size_t limit = calendar->entry_count + room / 2;
     calendar->entry_limit = limit < calendar->entry_capacity ? limit : calendar->entry_capacity;
 }
@@ -204,10 +209,6 @@ static bool chunks_are_sparse(const verge_wheel *wheel) {
            wheel->calendar.pool.used_count < wheel->calendar.pool.chunk_count / 2;
 }
 
-static size_t entries_to_keep(const verge_wheel *wheel, size_t timers) {
-    return verge__wheel_entries_for(timers) + verge__wheel_more_for(wheel->places.reserved);
-}
-
 /* Gives back what can be given back; true if there is more to do. */
 static bool give_back(verge_wheel *wheel, size_t records_at_once) {
     /* timeouts take no record */
@@ -222,7 +223,7 @@ static bool give_back(verge_wheel *wheel, size_t records_at_once) {
     }
     if (chunks_are_sparse(wheel)) {
         size_t timers = timers_to_keep(wheel, (size_t)verge__wheel_pending(wheel), verge__wheel_reserved(wheel));
-        verge__calendar_shrink(&wheel->calendar, entries_to_keep(wheel, timers));
+        verge__calendar_shrink(&wheel->calendar, verge__wheel_entries_for(timers));
     }
     return scanning || (records_are_sparse(wheel) && verge__records_can_close(&wheel->records, keep));
 }
@@ -303,7 +304,7 @@ void verge_wheel_compact(verge_wheel *wheel) {
         verge__calendar_shed_levels(&wheel->calendar, last_pending_tick(wheel));
     }
     size_t keep = reserved > verge__wheel_pending(wheel) ? reserved : (size_t)verge__wheel_pending(wheel);
-    verge__calendar_shrink(&wheel->calendar, reserved == 0 ? 0 : entries_to_keep(wheel, keep));
+    verge__calendar_shrink(&wheel->calendar, reserved == 0 ? 0 : verge__wheel_entries_for(keep));
     set_checkpoints(wheel);
     verge__wheel_set_short_reach(wheel); /* levels may have gone */
 }

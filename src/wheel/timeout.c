@@ -2,13 +2,67 @@
 /*
  * Timeouts: timers whose records are in the caller's objects.
  *
- * What they touch, beside the wheel's own hot lines: set and clear the object alone, and set the end of one slot's list if
- * the entry there is comes up too late. The place in the table, which entries name, is looked at when one of them comes up.
+ * What they touch, beside the wheel's own hot lines: clear the object alone; set the object alone if the entry it has is
+ * worth keeping. Else the entry is moved to another slot: that touches the end of that slot's list, the place it had in the
+ * one it leaves, and the object whose entry takes this place.
  */
 #include <errno.h>
 
 #include "base/probes.h"
 #include "wheel/filing.h"
+#include "wheel/garbage.h"
+
+/* What places.h knows is the record. */
+_Static_assert(offsetof(verge_timeout, record) == 0, "a timeout and its record have one address");
+
+enum {
+    SOON_TICKS = 8, /* an entry that comes up within these would only have to be filed anew then */
+    ROUNDS_WITHOUT = 15,
+};
+
+/* ---- the entry ---- */
+
+/* Whatever list it is in, an entry that is nobody's takes its place. */
+static VERGE__ALWAYS_INLINE void vacate(verge_wheel *wheel, const verge_timeout *timeout) {
+    *(verge__entry *)timeout->entry = verge__entry_for_timeout(&wheel->vacated);
+}
+
+/* Whether the entry is in the slot it was filed in, and may be taken out: not if its tick has come, nor if a scrub may hold
+ * it. Ordered wheels do not know the tick, and coarse ones take a tick in several parts. */
+static bool is_in_slot(const verge_wheel *wheel, const verge_timeout *timeout) {
+    const verge__calendar *calendar = &wheel->calendar;
+    return !verge__wheel_is_ordered(wheel) && !wheel->options.coarse && timeout->slot != NULL &&
+           timeout->slot != calendar->scrubbed && timeout->record.u.entry_tick >= calendar->cursor;
+}
+
+void verge__wheel_withdraw(verge_wheel *wheel, verge_timeout *timeout) {
+    if (is_in_slot(wheel, timeout)) {
+        verge__calendar_withdraw(&wheel->calendar, timeout);
+    } else {
+        vacate(wheel, timeout);
+    }
+    verge__timeout_has_no_entry(wheel, timeout);
+}
+
+/* A round is long enough for each timeout to be set some times: 1,024 ends, and four times those that are set. */
+void verge__wheel_judge_keeping(verge_wheel *wheel) {
+    verge__keeping *keeping = &wheel->keeping;
+    uint64_t ended = verge__wheel_timeouts_cleared(wheel) + wheel->timeouts_expired;
+    uint64_t count = ended - keeping->round_begin;
+    if (count < 4 * verge__wheel_timeouts(wheel) + verge__garbage_allowed / 3) {
+        return;
+    }
+    if (!wheel->keeps_entries) {
+        wheel->keeps_entries = --keeping->rounds_without == 0;
+    } else if (keeping->failed > (int64_t)(count / 16 * 7)) {
+        wheel->keeps_entries = false;
+        keeping->rounds_without = ROUNDS_WITHOUT;
+    }
+    keeping->failed = 0;
+    keeping->round_begin = ended;
+}
+
+/* ---- timeouts ---- */
 
 static VERGE__NOINLINE int note_earliest(verge_wheel *wheel, const verge_timeout *timeout) {
     wheel->earliest_ns = timeout->record.deadline_ns;
@@ -39,8 +93,7 @@ int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count) {
     int error = verge__places_reserve(&wheel->places, total);
     if (error == 0) {
         size_t timers = beside > wheel->reserved_total ? beside : wheel->reserved_total;
-        error = verge__wheel_reserve_entries(wheel,
-                                             verge__wheel_entries_for(timers + total) + verge__wheel_more_for(total));
+        error = verge__wheel_reserve_entries(wheel, verge__wheel_entries_for(timers + total));
     }
     if (error == 0) {
         wheel->places.reserved = total;
@@ -58,8 +111,10 @@ int verge_timeout_attach(verge_wheel *wheel, verge_timeout *timeout, void *data)
     if (error != 0) {
         return error;
     }
-    *timeout = (verge_timeout){.record = {.data = data, .u.entry_tick = VERGE__NO_TICK}, .number = number};
-    wheel->idle_count++;
+    *timeout = (verge_timeout){.record = {.data = data}, .number = number};
+    verge__timeout_has_no_entry(wheel, timeout);
+    wheel->calendar.has_timeouts = true;
+    wheel->keeping.failed--; /* to be set for the first time */
     return 0;
 }
 
@@ -68,8 +123,12 @@ int verge_timeout_detach(verge_wheel *wheel, verge_timeout *timeout) {
         return -EINVAL;
     }
     (void)verge_timeout_clear(wheel, timeout);
+    if (verge__timeout_has_entry(wheel, timeout)) {
+        size_t entry_count = wheel->calendar.entry_count;
+        verge__wheel_withdraw(wheel, timeout);
+        wheel->entries_dropped += entry_count - wheel->calendar.entry_count;
+    }
     verge__places_remove(&wheel->places, timeout->number);
-    wheel->idle_count--;
     *timeout = (verge_timeout){0};
     return 0;
 }
@@ -78,7 +137,7 @@ int verge_timeout_detach(verge_wheel *wheel, verge_timeout *timeout) {
 static VERGE__ALWAYS_INLINE void note_set(verge_wheel *wheel, verge_timeout *timeout) {
     if (timeout->record.generation == 0) {
         timeout->record.generation = VERGE__GENERATION_SET;
-        wheel->idle_count--;
+        wheel->timeouts_begun++;
         VERGE__PROBE3(schedule, wheel, timeout, timeout->record.deadline_ns);
     } else {
         VERGE__PROBE3(reschedule, wheel, timeout, timeout->record.deadline_ns);
@@ -94,7 +153,7 @@ static VERGE__NOINLINE int set_slowly(verge_wheel *wheel, verge_timeout *timeout
     if (!is_set && wheel->options.timer_cap != 0 && verge__wheel_pending(wheel) >= wheel->options.timer_cap) {
         return -ENOSPC;
     }
-    int error = verge__wheel_arm(wheel, record, timeout->number, deadline_ns, is_set);
+    int error = verge__wheel_arm(wheel, record, verge__entry_for_timeout(timeout), deadline_ns, is_set);
     if (error != 0) {
         return error;
     }
@@ -106,6 +165,83 @@ static VERGE__NOINLINE int set_slowly(verge_wheel *wheel, verge_timeout *timeout
     return wheel->calendar.entry_count >= wheel->calendar.entry_limit ? verge__wheel_tidy(wheel) : 0;
 }
 
+static VERGE__ALWAYS_INLINE int finish_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
+    timeout->record.deadline_ns = deadline_ns;
+    note_set(wheel, timeout);
+    return VERGE__UNLIKELY(deadline_ns < wheel->earliest_ns) ? note_earliest(wheel, timeout) : 0;
+}
+
+/* Moves the entry, or files one if there is none, where chunks come or go, or it is in no slot. */
+static VERGE__NOINLINE int set_with_chunks(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns,
+                                           uint64_t tick) {
+    verge__calendar *calendar = &wheel->calendar;
+    if (timeout->number == 0 || calendar->entry_count >= calendar->entry_limit) {
+        return set_slowly(wheel, timeout, deadline_ns);
+    }
+    if (timeout->slot != verge__calendar_slot(calendar, tick) || !is_in_slot(wheel, timeout)) {
+        if (verge__timeout_has_entry(wheel, timeout)) {
+            verge__wheel_withdraw(wheel, timeout);
+        }
+        verge__calendar_put_within_reach(calendar, tick, verge__entry_for_timeout(timeout));
+    } /* else it is where it belongs */
+    timeout->record.u.entry_tick = tick;
+    return finish_set(wheel, timeout, deadline_ns);
+}
+
+/*
+ * The same where none does and it is. The newest entry of the slot it leaves takes its place. Which slot that is, is known
+ * only when the object has come to the cache, but nothing waits for that: no branch that could as well go the other way
+ * depends on it, as those that have no entry leave `nowhere`.
+ */
+static VERGE__NOINLINE int set_anew(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns, uint64_t tick) {
+    verge__calendar *calendar = &wheel->calendar;
+    verge__list *slot = verge__calendar_slot(calendar, tick);
+    verge__list end = *slot;
+    size_t entry_count = calendar->entry_count;
+    verge__list *left = timeout->slot;
+    if (VERGE__UNLIKELY(verge__list_needs_chunk(end) || entry_count >= calendar->entry_limit || left == NULL ||
+                        left == slot || left == calendar->scrubbed ||
+                        timeout->record.u.entry_tick < calendar->cursor)) {
+        return set_with_chunks(wheel, timeout, deadline_ns, tick);
+    }
+    verge__entry *place = timeout->entry;
+    verge__entry *newest = *left - 1;
+    size_t is_nowhere = left == &wheel->nowhere;
+    if (VERGE__LIKELY(!verge__list_is_first_of_chunk(newest))) {
+        verge__entry moved = *newest;
+        *place = moved;
+        if (VERGE__LIKELY(verge__entry_is_timeout(moved))) {
+            verge__entry_timeout(moved)->entry = place;
+        }
+        *left = newest + is_nowhere;
+        entry_count += is_nowhere;
+    } else if (newest == place) {
+        vacate(wheel, timeout); /* and its chunk stays, for the next that comes */
+        entry_count++;
+    } else {
+        return set_with_chunks(wheel, timeout, deadline_ns, tick);
+    }
+    *end = verge__entry_for_timeout(timeout);
+    timeout->entry = end;
+    timeout->slot = slot;
+    timeout->record.u.entry_tick = tick;
+    *slot = end + 1;
+    calendar->entry_count = entry_count;
+    return finish_set(wheel, timeout, deadline_ns);
+}
+
+/* The entry is not worth keeping. */
+static VERGE__NOINLINE int set_after_failure(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns,
+                                             uint64_t tick) {
+    wheel->keeping.failed += timeout->record.generation == 0;
+    return set_anew(wheel, timeout, deadline_ns, tick);
+}
+
+/* Whether an entry comes up in time, and not soon. */
+static VERGE__ALWAYS_INLINE bool is_worth_keeping(const verge_wheel *wheel, uint64_t entry_tick, uint64_t tick) {
+    return entry_tick >= wheel->calendar.cursor + SOON_TICKS && entry_tick <= tick;
+}
+
 int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
     if (VERGE__UNLIKELY(wheel == NULL || timeout == NULL)) {
         return -EINVAL;
@@ -114,15 +250,13 @@ int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadl
     if (VERGE__UNLIKELY(tick - wheel->calendar.cursor >= wheel->short_reach)) {
         return set_slowly(wheel, timeout, deadline_ns);
     }
-    verge__record *record = &timeout->record;
-    /* One that is not attached has no entry, and no number for one. */
-    if (!verge__comes_in_time(wheel, record->u.entry_tick, tick) &&
-        VERGE__UNLIKELY(timeout->number == 0 || !verge__file_shortly(wheel, record, timeout->number, tick))) {
-        return set_slowly(wheel, timeout, deadline_ns);
+    if (!wheel->keeps_entries && timeout->record.generation == 0) {
+        return set_anew(wheel, timeout, deadline_ns, tick);
     }
-    record->deadline_ns = deadline_ns;
-    note_set(wheel, timeout);
-    return VERGE__UNLIKELY(deadline_ns < wheel->earliest_ns) ? note_earliest(wheel, timeout) : 0;
+    if (!is_worth_keeping(wheel, timeout->record.u.entry_tick, tick)) {
+        return set_after_failure(wheel, timeout, deadline_ns, tick);
+    }
+    return finish_set(wheel, timeout, deadline_ns);
 }
 
 static VERGE__NOINLINE int clear_slowly(verge_wheel *wheel, verge_timeout *timeout) {
@@ -133,20 +267,18 @@ static VERGE__NOINLINE int clear_slowly(verge_wheel *wheel, verge_timeout *timeo
         return -ENOENT;
     }
     timeout->record.generation = 0;
-    wheel->idle_count++;
-    wheel->cancels_due++;
+    wheel->clears_due++;
     VERGE__PROBE2(cancel, wheel, timeout);
     return verge__wheel_tidy(wheel);
 }
 
 int verge_timeout_clear(verge_wheel *wheel, verge_timeout *timeout) {
     if (VERGE__UNLIKELY(wheel == NULL || timeout == NULL || timeout->record.generation == 0 ||
-                        wheel->cancels_left == 0)) {
+                        wheel->clears_left == 0)) {
         return clear_slowly(wheel, timeout);
     }
     timeout->record.generation = 0;
-    wheel->cancels_left--;
-    wheel->idle_count++;
+    wheel->clears_left--;
     VERGE__PROBE2(cancel, wheel, timeout);
     return 0;
 }

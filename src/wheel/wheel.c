@@ -88,6 +88,9 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
                                                  .prefetch = verge__wheel_prefetch,
                                                  .context = wheel,
                                                  .marks_are_private = ordered});
+    wheel->keeps_entries = true;
+    wheel->nowhere = wheel->nowhere_entries + 1;
+    wheel->nowhere_entries[0] = verge__entry_for_timeout(&wheel->vacated);
     verge__wheel_set_short_reach(wheel);
     (void)verge__wheel_tidy(wheel);
     *ret_wheel = wheel;
@@ -133,8 +136,7 @@ int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
     int error = verge__records_reserve(&wheel->records, records);
     if (error == 0) {
         size_t timers = total > wheel->reserved_beside ? total : wheel->reserved_beside;
-        error = verge__wheel_reserve_entries(wheel, verge__wheel_entries_for(timers + wheel->places.reserved) +
-                                                        verge__wheel_more_for(wheel->places.reserved));
+        error = verge__wheel_reserve_entries(wheel, verge__wheel_entries_for(timers + wheel->places.reserved));
     }
     if (error == 0) {
         wheel->reserved_total = total;
@@ -183,11 +185,11 @@ static void end_all_records(verge_wheel *wheel) {
 static void clear_all_timeouts(verge_wheel *wheel) {
     for (uint32_t number = verge__places_next(&wheel->places, VERGE__PLACE); number != VERGE__NO_RECORD;
          number = verge__places_next(&wheel->places, number + 1)) {
-        verge__record *record = verge__places_at(&wheel->places, number);
-        record->u.entry_tick = VERGE__NO_TICK;
-        record->generation = 0;
+        verge_timeout *timeout = (verge_timeout *)(void *)verge__places_at(&wheel->places, number);
+        verge__timeout_has_no_entry(wheel, timeout);
+        timeout->record.generation = 0;
     }
-    wheel->idle_count = wheel->places.count;
+    wheel->timeouts_begun -= verge__wheel_timeouts(wheel);
 }
 
 static void reset(verge_wheel *wheel, uint64_t first_tick) {

@@ -9,8 +9,9 @@
  *               that comes up no later: then it adopts that one, and nothing but the record is touched
  *   reschedule  writes the deadline; files an entry only if the one there comes up too late
  *   cancel      frees the record. The entry stays behind
- *   timeouts    are timers whose records are in the caller's objects (places.h). Whoever comes from an entry asks
- *               verge__wheel_named for its record, and need not know
+ *   timeouts    are timers whose records are in the caller's objects. Whoever comes from an entry asks
+ *               verge__wheel_record for its record, and need not know. A timeout has one entry at the most and knows
+ *               where it is: it takes it along when it is set earlier, and out when it is detached (timeout.c)
  *   poll        takes the entries of each tick that has come and looks at their records: hands out
  *               the timer, or files the entry again if the deadline has moved on, or drops it
  *
@@ -26,7 +27,8 @@
  *   W3  entries that do not count are bounded (tidy.c)
  *   W4  earliest_ns, when it is known and its timer stands, is the smallest deadline
  *   W5  with due entries not handed out, the calendar is not quiet
- *   W6  idle_count is the number of timeouts that are attached and not set
+ *   W6  verge__wheel_timeouts is the number of timeouts that are set
+ *   W7  a timeout has one entry or none, and they know each other
  */
 #ifndef VERGE_SRC_WHEEL_WHEEL_INTERNAL_H
 #define VERGE_SRC_WHEEL_WHEEL_INTERNAL_H
@@ -53,6 +55,18 @@ typedef struct verge__due {
     verge__sorter *sorter; /* ordered wheels: sorted */
 } verge__due;
 
+/*
+ * Whether a timeout that is set again keeps the entry it has, if that comes up in time. It is the least work, but to ask is
+ * a branch on the timeout; and where the answer is as good as random, and the timeout not in the cache, the processor guesses
+ * wrong and finds out late. So where too many entries did not serve, for some rounds they are moved without asking. (One that
+ * is moved while it is set keeps its entry in any case: there the answer is nearly always yes.)
+ */
+typedef struct verge__keeping {
+    uint8_t rounds_without; /* how many more there are */
+    int64_t failed;       /* in this round: sets that found no entry worth keeping, but for the first of each timeout */
+    uint64_t round_begin; /* timeouts that had ended when the round began */
+} verge__keeping;
+
 struct verge_wheel {
     /* read or written by every schedule and cancel */
     verge__records records;
@@ -60,13 +74,18 @@ struct verge_wheel {
     uint64_t shift;
     uint64_t earliest_ns; /* 0: not known; VERGE_NEVER: nothing is pending */
     verge_timer earliest_timer;
-    uint64_t cancels_left; /* before a cancel has to tidy */
-    uint64_t idle_count;   /* timeouts that are attached and not set */
-    uint64_t short_reach;  /* ticks from the cursor on for which the short ways apply: those that levels
-                             which are ready cover, if the wheel is plain and without a backlog, else 0 */
+    uint64_t cancels_left;   /* before a cancel has to tidy */
+    uint64_t clears_left;    /* the same for timeouts */
+    uint64_t timeouts_begun; /* timeouts set that were not, less those that came out */
+    uint64_t keeps_entries;  /* whether timeouts that are set again do (verge__keeping) */
+    uint64_t short_reach;    /* ticks from the cursor on for which the short ways apply: those that levels
+                                which are ready cover, if the wheel is plain and without a backlog, else 0 */
     verge__calendar calendar;
 
-    verge__places places; /* of timeouts */
+    verge__places places;  /* of timeouts */
+    verge_timeout vacated; /* stands for one that was withdrawn where no other could take its place: never set */
+    verge__list nowhere;   /* the list of timeouts without an entry: to move one from there needs no branch */
+    _Alignas(32) verge__entry nowhere_entries[2]; /* of vacated; not where a chunk's first entry may be */
     uint64_t now_ns;
     uint64_t start_ns;
     uint64_t last_tick; /* of time */
@@ -81,11 +100,14 @@ struct verge_wheel {
     uint64_t beyond_kept_tick; /* the same of those that were looked at */
     uint64_t sequence;         /* of the last schedule or reschedule, in ordered wheels */
     uint64_t cancels_due;      /* cancels_left counts down from here: the cancelled timers when it gets to 0 */
+    uint64_t clears_due;       /* the same for timeouts */
     uint64_t expired;
     uint64_t cleared;
     uint64_t entries_refiled;
     uint64_t entries_dropped;
     uint64_t last_poll_work;
+    uint64_t timeouts_expired;
+    verge__keeping keeping;
     size_t expired_untidied; /* since tidy_after_poll; a poll counts as one more */
     uint8_t scrub_turn;      /* which kind of lists is sifted next (tidy.c) */
     uint8_t scrub_done;      /* of which kinds all was sifted in this round: a bit each */
@@ -104,12 +126,21 @@ static inline bool verge__wheel_is_ordered(const verge_wheel *wheel) {
     return wheel->options.order != VERGE_ORDER_ANY;
 }
 
+static inline uint64_t verge__wheel_timeouts_cleared(const verge_wheel *wheel) {
+    return wheel->clears_due - wheel->clears_left;
+}
+
+/* Those that are set. */
+static inline uint64_t verge__wheel_timeouts(const verge_wheel *wheel) {
+    return wheel->timeouts_begun - verge__wheel_timeouts_cleared(wheel);
+}
+
 static inline uint64_t verge__wheel_pending(const verge_wheel *wheel) {
-    return verge__records_live(&wheel->records) + wheel->places.count - wheel->idle_count;
+    return verge__records_live(&wheel->records) + verge__wheel_timeouts(wheel);
 }
 
 static inline uint64_t verge__wheel_cancelled(const verge_wheel *wheel) {
-    return wheel->cancels_due - wheel->cancels_left;
+    return wheel->cancels_due - wheel->cancels_left + verge__wheel_timeouts_cleared(wheel);
 }
 
 /* The tick of a deadline that is not beyond the end of time. */
@@ -146,7 +177,7 @@ static inline bool verge__is_timeout(uint32_t index) {
     return (index & VERGE__PLACE) != 0;
 }
 
-/* The record of the timer that an entry names, wherever it is. An entry may outlive what it names: then it is nobody's. */
+/* The record of a timer by its index, or of a timeout by its number; nobody's, if there is none any more. */
 static VERGE__ALWAYS_INLINE verge__record *verge__wheel_named(const verge_wheel *wheel, uint32_t index) {
     if (VERGE__LIKELY(!verge__is_timeout(index))) {
         return verge__records_named(&wheel->records, index);
@@ -155,20 +186,21 @@ static VERGE__ALWAYS_INLINE verge__record *verge__wheel_named(const verge_wheel 
     return VERGE__LIKELY(record != NULL) ? record : (verge__record *)(uintptr_t)&wheel->records.nobody;
 }
 
-/* Brings it, or the place that says where it is, towards the cache. */
-static VERGE__ALWAYS_INLINE void verge__wheel_prefetch_named(const verge_wheel *wheel, uint32_t index) {
-    if (VERGE__LIKELY(!verge__is_timeout(index))) {
-        VERGE__PREFETCH_WRITE(verge__records_named(&wheel->records, index));
-    } else {
-        verge__places_prefetch(&wheel->places, index);
-    }
+/* The record that an entry is for. */
+static VERGE__ALWAYS_INLINE verge__record *verge__wheel_record(const verge_wheel *wheel, verge__entry entry) {
+    return VERGE__LIKELY(!verge__entry_is_timeout(entry))
+               ? verge__records_named(&wheel->records, verge__entry_index(entry))
+               : &verge__entry_timeout(entry)->record;
 }
 
-/* Of a timeout whose place is in the cache, brings the record there. */
-static VERGE__ALWAYS_INLINE void verge__wheel_prefetch_timeout(const verge_wheel *wheel, uint32_t index) {
-    if (verge__is_timeout(index)) {
-        VERGE__PREFETCH_WRITE(verge__places_named(&wheel->places, index));
-    }
+/* The index of the record that an entry is for, or the number of the timeout. */
+static inline uint32_t verge__entry_name(verge__entry entry) {
+    return verge__entry_is_timeout(entry) ? verge__entry_timeout(entry)->number : verge__entry_index(entry);
+}
+
+/* An entry that is to be filed for a timer, at that tick, or with that mark. */
+static inline verge__entry verge__entry_marked(verge__entry entry, uint32_t mark) {
+    return verge__entry_is_timeout(entry) ? entry : verge__entry_for_record(verge__entry_index(entry), mark);
 }
 
 /* The first pending timer or timeout from an index on; VERGE__NO_RECORD if there is none. For walks over all of them, which
@@ -178,24 +210,43 @@ uint32_t verge__wheel_next_pending(const verge_wheel *wheel, uint32_t from);
 /* Whether an entry counts. */
 static inline bool verge__wheel_counts(const verge_wheel *wheel, const verge__record *record, verge__entry entry) {
     uint32_t mark = verge__wheel_is_ordered(wheel) ? record->link : (uint32_t)record->u.entry_tick;
-    return (record->generation & 1) != 0 && mark == entry.mark;
+    return (record->generation & 1) != 0 && (verge__entry_is_timeout(entry) || mark == verge__entry_mark(entry));
+}
+
+static inline void verge__timeout_has_no_entry(verge_wheel *wheel, verge_timeout *timeout) {
+    timeout->entry = wheel->nowhere_entries;
+    timeout->slot = &wheel->nowhere;
+    timeout->record.u.entry_tick = VERGE__NO_TICK;
+}
+
+static inline bool verge__timeout_has_entry(const verge_wheel *wheel, const verge_timeout *timeout) {
+    return timeout->slot != &wheel->nowhere;
 }
 
 /* An entry that does not count is dropped. If its record is free and bears its mark, it must not be
  * adopted any more. */
 static inline void verge__wheel_drop(verge_wheel *wheel, verge__record *record, verge__entry entry) {
-    if (!verge__wheel_is_ordered(wheel) && (uint32_t)record->u.entry_tick == entry.mark) {
+    if (verge__entry_is_timeout(entry)) {
+        verge__timeout_has_no_entry(wheel, verge__entry_timeout(entry));
+    } else if (!verge__wheel_is_ordered(wheel) && (uint32_t)record->u.entry_tick == verge__entry_mark(entry)) {
         record->u.entry_tick = VERGE__NO_TICK;
     }
     wheel->entries_dropped++;
 }
 
 /* Gives a record a deadline and an entry, the long way: every order, every mode. Fails before anything has changed. */
-int verge__wheel_arm(verge_wheel *wheel, verge__record *record, uint32_t index, uint64_t deadline_ns, bool is_pending);
+int verge__wheel_arm(verge_wheel *wheel, verge__record *record, verge__entry entry, uint64_t deadline_ns,
+                     bool is_pending);
 
 /* Files an entry for a record, for which there is room: among those that come out next if it is past,
  * else at its deadline's tick. */
-void verge__wheel_file(verge_wheel *wheel, verge__record *record, uint32_t index, bool is_past);
+void verge__wheel_file(verge_wheel *wheel, verge__record *record, verge__entry entry, bool is_past);
+
+/* At the end of a round: whether timeouts go on to keep their entries. */
+void verge__wheel_judge_keeping(verge_wheel *wheel);
+
+/* Takes the entry of a timeout out of the lists; it has one. */
+void verge__wheel_withdraw(verge_wheel *wheel, verge_timeout *timeout);
 
 /* Adds an entry to those out of reach. Files those that no longer are; false: the budget ran out. */
 void verge__wheel_put_beyond(verge_wheel *wheel, verge__record *record, verge__entry entry);
@@ -252,11 +303,6 @@ static inline size_t verge__wheel_reserved(const verge_wheel *wheel) {
 
 /* Entries to make room for, so that so many timers never need more. */
 size_t verge__wheel_entries_for(size_t timers);
-
-/* And beyond that, if so many of them are timeouts. */
-static inline size_t verge__wheel_more_for(size_t timeouts) {
-    return timeouts / 4;
-}
 
 /* Makes all levels ready, and room for so many entries. */
 int verge__wheel_reserve_entries(verge_wheel *wheel, size_t entries);

@@ -191,7 +191,6 @@ static void segments_in_the_middle_go(void **state) {
     assert_int_equal(fixture.places.segment_count, 4);
     assert_true(fixture.places.bytes < (size_t)3 * SEGMENT_BYTES + 4096); /* the second is the one that is kept */
     assert_null(verge__places_named(&fixture.places, stale));
-    verge__places_prefetch(&fixture.places, stale);
     assert_int_equal(verge__places_next(&fixture.places, fixture.timeouts[0].number + 1),
                      fixture.timeouts[COUNT - 1].number);
     assert_table(&fixture);

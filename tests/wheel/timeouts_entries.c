@@ -16,7 +16,7 @@ static void another_at_the_same_place(void **state) {
         verge_timeout *first = timeout_new(wheel, 1);
         const uint32_t number = first->number;
         set(wheel, first, 10 * TICK);
-        set(wheel, first, 5 * TICK); /* two entries */
+        set(wheel, first, 5 * TICK); /* its entry comes along */
         timeout_end(wheel, first);
         verge_timeout *second = timeout_new(wheel, 2);
         assert_int_equal(second->number, number);
@@ -39,20 +39,20 @@ static void another_at_the_same_place(void **state) {
     }
 }
 
-/* Many lives at one place, for one tick: of their entries one is kept. One for another tick that has the same mark is not. */
-static void what_others_left_behind_is_dropped(void **state) {
+/* Many lives at one place: each takes its entry along when it ends. */
+static void lives_leave_nothing_behind(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
     verge_timeout *timeout = timeout_new(wheel, 1);
     const uint64_t far = 1000 + (UINT64_C(1) << 32);
     for (size_t i = 0; i < 100; i++) {
         set(wheel, timeout, (i % 2 == 0 ? 1000 : far) * TICK);
+        assert_int_equal(stats_of(wheel).entries, 1);
         timeout_end(wheel, timeout);
+        assert_int_equal(stats_of(wheel).entries, 0);
         timeout = timeout_new(wheel, 1);
     }
     set(wheel, timeout, far * TICK);
-    assert_int_equal(stats_of(wheel).entries, 101);
-    verge_wheel_compact(wheel);
     assert_int_equal(stats_of(wheel).entries, 1);
     assert_quiet(wheel, (far - 1) * TICK);
     assert_int_equal(stats_of(wheel).entries_refiled, 0);
@@ -186,11 +186,12 @@ static void set_later_files_nothing(void **state) {
         assert_int_equal(stats_of(wheel).entries_filed, filed);
         assert_int_equal(stats_of(wheel).entries, 1);
     }
-    set(wheel, timeout, 900 * TICK); /* earlier does */
-    assert_int_equal(stats_of(wheel).entries_filed, filed + 1);
+    set(wheel, timeout, 900 * TICK); /* earlier, the entry is moved */
+    assert_int_equal(stats_of(wheel).entries_filed, filed);
+    assert_int_equal(stats_of(wheel).entries, 1);
     assert_strikes(wheel, 900 * TICK, timeout, 1);
-    set(wheel, timeout, 2000 * TICK); /* and so does the first after it came out */
-    assert_int_equal(stats_of(wheel).entries_filed, filed + 2);
+    set(wheel, timeout, 2000 * TICK); /* only the first after it came out is new */
+    assert_int_equal(stats_of(wheel).entries_filed, filed + 1);
     assert_quiet(wheel, 1999 * TICK);
     assert_strikes(wheel, 2000 * TICK, timeout, 1);
     timeout_end(wheel, timeout);
@@ -222,7 +223,7 @@ static void a_dropped_entry_is_not_adopted(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_at_the_same_place),
-        cmocka_unit_test(what_others_left_behind_is_dropped),
+        cmocka_unit_test(lives_leave_nothing_behind),
         cmocka_unit_test(another_at_a_place_of_the_backlog),
         cmocka_unit_test(beyond_the_cursor),
         cmocka_unit_test(in_a_coarse_wheel),

@@ -43,10 +43,10 @@ static void see_list(struct findings *findings, verge__list list) {
     while (list != NULL) {
         const verge__chunk *chunk = verge__list_chunk(list);
         for (const verge__entry *entry = chunk->entries; entry < list; entry++) {
-            const verge__timer *timer = record(findings, entry->index);
-            bool is_own = verge__word_owner(word_of(findings, entry->index)) == findings->worker->id;
-            if (is_own && (uint32_t)timer->entry_tick == entry->mark) {
-                findings->has_entry[rank(entry->index)] = true;
+            const verge__timer *timer = record(findings, verge__entry_index(*entry));
+            bool is_own = verge__word_owner(word_of(findings, verge__entry_index(*entry))) == findings->worker->id;
+            if (is_own && (uint32_t)timer->entry_tick == verge__entry_mark(*entry)) {
+                findings->has_entry[rank(verge__entry_index(*entry))] = true;
             }
         }
         list = verge__list_from_full_chunk(chunk->below);

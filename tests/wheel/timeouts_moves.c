@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+/* G3 and G7 of timeouts that are set again and again: each has one entry at the most, and takes it along. */
+#include "wheel/garbage.h"
+#include "wheel/timeouts.h"
+#include "wheel/wheel_internal.h"
+
+/* What may be left behind: one for each chunk that lost its last entry and was kept. */
+enum { LEFT_MAX = 64 };
+
+static void assert_strikes_all(verge_wheel *wheel, uint64_t now_ns, size_t count) {
+    verge_expiry out[64];
+    size_t struck = 0;
+    for (size_t n; (n = verge_wheel_poll(wheel, now_ns, out, COUNT_OF(out))) > 0;) {
+        struck += n;
+    }
+    assert_int_equal(struck, count);
+    assert_well(wheel);
+}
+
+/* Earlier each time, so that no entry serves twice. */
+static void earlier_takes_the_entry_along(void **state) {
+    (void)state;
+    enum { COUNT = 1000, ROUNDS = 40 };
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeouts[COUNT];
+    for (uintptr_t i = 0; i < COUNT; i++) {
+        timeouts[i] = timeout_new(wheel, i);
+    }
+    struct verge_test_random random = verge_test_random_from(1);
+    for (uint64_t round = ROUNDS; round > 0; round--) {
+        for (size_t i = 0; i < COUNT; i++) {
+            set(wheel, timeouts[i], (round * 10000 + verge_test_below(&random, 5000)) * TICK);
+        }
+        assert_in_range(stats_of(wheel).entries, COUNT, COUNT + LEFT_MAX);
+        assert_well(wheel);
+    }
+    assert_strikes_all(wheel, 20000 * TICK, COUNT);
+    assert_int_equal(stats_of(wheel).entries_refiled, 0);
+    for (size_t i = 0; i < COUNT; i++) {
+        timeout_end(wheel, timeouts[i]);
+    }
+    wheel_end(wheel);
+}
+
+/* Timers with handles in the same lists: one of them may take the place of a timeout's entry. */
+static void timers_take_the_place(void **state) {
+    (void)state;
+    enum { COUNT = 500 };
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeouts[COUNT];
+    verge_timer timers[COUNT];
+    struct verge_test_random random = verge_test_random_from(2);
+    for (uintptr_t i = 0; i < COUNT; i++) {
+        timeouts[i] = timeout_new(wheel, i);
+        set(wheel, timeouts[i], (5000 + i % 7) * TICK);
+        assert_int_equal(verge_wheel_schedule(wheel, (5000 + i % 7) * TICK, data_of(COUNT + i), &timers[i]), 0);
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        if (verge_test_chance(&random, 2)) {
+            set(wheel, timeouts[i], (100 + i) * TICK);
+        } else {
+            timeout_end(wheel, timeouts[i]);
+            timeouts[i] = NULL;
+        }
+        assert_well(wheel);
+    }
+    size_t left = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        if (timeouts[i] != NULL) {
+            assert_strikes(wheel, (100 + i) * TICK, timeouts[i], i);
+            left++;
+        } else {
+            assert_quiet(wheel, (100 + i) * TICK);
+        }
+    }
+    assert_in_range(left, 1, COUNT - 1);
+    assert_quiet(wheel, 4999 * TICK);
+    assert_strikes_all(wheel, 5010 * TICK, COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), -ENOENT);
+        if (timeouts[i] != NULL) {
+            timeout_end(wheel, timeouts[i]);
+        }
+    }
+    wheel_end(wheel);
+}
+
+/* What is due and was not returned yet: set anew, cleared, detached. */
+static void out_of_the_backlog(void **state) {
+    (void)state;
+    enum { COUNT = 200 };
+    for (size_t k = 0; k < COUNT_OF(timeout_orders); k++) {
+        const verge_wheel_options options = options_with(timeout_orders[k]);
+        verge_wheel *wheel = wheel_new(&options);
+        verge_timeout *timeouts[COUNT];
+        for (uintptr_t i = 0; i < COUNT; i++) {
+            timeouts[i] = timeout_new(wheel, i);
+            set(wheel, timeouts[i], 10 * TICK);
+        }
+        verge_expiry out[1];
+        assert_int_equal(verge_wheel_poll(wheel, 10 * TICK, out, 1), 1);
+        size_t moved = 0;
+        size_t stayed = 0;
+        for (size_t i = 0; i < COUNT; i++) {
+            const bool is_set = verge_timeout_deadline(timeouts[i]) != VERGE_NEVER;
+            if (i % 4 == 0) {
+                set(wheel, timeouts[i], 50 * TICK);
+                moved++;
+            } else if (i % 4 == 1 && is_set) {
+                clear(wheel, timeouts[i]);
+                set(wheel, timeouts[i], 60 * TICK);
+                moved++;
+            } else if (i % 4 == 2) {
+                timeout_end(wheel, timeouts[i]);
+                timeouts[i] = NULL;
+            } else {
+                stayed += is_set;
+            }
+            assert_well(wheel);
+        }
+        assert_strikes_all(wheel, 20 * TICK, stayed);
+        assert_quiet(wheel, 49 * TICK);
+        assert_strikes_all(wheel, 60 * TICK, moved);
+        for (size_t i = 0; i < COUNT; i++) {
+            if (timeouts[i] != NULL) {
+                timeout_end(wheel, timeouts[i]);
+            }
+        }
+        wheel_end(wheel);
+    }
+}
+
+/* While garbage is sifted all the time, a slot's entries are in two lists. */
+static void while_slots_are_scrubbed(void **state) {
+    (void)state;
+    enum { COUNT = 300 };
+    verge__garbage_allowed = 8;
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeouts[COUNT];
+    verge_timer timers[COUNT] = {0};
+    uint64_t ticks[COUNT];
+    struct verge_test_random random = verge_test_random_from(3);
+    for (uintptr_t i = 0; i < COUNT; i++) {
+        timeouts[i] = timeout_new(wheel, i);
+        ticks[i] = 0;
+    }
+    uint64_t now = 0;
+    size_t struck = 0;
+    const size_t operations = test_scaled(100000);
+    for (size_t i = 0; i < operations; i++) {
+        const size_t which = (size_t)verge_test_below(&random, COUNT);
+        const uint64_t tick = now + 100 + verge_test_below(&random, 100 + 4000 * verge_test_below(&random, 2));
+        if (verge_test_chance(&random, 3)) { /* timers with handles make the garbage */
+            (void)verge_wheel_cancel(wheel, timers[which], NULL);
+            assert_int_equal(verge_wheel_schedule(wheel, tick * TICK, NULL, &timers[which]), 0);
+        } else {
+            set(wheel, timeouts[which], tick * TICK);
+            ticks[which] = tick;
+        }
+        if (i % 2 == 0) {
+            verge_expiry out[16];
+            const size_t n = verge_wheel_poll(wheel, ++now * TICK, out, COUNT_OF(out));
+            for (size_t k = 0; k < n; k++) {
+                struck += out[k].timer == 0;
+                assert_true(out[k].timer != 0 || ticks[number_of(out[k].data)] == now);
+            }
+            assert_false(verge_wheel_has_backlog(wheel));
+            assert_well(wheel);
+        }
+    }
+    assert_true(struck > 0);
+    assert_true(stats_of(wheel).entries_dropped > operations / 50);
+    for (size_t i = 0; i < COUNT; i++) {
+        timeout_end(wheel, timeouts[i]);
+    }
+    wheel_end(wheel);
+    verge__garbage_allowed = VERGE__GARBAGE_ALLOWED;
+}
+
+static void begin_scrub(verge_wheel *wheel) {
+    for (size_t i = 0; i < 100 && wheel->calendar.scrub_list == NULL; i++) {
+        (void)verge__calendar_scrub(&wheel->calendar, VERGE__CHUNK_ENTRIES);
+    }
+    assert_non_null(wheel->calendar.scrub_list);
+}
+
+static void end_scrub(verge_wheel *wheel) {
+    while (wheel->calendar.scrub_list != NULL) {
+        (void)verge__calendar_scrub(&wheel->calendar, VERGE__CHUNK_ENTRIES);
+    }
+    assert_well(wheel);
+}
+
+/* A pass drops the second entry of a timer that it sees. So what it has seen must not take the place of what it has not. */
+static void out_of_a_slot_half_scrubbed(void **state) {
+    (void)state;
+    enum { COUNT = 60 };
+    for (size_t detached = 0; detached < 2; detached++) {
+        verge_wheel *wheel = wheel_new(NULL);
+        assert_int_equal(verge_timeout_reserve(wheel, (size_t)4 * COUNT), 0);
+        verge_wheel_compact(wheel); /* the short ways apply */
+        verge_timeout *timeouts[COUNT];
+        verge_timer timer = 0;
+        for (uintptr_t i = 0; i < COUNT; i++) {
+            timeouts[i] = timeout_new(wheel, i);
+            set(wheel, timeouts[i], 1000 * TICK);
+        }
+        for (uintptr_t i = 0; i < COUNT; i++) {
+            assert_int_equal(verge_wheel_schedule(wheel, 1000 * TICK, data_of(COUNT + i), &timer), 0);
+        }
+        verge_timeout *other = timeout_new(wheel, COUNT);
+        set(wheel, other, 100 * TICK); /* where the first one goes, there is a chunk */
+        begin_scrub(wheel);
+        if (detached == 1) {
+            timeout_end(wheel, timeouts[0]);
+        } else {
+            set(wheel, timeouts[0], 101 * TICK);
+        }
+        assert_well(wheel);
+        end_scrub(wheel);
+        assert_strikes_all(wheel, 101 * TICK, detached == 1 ? 1 : 2);
+        assert_strikes_all(wheel, 1000 * TICK, 2 * COUNT - 1);
+        for (size_t i = detached; i < COUNT; i++) {
+            timeout_end(wheel, timeouts[i]);
+        }
+        timeout_end(wheel, other);
+        wheel_end(wheel);
+    }
+}
+
+/* After a compaction, and after a scrub, timeouts know their slots again: nothing is left behind. */
+static void after_all_was_sifted(void **state) {
+    (void)state;
+    enum { COUNT = 1000 };
+    for (size_t scrubbed = 0; scrubbed < 2; scrubbed++) {
+        verge_wheel *wheel = wheel_new(NULL);
+        verge_timeout *timeouts[COUNT];
+        for (uintptr_t i = 0; i < COUNT; i++) {
+            timeouts[i] = timeout_new(wheel, i);
+            set(wheel, timeouts[i], (20000 + i) * TICK);
+        }
+        if (scrubbed == 1) {
+            begin_scrub(wheel);
+            end_scrub(wheel);
+        } else {
+            verge_wheel_compact(wheel);
+        }
+        assert_int_equal(verge_timeout_reserve(wheel, COUNT), 0);
+        for (size_t i = 0; i < COUNT; i++) {
+            set(wheel, timeouts[i], (5000 + i) * TICK);
+        }
+        assert_in_range(stats_of(wheel).entries, COUNT, COUNT + LEFT_MAX);
+        assert_strikes_all(wheel, 6000 * TICK, COUNT);
+        for (size_t i = 0; i < COUNT; i++) {
+            timeout_end(wheel, timeouts[i]);
+        }
+        wheel_end(wheel);
+    }
+}
+
+/* ---- entries that are kept, and those that are moved without asking ---- */
+
+/* An entry that is about to come up would have to be filed anew at once. */
+static void soon_is_not_kept(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    assert_int_equal(verge_timeout_reserve(wheel, 10), 0);
+    verge_timeout *timeout = timeout_new(wheel, 1);
+    assert_quiet(wheel, 99 * TICK);
+    for (uint64_t i = 1; i < 50; i++) {
+        set(wheel, timeout, (i * 100 + 3) * TICK);
+        set(wheel, timeout, (i * 100 + 50) * TICK);
+        assert_quiet(wheel, (i * 100 + 49) * TICK);
+        assert_strikes(wheel, (i * 100 + 50) * TICK, timeout, 1);
+        assert_quiet(wheel, (i * 100 + 99) * TICK);
+    }
+    assert_int_equal(stats_of(wheel).entries_refiled, 0);
+    timeout_end(wheel, timeout);
+    wheel_end(wheel);
+}
+
+/* Whether a timeout that is cleared and set later keeps its entry. */
+static bool keeps_its_entry(verge_wheel *wheel, verge_timeout *timeout, uint64_t now) {
+    set(wheel, timeout, (now + 1000) * TICK);
+    const void *slot = timeout->slot;
+    clear(wheel, timeout);
+    set(wheel, timeout, (now + 90000) * TICK);
+    const bool kept = timeout->slot == slot;
+    clear(wheel, timeout);
+    return kept;
+}
+
+/* Where timeouts strike, there is no entry to keep: after a round of that nobody asks any more; after some, it is tried again,
+ * and where entries serve, it stays so. */
+static void entries_that_seldom_serve(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeout = timeout_new(wheel, 1);
+    verge_timeout *other = timeout_new(wheel, 2);
+    assert_true(keeps_its_entry(wheel, timeout, 0));
+    uint64_t now = 0;
+    uint64_t moved_at = 0;
+    uint64_t kept_again_at = 0;
+    while (now < 40000 && kept_again_at == 0) {
+        set(wheel, other, ++now * TICK);
+        assert_strikes(wheel, now * TICK, other, 2);
+        if (now % 16 == 0) {
+            const bool kept = keeps_its_entry(wheel, timeout, now);
+            moved_at = moved_at == 0 && !kept ? now : moved_at;
+            kept_again_at = moved_at != 0 && kept ? now : kept_again_at;
+        }
+    }
+    assert_in_range(moved_at, 500, 2500);
+    assert_in_range(kept_again_at, 10 * moved_at, 20 * moved_at);
+    assert_well(wheel);
+    for (uint64_t i = 0; i < 40000; i++) { /* as requests do */
+        set(wheel, other, (now + 2000 + i) * TICK);
+        clear(wheel, other);
+        assert_true(i % 256 != 0 || keeps_its_entry(wheel, timeout, now));
+    }
+    assert_well(wheel);
+    timeout_end(wheel, timeout);
+    timeout_end(wheel, other);
+    wheel_end(wheel);
+}
+
+/* Pushed back while it is set, it keeps its entry, whatever the others do. */
+static void moved_while_set_keeps_its_entry(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeout = timeout_new(wheel, 1);
+    set(wheel, timeout, 90000 * TICK);
+    wheel->keeps_entries = false;
+    wheel->keeping.rounds_without = 2;
+    set(wheel, timeout, 1000 * TICK);
+    const void *slot = timeout->slot;
+    set(wheel, timeout, 90000 * TICK);
+    assert_ptr_equal(timeout->slot, slot);
+    assert_false(keeps_its_entry(wheel, timeout, 0));
+    timeout_end(wheel, timeout);
+    wheel_end(wheel);
+}
+
+/* A third of the entries does not serve, round after round: that is less than what it takes. */
+static void most_entries_serve(void **state) {
+    (void)state;
+    enum { COUNT = 100 };
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeouts[COUNT];
+    for (uintptr_t i = 0; i < COUNT; i++) {
+        timeouts[i] = timeout_new(wheel, i);
+        set(wheel, timeouts[i], 300000 * TICK);
+    }
+    for (uint64_t i = 0; i < 60000; i++) {
+        verge_timeout *timeout = timeouts[i % COUNT];
+        clear(wheel, timeout);
+        set(wheel, timeout, (200000 - i / (3 * COUNT)) * TICK); /* each time in three, earlier */
+        assert_true(wheel->keeps_entries);
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        timeout_end(wheel, timeouts[i]);
+    }
+    wheel_end(wheel);
+}
+
+/* The first time a timeout is set it has no entry to keep, which says nothing of the load. */
+static void first_times_do_not_count(void **state) {
+    (void)state;
+    enum { COUNT = 20000 };
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeout = timeout_new(wheel, 1);
+    for (uintptr_t i = 0; i < COUNT; i++) {
+        verge_timeout *request = timeout_new(wheel, i);
+        set(wheel, request, (1000 + i) * TICK);
+        timeout_end(wheel, request);
+    }
+    assert_true(keeps_its_entry(wheel, timeout, 0));
+    timeout_end(wheel, timeout);
+    wheel_end(wheel);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(earlier_takes_the_entry_along),
+        cmocka_unit_test(timers_take_the_place),
+        cmocka_unit_test(out_of_the_backlog),
+        cmocka_unit_test(while_slots_are_scrubbed),
+        cmocka_unit_test(out_of_a_slot_half_scrubbed),
+        cmocka_unit_test(after_all_was_sifted),
+        cmocka_unit_test(soon_is_not_kept),
+        cmocka_unit_test(entries_that_seldom_serve),
+        cmocka_unit_test(moved_while_set_keeps_its_entry),
+        cmocka_unit_test(most_entries_serve),
+        cmocka_unit_test(first_times_do_not_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
