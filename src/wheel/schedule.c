@@ -9,13 +9,24 @@
 #include <errno.h>
 
 #include "base/probes.h"
-#include "wheel/filing.h"
+#include "wheel/wheel_internal.h"
 
 static VERGE__ALWAYS_INLINE void note_deadline(verge_wheel *wheel, uint64_t deadline_ns, verge_timer timer) {
     if (VERGE__UNLIKELY(deadline_ns < wheel->earliest_ns)) {
         wheel->earliest_ns = deadline_ns;
         wheel->earliest_timer = timer;
     }
+}
+
+/*
+ * Whether the entry at `entry_tick` is still to come and comes up no later than at `tick`. One at the cursor itself may have
+ * come up: a tick can be taken in several parts.
+ *
+ * Who asks branches, though the answer is as good as random in some loads: filed without a branch, the entry would have
+ * to wait for the record, and what comes after it would not get into the processor's window.
+ */
+static VERGE__ALWAYS_INLINE bool comes_in_time(const verge_wheel *wheel, uint64_t entry_tick, uint64_t tick) {
+    return entry_tick - wheel->calendar.cursor - 1 < tick - wheel->calendar.cursor;
 }
 
 /* ---- the long ways: every order, every mode ---- */
@@ -66,7 +77,7 @@ static bool entry_serves(const verge_wheel *wheel, const verge__record *record, 
         if (is_beyond) {
             return record->u.entry_tick == VERGE__TICK_BEYOND;
         }
-        return verge__comes_in_time(wheel, record->u.entry_tick, verge__calendar_round(&wheel->calendar, tick));
+        return comes_in_time(wheel, record->u.entry_tick, verge__calendar_round(&wheel->calendar, tick));
     }
     if (wheel->options.coarse) {
         return false; /* it may have been rounded up by more than it would be now */
@@ -192,6 +203,16 @@ static VERGE__NOINLINE int cancel_slowly(verge_wheel *wheel, verge_timer timer, 
 
 /* ---- the short ways: no call, no loop; whatever is not common is left to the long ways ---- */
 
+/* Files an entry for a record whose own does not come in time. False, and nothing has changed: it takes the long way. */
+static VERGE__ALWAYS_INLINE bool file_shortly(verge_wheel *wheel, verge__record *record, uint32_t index,
+                                              uint64_t tick) {
+    if (VERGE__UNLIKELY(!verge__calendar_try_file(&wheel->calendar, tick, index))) {
+        return false;
+    }
+    record->u.entry_tick = tick;
+    return true;
+}
+
 int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer) {
     if (VERGE__UNLIKELY(wheel == NULL || ret_timer == NULL)) {
         return schedule_slowly(wheel, deadline_ns, data, ret_timer);
@@ -206,8 +227,8 @@ int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, v
     }
     verge__record *record = wheel->records.spare;
     verge_timer timer = verge__records_next_handle(wheel->records.spare_timer);
-    if (!verge__comes_in_time(wheel, record->u.entry_tick, tick) &&
-        VERGE__UNLIKELY(!verge__file_shortly(wheel, record, (uint32_t)timer, tick))) {
+    if (!comes_in_time(wheel, record->u.entry_tick, tick) &&
+        VERGE__UNLIKELY(!file_shortly(wheel, record, (uint32_t)timer, tick))) {
         return schedule_slowly(wheel, deadline_ns, data, ret_timer);
     }
     wheel->records.spare = NULL;
@@ -227,8 +248,8 @@ static VERGE__ALWAYS_INLINE verge__record *move_shortly(verge_wheel *wheel, verg
     if (VERGE__UNLIKELY(record == NULL || tick - wheel->calendar.cursor >= wheel->short_reach)) {
         return NULL;
     }
-    if (!verge__comes_in_time(wheel, record->u.entry_tick, tick) &&
-        VERGE__UNLIKELY(!verge__file_shortly(wheel, record, (uint32_t)timer, tick))) {
+    if (!comes_in_time(wheel, record->u.entry_tick, tick) &&
+        VERGE__UNLIKELY(!file_shortly(wheel, record, (uint32_t)timer, tick))) {
         return NULL;
     }
     record->deadline_ns = deadline_ns;

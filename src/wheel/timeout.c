@@ -9,8 +9,8 @@
 #include <errno.h>
 
 #include "base/probes.h"
-#include "wheel/filing.h"
 #include "wheel/garbage.h"
+#include "wheel/wheel_internal.h"
 
 /* What places.h knows is the record. */
 _Static_assert(offsetof(verge_timeout, record) == 0, "a timeout and its record have one address");
