@@ -135,6 +135,14 @@ static void scatter_any(verge__calendar *calendar, size_t k, uint64_t position, 
     }
 }
 
+static bool have_timeouts(const verge__entry *entries, size_t count) {
+    uint64_t all = 1;
+    for (size_t i = 0; i < count; i++) {
+        all &= entries[i].word;
+    }
+    return all == 0;
+}
+
 /* Drains up to `chunks` chunks of a slot. False: the budget ran out first. */
 static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t chunks, size_t *budget) {
     verge__level *level = &calendar->levels[k];
@@ -158,10 +166,11 @@ static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t
         } else {
             level->slots[slot] = verge__list_from_full_chunk(chunk->below);
         }
-        if (chunk->depth == 0 && (k <= 2 || calendar->has_timeouts)) {
+        bool has_timeouts = calendar->has_timeouts && have_timeouts(list - moved, moved);
+        if (chunk->depth == 0 && (k <= 2 || has_timeouts)) {
             calendar->owner.prefetch(calendar->owner.context, list - moved, moved);
         }
-        if (level->shift <= 32 && !calendar->owner.marks_are_private && !calendar->has_timeouts) {
+        if (level->shift <= 32 && !calendar->owner.marks_are_private && !has_timeouts) {
             scatter(calendar, k, position << level->shift, list - moved, moved);
         } else {
             scatter_any(calendar, k, position, list - moved, moved, moved < count ? NULL : chunk->below);
