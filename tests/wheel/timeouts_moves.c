@@ -354,7 +354,7 @@ static void most_entries_serve(void **state) {
     for (uint64_t i = 0; i < 60000; i++) {
         verge_timeout *timeout = timeouts[i % COUNT];
         clear(wheel, timeout);
-        set(wheel, timeout, (200000 - i / (3 * COUNT)) * TICK); /* each time in three, earlier */
+        set(wheel, timeout, (200000 - i / ((uint64_t)3 * COUNT)) * TICK); /* each time in three, earlier */
         assert_true(wheel->keeps_entries);
     }
     for (size_t i = 0; i < COUNT; i++) {
