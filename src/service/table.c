@@ -60,7 +60,7 @@ static void *allocate(verge__table *table, size_t size, size_t alignment) {
 static int grow(verge__table *table) {
     uint32_t segment = table->next >> VERGE__TABLE_SEGMENT_BITS;
     if (segment == VERGE__ENTRY_INDEX_MAX >> VERGE__TABLE_SEGMENT_BITS) {
-        return -ENOSPC;
+        return -ENOSPC; /* an entry of the calendar has no more bits for an index */
     }
     verge__table_part *place = segment_place(table, segment);
     if (place == NULL) {
