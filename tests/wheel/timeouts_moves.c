@@ -17,6 +17,15 @@ static void assert_strikes_all(verge_wheel *wheel, uint64_t now_ns, size_t count
     assert_well(wheel);
 }
 
+/* The timeouts there still are; NULL stands for one that has gone. */
+static void end_all(verge_wheel *wheel, verge_timeout *const *timeouts, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (timeouts[i] != NULL) {
+            timeout_end(wheel, timeouts[i]);
+        }
+    }
+}
+
 /* Earlier each time, so that no entry serves twice. */
 static void earlier_takes_the_entry_along(void **state) {
     (void)state;
@@ -36,9 +45,7 @@ static void earlier_takes_the_entry_along(void **state) {
     }
     assert_strikes_all(wheel, 20000 * TICK, COUNT);
     assert_int_equal(stats_of(wheel).entries_refiled, 0);
-    for (size_t i = 0; i < COUNT; i++) {
-        timeout_end(wheel, timeouts[i]);
-    }
+    end_all(wheel, timeouts, COUNT);
     wheel_end(wheel);
 }
 
@@ -121,11 +128,7 @@ static void out_of_the_backlog(void **state) {
         assert_strikes_all(wheel, 20 * TICK, stayed);
         assert_quiet(wheel, 49 * TICK);
         assert_strikes_all(wheel, 60 * TICK, moved);
-        for (size_t i = 0; i < COUNT; i++) {
-            if (timeouts[i] != NULL) {
-                timeout_end(wheel, timeouts[i]);
-            }
-        }
+        end_all(wheel, timeouts, COUNT);
         wheel_end(wheel);
     }
 }
@@ -170,9 +173,7 @@ static void while_slots_are_scrubbed(void **state) {
     }
     assert_true(struck > 0);
     assert_true(stats_of(wheel).entries_dropped > operations / 50);
-    for (size_t i = 0; i < COUNT; i++) {
-        timeout_end(wheel, timeouts[i]);
-    }
+    end_all(wheel, timeouts, COUNT);
     wheel_end(wheel);
     verge__garbage_allowed = VERGE__GARBAGE_ALLOWED;
 }
@@ -220,9 +221,7 @@ static void out_of_a_slot_half_scrubbed(void **state) {
         end_scrub(wheel);
         assert_strikes_all(wheel, 101 * TICK, detached == 1 ? 1 : 2);
         assert_strikes_all(wheel, 1000 * TICK, 2 * COUNT - 1);
-        for (size_t i = detached; i < COUNT; i++) {
-            timeout_end(wheel, timeouts[i]);
-        }
+        end_all(wheel, timeouts + detached, COUNT - detached);
         timeout_end(wheel, other);
         wheel_end(wheel);
     }
@@ -251,9 +250,7 @@ static void after_all_was_sifted(void **state) {
         }
         assert_in_range(stats_of(wheel).entries, COUNT, COUNT + LEFT_MAX);
         assert_strikes_all(wheel, 6000 * TICK, COUNT);
-        for (size_t i = 0; i < COUNT; i++) {
-            timeout_end(wheel, timeouts[i]);
-        }
+        end_all(wheel, timeouts, COUNT);
         wheel_end(wheel);
     }
 }
@@ -357,9 +354,7 @@ static void most_entries_serve(void **state) {
         set(wheel, timeout, (200000 - i / ((uint64_t)3 * COUNT)) * TICK); /* each time in three, earlier */
         assert_true(wheel->keeps_entries);
     }
-    for (size_t i = 0; i < COUNT; i++) {
-        timeout_end(wheel, timeouts[i]);
-    }
+    end_all(wheel, timeouts, COUNT);
     wheel_end(wheel);
 }
 
