@@ -62,8 +62,7 @@ typedef struct verge__level {
 /* What filing needs of a level. */
 typedef struct verge__ring {
     verge__list *slots;
-    uint32_t mask;
-    uint32_t shift;
+    uint64_t mask_and_shift; /* mask << 32 | shift: one load */
 } verge__ring;
 
 /* The ticks from first to last. */
@@ -161,7 +160,7 @@ static inline size_t verge__calendar_level(const verge__calendar *calendar, uint
 /* The list in which an entry for a tick is to be filed; the tick is one that levels which are ready reach. */
 static VERGE__ALWAYS_INLINE verge__list *verge__calendar_slot(const verge__calendar *calendar, uint64_t tick) {
     const verge__ring *ring = &calendar->ring_of_zeros[verge__leading_zeros((tick - calendar->cursor) | 1)];
-    return &ring->slots[(tick >> ring->shift) & ring->mask];
+    return &ring->slots[(tick >> (ring->mask_and_shift & 63)) & (ring->mask_and_shift >> 32)];
 }
 
 /* Files an entry for a tick from the cursor to reach. False, and nothing has changed: it takes a chunk, a level or more

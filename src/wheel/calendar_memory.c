@@ -14,7 +14,7 @@ static void renew_rings(verge__calendar *calendar, const verge__level *level) {
     for (size_t zeros = 0; zeros < 64; zeros++) {
         if (calendar->level_of_zeros[zeros] == level - calendar->levels) {
             calendar->ring_of_zeros[zeros] =
-                (verge__ring){.slots = level->slots, .mask = level->mask, .shift = level->shift};
+                (verge__ring){.slots = level->slots, .mask_and_shift = (uint64_t)level->mask << 32 | level->shift};
         }
     }
 }
