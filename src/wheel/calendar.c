@@ -127,6 +127,12 @@ void verge__calendar_put_within_reach(verge__calendar *calendar, uint64_t tick, 
     verge__calendar_put_in(calendar, level, tick >> level->shift, entry);
 }
 
+void verge__calendar_begin_chunk(verge__calendar *calendar, uint64_t tick) {
+    verge__level *level = &calendar->levels[verge__calendar_level(calendar, tick)];
+    uint64_t position = tick >> level->shift;
+    level->slots[(uint32_t)position & level->mask] = verge__calendar_add_slot_chunk(calendar, level, position);
+}
+
 void verge__calendar_put_slot(verge__calendar *calendar, size_t level, uint64_t position, verge__entry entry) {
     calendar->entry_count++;
     verge__calendar_put_in(calendar, &calendar->levels[level], position, entry);

@@ -181,6 +181,10 @@ static VERGE__ALWAYS_INLINE bool verge__calendar_try_file(verge__calendar *calen
  * scrubbed. */
 void verge__calendar_withdraw(verge__calendar *calendar, const verge_timeout *timeout);
 
+/* Begins a chunk in the slot of a tick that levels which are ready reach, which has none with room. An entry, for which there
+ * is room, is to be filed there next. */
+void verge__calendar_begin_chunk(verge__calendar *calendar, uint64_t tick);
+
 /* Files an entry for which there is room, at a tick that levels which are ready reach. */
 void verge__calendar_put_within_reach(verge__calendar *calendar, uint64_t tick, verge__entry entry);
 

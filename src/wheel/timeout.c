@@ -16,7 +16,6 @@
 _Static_assert(offsetof(verge_timeout, record) == 0, "a timeout and its record have one address");
 
 enum {
-    SOON_TICKS = 8, /* an entry that comes up within these would only have to be filed anew then */
     ROUNDS_WITHOUT = 15,
 };
 
@@ -25,6 +24,10 @@ enum {
 /* Whatever list it is in, an entry that is nobody's takes its place. */
 static VERGE__ALWAYS_INLINE void vacate(verge_wheel *wheel, const verge_timeout *timeout) {
     *(verge__entry *)timeout->entry = verge__entry_for_timeout(&wheel->vacated);
+}
+
+static VERGE__ALWAYS_INLINE bool is_vacated(const verge_wheel *wheel, verge__entry entry) {
+    return entry.word == verge__entry_for_timeout(&wheel->vacated).word;
 }
 
 /* Whether the entry is in the slot it was filed in, and may be taken out: not if its tick has come, nor if a scrub may hold
@@ -52,22 +55,21 @@ void verge__wheel_judge_keeping(verge_wheel *wheel) {
     if (count < 4 * verge__wheel_timeouts(wheel) + verge__garbage_allowed / 3) {
         return;
     }
-    if (!wheel->keeps_entries) {
-        wheel->keeps_entries = --keeping->rounds_without == 0;
+    if (keeping->rounds_without > 0) {
+        keeping->rounds_without--;
     } else if (keeping->failed > (int64_t)(count / 16 * 7)) {
-        wheel->keeps_entries = false;
         keeping->rounds_without = ROUNDS_WITHOUT;
     }
+    wheel->keep_ahead = keeping->rounds_without > 0 ? VERGE__KEEP_AHEAD_NONE : VERGE__KEEP_AHEAD_SOON;
     keeping->failed = 0;
     keeping->round_begin = ended;
 }
 
 /* ---- timeouts ---- */
 
-static VERGE__NOINLINE int note_earliest(verge_wheel *wheel, const verge_timeout *timeout) {
+static void note_earliest(verge_wheel *wheel, const verge_timeout *timeout) {
     wheel->earliest_ns = timeout->record.deadline_ns;
     wheel->earliest_timer = verge__records_handle(timeout->number, VERGE__GENERATION_SET);
-    return 0;
 }
 
 /* A zeroed timeout's number is 0, and so is that of one that was detached. */
@@ -133,11 +135,11 @@ int verge_timeout_detach(verge_wheel *wheel, verge_timeout *timeout) {
     return 0;
 }
 
-/* It has a deadline and an entry. */
-static VERGE__ALWAYS_INLINE void note_set(verge_wheel *wheel, verge_timeout *timeout) {
+/* It has a deadline and an entry. begun: those that began before. */
+static VERGE__ALWAYS_INLINE void note_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t begun) {
     if (timeout->record.generation == 0) {
         timeout->record.generation = VERGE__GENERATION_SET;
-        wheel->timeouts_begun++;
+        wheel->timeouts_begun = begun + 1;
         VERGE__PROBE3(schedule, wheel, timeout, timeout->record.deadline_ns);
     } else {
         VERGE__PROBE3(reschedule, wheel, timeout, timeout->record.deadline_ns);
@@ -157,18 +159,89 @@ static VERGE__NOINLINE int set_slowly(verge_wheel *wheel, verge_timeout *timeout
     if (error != 0) {
         return error;
     }
-    note_set(wheel, timeout);
+    note_set(wheel, timeout, wheel->timeouts_begun);
     if (deadline_ns < wheel->earliest_ns) {
-        (void)note_earliest(wheel, timeout);
+        note_earliest(wheel, timeout);
     }
     verge__wheel_set_short_reach(wheel);
     return wheel->calendar.entry_count >= wheel->calendar.entry_limit ? verge__wheel_tidy(wheel) : 0;
 }
 
-static VERGE__ALWAYS_INLINE int finish_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
+static VERGE__NOINLINE int finish_set_as_earliest(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
     timeout->record.deadline_ns = deadline_ns;
-    note_set(wheel, timeout);
-    return VERGE__UNLIKELY(deadline_ns < wheel->earliest_ns) ? note_earliest(wheel, timeout) : 0;
+    note_set(wheel, timeout, wheel->timeouts_begun);
+    note_earliest(wheel, timeout);
+    return 0;
+}
+
+static VERGE__ALWAYS_INLINE int finish_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
+    uint64_t begun = wheel->timeouts_begun; /* beside the earliest: one load */
+    if (VERGE__UNLIKELY(deadline_ns < wheel->earliest_ns)) {
+        return finish_set_as_earliest(wheel, timeout, deadline_ns);
+    }
+    timeout->record.deadline_ns = deadline_ns;
+    note_set(wheel, timeout, begun);
+    return 0;
+}
+
+/* An entry takes the place of another, in the same list. */
+static VERGE__ALWAYS_INLINE void hand_over(verge__entry *place, verge__entry entry) {
+    *place = entry;
+    if (VERGE__LIKELY(verge__entry_is_timeout(entry))) {
+        verge__entry_timeout(entry)->entry = place;
+    }
+}
+
+/* Whether all that the newest chunk of a list has is an entry that is nobody's. */
+static VERGE__ALWAYS_INLINE bool ends_vacated(const verge_wheel *wheel, const verge__list *list) {
+    const verge__entry *newest = *list - 1;
+    return verge__list_is_first_of_chunk(newest) && is_vacated(wheel, *newest);
+}
+
+/*
+ * Moves the entry from the slot it is in, or from nowhere, to another, which has room in its newest chunk. The newest entry of
+ * the list it leaves, which is somebody's, takes its place; if that was the last of its chunk, the chunk stays, with an entry
+ * that is nobody's, for the next that comes. Which slot it leaves is known only when the object has come to the cache, but
+ * nothing waits for that: no branch that could as well go the other way depends on it.
+ */
+static VERGE__ALWAYS_INLINE void move_entry(verge_wheel *wheel, verge_timeout *timeout, verge__list *slot,
+                                            uint64_t tick) {
+    verge__list *left = timeout->slot;
+    verge__entry *place = timeout->entry;
+    verge__entry *newest = *left - 1;
+    verge__list end = *slot;
+    size_t entry_count = wheel->calendar.entry_count;
+    if (VERGE__LIKELY(!verge__list_is_first_of_chunk(newest))) {
+        bool is_nowhere = left == &wheel->nowhere;
+        hand_over(place, *newest);
+        *left = newest + is_nowhere;
+        entry_count += is_nowhere;
+    } else {
+        if (newest != place) {
+            hand_over(place, *newest);
+        }
+        *newest = verge__entry_for_timeout(&wheel->vacated);
+        entry_count++;
+    }
+    *end = verge__entry_for_timeout(timeout);
+    *slot = end + 1;
+    wheel->calendar.entry_count = entry_count;
+    timeout->entry = end; /* not before: its own entry may have been the newest */
+    timeout->slot = slot;
+    timeout->record.u.entry_tick = tick;
+}
+
+/* Gives up the newest chunk of the list that is left if it has nobody's entry alone, and begins one where there is none with
+ * room. */
+static void prepare_chunks(verge_wheel *wheel, verge__list *left, verge__list *slot, uint64_t tick) {
+    if (ends_vacated(wheel, left)) {
+        verge__calendar_list_drop_chunk(&wheel->calendar, left);
+        wheel->calendar.entry_count--;
+        wheel->entries_dropped++;
+    }
+    if (verge__list_needs_chunk(*slot)) {
+        verge__calendar_begin_chunk(&wheel->calendar, tick);
+    }
 }
 
 /* Moves the entry, or files one if there is none, where chunks come or go, or it is in no slot. */
@@ -178,68 +251,53 @@ static VERGE__NOINLINE int set_with_chunks(verge_wheel *wheel, verge_timeout *ti
     if (timeout->number == 0 || calendar->entry_count >= calendar->entry_limit) {
         return set_slowly(wheel, timeout, deadline_ns);
     }
-    if (timeout->slot != verge__calendar_slot(calendar, tick) || !is_in_slot(wheel, timeout)) {
-        if (verge__timeout_has_entry(wheel, timeout)) {
-            verge__wheel_withdraw(wheel, timeout);
-        }
-        verge__calendar_put_within_reach(calendar, tick, verge__entry_for_timeout(timeout));
-    } /* else it is where it belongs */
-    timeout->record.u.entry_tick = tick;
-    return finish_set(wheel, timeout, deadline_ns);
-}
-
-/*
- * The same where none does and it is. The newest entry of the slot it leaves takes its place. Which slot that is, is known
- * only when the object has come to the cache, but nothing waits for that: no branch that could as well go the other way
- * depends on it, as those that have no entry leave `nowhere`.
- */
-static VERGE__NOINLINE int set_anew(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns, uint64_t tick) {
-    verge__calendar *calendar = &wheel->calendar;
     verge__list *slot = verge__calendar_slot(calendar, tick);
-    verge__list end = *slot;
-    size_t entry_count = calendar->entry_count;
-    verge__list *left = timeout->slot;
-    if (VERGE__UNLIKELY(verge__list_needs_chunk(end) || entry_count >= calendar->entry_limit || left == NULL ||
-                        left == slot || left == calendar->scrubbed ||
-                        timeout->record.u.entry_tick < calendar->cursor)) {
-        return set_with_chunks(wheel, timeout, deadline_ns, tick);
-    }
-    verge__entry *place = timeout->entry;
-    verge__entry *newest = *left - 1;
-    size_t is_nowhere = left == &wheel->nowhere;
-    if (VERGE__LIKELY(!verge__list_is_first_of_chunk(newest))) {
-        verge__entry moved = *newest;
-        *place = moved;
-        if (VERGE__LIKELY(verge__entry_is_timeout(moved))) {
-            verge__entry_timeout(moved)->entry = place;
-        }
-        *left = newest + is_nowhere;
-        entry_count += is_nowhere;
-    } else if (newest == place) {
-        vacate(wheel, timeout); /* and its chunk stays, for the next that comes */
-        entry_count++;
+    if (!is_in_slot(wheel, timeout)) {
+        vacate(wheel, timeout);
+        verge__calendar_put_within_reach(calendar, tick, verge__entry_for_timeout(timeout));
+        timeout->record.u.entry_tick = tick;
+    } else if (timeout->slot == slot) {
+        timeout->record.u.entry_tick = tick; /* it is where it belongs */
     } else {
-        return set_with_chunks(wheel, timeout, deadline_ns, tick);
+        prepare_chunks(wheel, timeout->slot, slot, tick);
+        move_entry(wheel, timeout, slot, tick);
     }
-    *end = verge__entry_for_timeout(timeout);
-    timeout->entry = end;
-    timeout->slot = slot;
-    timeout->record.u.entry_tick = tick;
-    *slot = end + 1;
-    calendar->entry_count = entry_count;
     return finish_set(wheel, timeout, deadline_ns);
 }
 
-/* The entry is not worth keeping. */
+/* The same where none does and it is; those that have no entry leave `nowhere`. */
+static VERGE__ALWAYS_INLINE int set_anew(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns,
+                                         uint64_t tick) {
+    const verge__calendar *calendar = &wheel->calendar;
+    size_t entry_count = calendar->entry_count;
+    size_t entry_limit = calendar->entry_limit;
+    const verge__list *scrubbed = calendar->scrubbed;
+    const verge__list *left = timeout->slot;
+    uint64_t entry_tick = timeout->record.u.entry_tick;
+    verge__list *slot = verge__calendar_slot(calendar, tick);
+    if (VERGE__UNLIKELY(verge__list_needs_chunk(*slot) || entry_count >= entry_limit || left == NULL || left == slot ||
+                        left == scrubbed || entry_tick < calendar->cursor || ends_vacated(wheel, left))) {
+        return set_with_chunks(wheel, timeout, deadline_ns, tick);
+    }
+    move_entry(wheel, timeout, slot, tick);
+    return finish_set(wheel, timeout, deadline_ns);
+}
+
+/* Whether an entry comes up in time, and not so soon. Both is nearly always so, and one branch. */
+static VERGE__ALWAYS_INLINE bool is_worth_keeping(const verge_wheel *wheel, uint64_t entry_tick, uint64_t tick,
+                                                  uint64_t keep_ahead) {
+    return (entry_tick >= wheel->calendar.cursor + keep_ahead) & (entry_tick <= tick);
+}
+
+/* The entry is not worth keeping; or it is not asked for, but the timeout is set. */
 static VERGE__NOINLINE int set_after_failure(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns,
                                              uint64_t tick) {
+    if (wheel->keep_ahead == VERGE__KEEP_AHEAD_NONE &&
+        is_worth_keeping(wheel, timeout->record.u.entry_tick, tick, VERGE__KEEP_AHEAD_SOON)) {
+        return finish_set(wheel, timeout, deadline_ns);
+    }
     wheel->keeping.failed += timeout->record.generation == 0;
     return set_anew(wheel, timeout, deadline_ns, tick);
-}
-
-/* Whether an entry comes up in time, and not soon. */
-static VERGE__ALWAYS_INLINE bool is_worth_keeping(const verge_wheel *wheel, uint64_t entry_tick, uint64_t tick) {
-    return entry_tick >= wheel->calendar.cursor + SOON_TICKS && entry_tick <= tick;
 }
 
 int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
@@ -250,13 +308,13 @@ int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadl
     if (VERGE__UNLIKELY(tick - wheel->calendar.cursor >= wheel->short_reach)) {
         return set_slowly(wheel, timeout, deadline_ns);
     }
-    if (!wheel->keeps_entries && timeout->record.generation == 0) {
-        return set_anew(wheel, timeout, deadline_ns, tick);
+    if (VERGE__LIKELY(is_worth_keeping(wheel, timeout->record.u.entry_tick, tick, wheel->keep_ahead))) {
+        return finish_set(wheel, timeout, deadline_ns);
     }
-    if (!is_worth_keeping(wheel, timeout->record.u.entry_tick, tick)) {
+    if (wheel->keep_ahead != VERGE__KEEP_AHEAD_NONE || timeout->record.generation != 0) {
         return set_after_failure(wheel, timeout, deadline_ns, tick);
     }
-    return finish_set(wheel, timeout, deadline_ns);
+    return set_anew(wheel, timeout, deadline_ns, tick);
 }
 
 static VERGE__NOINLINE int clear_slowly(verge_wheel *wheel, verge_timeout *timeout) {

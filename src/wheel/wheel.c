@@ -88,7 +88,7 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
                                                  .prefetch = verge__wheel_prefetch,
                                                  .context = wheel,
                                                  .marks_are_private = ordered});
-    wheel->keeps_entries = true;
+    wheel->keep_ahead = VERGE__KEEP_AHEAD_SOON;
     wheel->nowhere = wheel->nowhere_entries + 1;
     wheel->nowhere_entries[0] = verge__entry_for_timeout(&wheel->vacated);
     verge__wheel_set_short_reach(wheel);
