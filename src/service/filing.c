@@ -89,7 +89,8 @@ int verge__worker_init_wheel(verge_worker *worker, uint64_t now_ns) {
     verge__calendar_init(
         &worker->calendar, levels, level_count, false, first_tick > 1 ? first_tick : 1, OWN_LISTS,
         &worker->service->allocator,
-        (verge__calendar_owner){.sift = sift, .refile = refile, .prefetch = prefetch, .context = worker});
+        (verge__calendar_owner){
+            .sift = sift, .refile = refile, .prefetch = prefetch, .context = worker, .work_is_limited = true});
     /* Another thread may set any deadline: a level must not be missing when the entry comes up. */
     error = verge__calendar_ready_all(&worker->calendar);
     if (error != 0) {

@@ -92,7 +92,7 @@ verge__list verge__calendar_add_slot_chunk(verge__calendar *calendar, verge__lev
         calendar->next_start = start < calendar->next_start ? start : calendar->next_start;
     } else if (level->shift > 0 && !calendar->coarse) {
         level->is_deep = true;
-        quiet = (position - 1) << level->shift; /* from then on, shares of it are due */
+        quiet = verge__calendar_drain_begin(calendar, level, position); /* from then on, shares of it are due */
     }
     calendar->quiet_until = quiet < calendar->quiet_until ? quiet : calendar->quiet_until;
     return verge__calendar_add_chunk(calendar, *slot);

@@ -16,7 +16,7 @@
  * an entry carries the low 32 bits of its tick and the slot the rest. (Of timeouts, and in levels whose slots span
  * more than 2^32 ticks, the owner is asked.) As the lower ring has room for the next block too, a
  * slot may be drained at any time during the block before it is needed. So a slot of more than one
- * chunk is drained a share at a time, as the cursor walks towards it, and there is no storm.
+ * chunk is drained a share at a time, as the cursor comes close to it, and there is no storm.
  *
  * Coarse calendars do not cascade: a tick is rounded up to a multiple of its level's slot, and all
  * of a slot is due when the cursor reaches its start.
@@ -83,6 +83,8 @@ typedef struct verge__calendar_owner {
     void *context;
     /* The marks are the owner's own, not ticks: then the owner is asked whenever an entry moves. */
     bool marks_are_private;
+    /* The budgets may be small. */
+    bool work_is_limited;
 } verge__calendar_owner;
 
 typedef struct verge__calendar {

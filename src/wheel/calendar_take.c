@@ -240,8 +240,8 @@ static size_t slot_chunks(const verge__calendar *calendar, size_t k, uint32_t sl
 }
 
 /*
- * The share of the next slot of level k that is due: of m chunks, drained from the moment its block
- * begins to its start, those for the ticks since the last share. Powers of two in place of a
+ * The share of the next slot of level k that is due: of m chunks, drained from verge__calendar_drain_begin
+ * to its start, those for the ticks since the last share. Powers of two in place of a
  * division: at most twice too early, never too late. A slot of a single chunk waits for its start.
  * Returns the tick of the next share.
  */
@@ -252,13 +252,16 @@ static uint64_t drain_share(verge__calendar *calendar, size_t k, size_t *budget)
     if (!verge__level_is_occupied(level, slot)) {
         return VERGE__NO_TICK;
     }
-    uint64_t begin = (position - 1) << level->shift;
-    uint64_t from = calendar->drained_to[k] > begin ? calendar->drained_to[k] : begin;
-    uint64_t left = begin + (UINT64_C(1) << level->shift) - from;
+    uint64_t begin = verge__calendar_drain_begin(calendar, level, position);
     size_t chunks = slot_chunks(calendar, k, slot);
     if (chunks < 2) {
         return VERGE__NO_TICK;
     }
+    if (calendar->cursor < begin) {
+        return begin;
+    }
+    uint64_t from = calendar->drained_to[k] > begin ? calendar->drained_to[k] : begin;
+    uint64_t left = (position << level->shift) - from;
     unsigned left_log = verge__bit_floor_index(left);
     unsigned chunks_log = verge__bit_floor_index(chunks) + 1;
     uint64_t interval = left_log > chunks_log ? UINT64_C(1) << (left_log - chunks_log) : 1;
@@ -295,9 +298,9 @@ void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
         used = k + 1;
         uint64_t start = position << level->shift;
         next_start = start < next_start ? start : next_start;
-        /* The shares of a slot of several chunks become due from the beginning of the block before. */
+        /* The shares of a slot of several chunks become due some time before. */
         if (level->is_deep && slot_chunks(calendar, k, (uint32_t)position & level->mask) > 1) {
-            uint64_t begin = (position - 1) << level->shift;
+            uint64_t begin = verge__calendar_drain_begin(calendar, level, position);
             start = begin > calendar->cursor ? begin : start;
         }
         quiet = start < quiet ? start : quiet;

@@ -87,7 +87,8 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
                                                  .refile = verge__wheel_refile_tick,
                                                  .prefetch = verge__wheel_prefetch,
                                                  .context = wheel,
-                                                 .marks_are_private = ordered});
+                                                 .marks_are_private = ordered,
+                                                 .work_is_limited = wheel->options.work_limit != 0});
     wheel->keep_ahead = VERGE__KEEP_AHEAD_SOON;
     wheel->nowhere = wheel->nowhere_entries + 1;
     wheel->nowhere_entries[0] = verge__entry_for_timeout(&wheel->vacated);
