@@ -78,6 +78,8 @@ typedef struct verge__calendar_owner {
     size_t (*sift)(void *owner, verge__entry *entries, size_t count, verge__span span);
     /* The tick at which an entry is to be filed again, and its mark; false if it does not count. */
     bool (*refile)(void *owner, verge__entry *entry, uint64_t *ret_tick);
+    /* The same for timeouts: moves the entries that count to the front, and tells the tick of each. Returns how many. */
+    size_t (*refile_timeouts)(void *owner, verge__entry *entries, size_t count, uint64_t *ret_ticks);
     /* These few entries come up soon. */
     void (*prefetch)(void *owner, const verge__entry *entries, size_t count);
     void *context;

@@ -102,13 +102,8 @@ static void scatter(verge__calendar *calendar, size_t k, uint64_t start, const v
     }
 }
 
-/* The same where only the owner knows the tick, which may lie in a later slot by now. */
-static void scatter_far_one(verge__calendar *calendar, size_t k, uint64_t position, verge__entry entry) {
-    uint64_t tick = 0;
-    if (!calendar->owner.refile(calendar->owner.context, &entry, &tick)) {
-        calendar->entry_count--;
-        return;
-    }
+/* The same for one of which only its owner knows the tick, which may lie in a later slot by now. */
+static void scatter_at(verge__calendar *calendar, size_t k, uint64_t position, uint64_t tick, verge__entry entry) {
     size_t to = verge__calendar_level(calendar, tick);
     if (to >= k && tick >> calendar->levels[k].shift == position) {
         to = k - 1;
@@ -117,16 +112,21 @@ static void scatter_far_one(verge__calendar *calendar, size_t k, uint64_t positi
     verge__calendar_put_in(calendar, level, tick >> level->shift, entry);
 }
 
-/* The same for any entries. Those of timeouts are moved with a look at the timeout, which is told where its entry is: so
- * one that was moved on does not come down, but goes to where it belongs. */
+static void scatter_far_one(verge__calendar *calendar, size_t k, uint64_t position, verge__entry entry) {
+    uint64_t tick = 0;
+    if (calendar->owner.refile(calendar->owner.context, &entry, &tick)) {
+        scatter_at(calendar, k, position, tick, entry);
+    } else {
+        calendar->entry_count--;
+    }
+}
+
+/* The same for any entries. */
 static void scatter_any(verge__calendar *calendar, size_t k, uint64_t position, const verge__entry *entries,
-                        size_t count, const verge__chunk *below) {
+                        size_t count) {
     uint64_t start = position << calendar->levels[k].shift;
     bool marks_tell = calendar->levels[k].shift <= 32 && !calendar->owner.marks_are_private;
     for (size_t i = 0; i < count; i++) {
-        if (below != NULL && verge__entry_is_timeout(below->entries[i])) {
-            VERGE__PREFETCH_WRITE(verge__entry_timeout(below->entries[i]));
-        }
         if (marks_tell && !verge__entry_is_timeout(entries[i])) {
             scatter_one(calendar, k, start, entries[i]);
         } else {
@@ -135,12 +135,54 @@ static void scatter_any(verge__calendar *calendar, size_t k, uint64_t position, 
     }
 }
 
-static bool have_timeouts(const verge__entry *entries, size_t count) {
+/* The same for timeouts. Each is looked at, and told where its entry is: so one that was moved on does not come down, but goes
+ * to where it belongs. */
+static void scatter_timeouts(verge__calendar *calendar, size_t k, uint64_t position, verge__entry *entries,
+                             size_t count) {
+    uint64_t ticks[VERGE__CHUNK_ENTRIES];
+    size_t kept = calendar->owner.refile_timeouts(calendar->owner.context, entries, count, ticks);
+    calendar->entry_count -= count - kept;
+    const verge__level below = calendar->levels[k - 1];
+    uint64_t below_reach = UINT64_C(1) << (below.shift + below.bits);
+    unsigned shift = calendar->levels[k].shift;
+    for (size_t i = 0; i < kept; i++) {
+        uint64_t tick = ticks[i];
+        bool is_below = tick >> shift == position && tick - calendar->cursor >= below_reach; /* as scatter_at has it */
+        verge__list *slot = is_below ? &below.slots[(uint32_t)(tick >> below.shift) & below.mask]
+                                     : verge__calendar_slot(calendar, tick);
+        verge__list end = *slot;
+        if (VERGE__UNLIKELY(verge__list_needs_chunk(end))) {
+            scatter_at(calendar, k, position, tick, entries[i]);
+        } else {
+            *end = entries[i];
+            verge__entry_seat(end, slot);
+            *slot = end + 1;
+        }
+    }
+}
+
+/* Of which kinds entries are. */
+typedef struct verge__kinds {
+    bool has_timeouts;
+    bool has_records;
+} kinds;
+
+static kinds kinds_of(const verge__entry *entries, size_t count) {
     uint64_t all = 1;
+    uint64_t any = 0;
     for (size_t i = 0; i < count; i++) {
         all &= entries[i].word;
+        any |= entries[i].word;
     }
-    return all == 0;
+    return (kinds){.has_timeouts = (all & 1) == 0, .has_records = (any & 1) != 0};
+}
+
+static VERGE__ALWAYS_INLINE void prefetch_timeouts(const verge__chunk *chunk) {
+    for (size_t i = 0; i < VERGE__CHUNK_ENTRIES; i++) {
+        if (verge__entry_is_timeout(chunk->entries[i])) {
+            VERGE__PREFETCH_WRITE(verge__entry_timeout(chunk->entries[i]));
+        }
+    }
 }
 
 /* Drains up to `chunks` chunks of a slot. False: the budget ran out first. */
@@ -166,14 +208,19 @@ static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t
         } else {
             level->slots[slot] = verge__list_from_full_chunk(chunk->below);
         }
-        bool has_timeouts = calendar->has_timeouts && have_timeouts(list - moved, moved);
-        if (chunk->depth == 0 && (k <= 2 || has_timeouts)) {
+        kinds kinds_ = calendar->has_timeouts ? kinds_of(list - moved, moved) : (kinds){.has_records = true};
+        if (chunk->depth == 0 && (k <= 2 || kinds_.has_timeouts)) {
             calendar->owner.prefetch(calendar->owner.context, list - moved, moved);
         }
-        if (level->shift <= 32 && !calendar->owner.marks_are_private && !has_timeouts) {
+        if (kinds_.has_timeouts && chunk->below != NULL) {
+            prefetch_timeouts(chunk->below);
+        }
+        if (!kinds_.has_records) {
+            scatter_timeouts(calendar, k, position, list - moved, moved);
+        } else if (level->shift <= 32 && !calendar->owner.marks_are_private && !kinds_.has_timeouts) {
             scatter(calendar, k, position << level->shift, list - moved, moved);
         } else {
-            scatter_any(calendar, k, position, list - moved, moved, moved < count ? NULL : chunk->below);
+            scatter_any(calendar, k, position, list - moved, moved);
         }
         if (moved < count) {
             return false;

@@ -89,6 +89,29 @@ bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_ti
     return true;
 }
 
+/* Where the wheel is plain and none is out of reach, a timeout that is set needs no more than this. */
+size_t verge__wheel_refile_timeouts(void *owner, verge__entry *entries, size_t count, uint64_t *ret_ticks) {
+    verge_wheel *wheel = owner;
+    uint64_t cursor = wheel->calendar.cursor;
+    uint64_t simple_reach = wheel->is_plain ? wheel->calendar.reach : 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        verge__entry entry = entries[i];
+        verge__record *record = &verge__entry_timeout(entry)->record;
+        uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
+        bool counts = true;
+        if (VERGE__LIKELY((record->generation != 0) & (tick - cursor < simple_reach))) {
+            record->u.entry_tick = tick;
+        } else {
+            counts = verge__wheel_refile_tick(wheel, &entry, &tick);
+        }
+        entries[kept] = entry;
+        ret_ticks[kept] = tick;
+        kept += counts;
+    }
+    return kept;
+}
+
 /* ---- unordered: the list is the order ---- */
 
 /* Inline, because gcc thinks that a function which does nothing but prefetch need not be called. */

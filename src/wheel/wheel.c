@@ -85,6 +85,7 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
                          VERGE__SPARE_LISTS + (ordered ? 4 * VERGE__RUNS_MAX : 0), &wheel->allocator,
                          (verge__calendar_owner){.sift = verge__wheel_sift,
                                                  .refile = verge__wheel_refile_tick,
+                                                 .refile_timeouts = verge__wheel_refile_timeouts,
                                                  .prefetch = verge__wheel_prefetch,
                                                  .context = wheel,
                                                  .marks_are_private = ordered,

@@ -299,6 +299,7 @@ static inline bool verge__wheel_wants_tidying(verge_wheel *wheel, size_t expired
 /* What the calendar asks (calendar.h, verge__calendar_owner). */
 size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count, verge__span span);
 bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_tick);
+size_t verge__wheel_refile_timeouts(void *owner, verge__entry *entries, size_t count, uint64_t *ret_ticks);
 void verge__wheel_prefetch(void *owner, const verge__entry *entries, size_t count);
 
 /* Timers and timeouts whose entries there must be room for. */
