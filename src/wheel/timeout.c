@@ -195,7 +195,7 @@ static VERGE__ALWAYS_INLINE void hand_over(verge__entry *place, verge__entry ent
 /* Whether all that the newest chunk of a list has is an entry that is nobody's. */
 static VERGE__ALWAYS_INLINE bool ends_vacated(const verge_wheel *wheel, const verge__list *list) {
     const verge__entry *newest = *list - 1;
-    return verge__list_is_first_of_chunk(newest) && is_vacated(wheel, *newest);
+    return VERGE__UNLIKELY(verge__list_is_first_of_chunk(newest)) && is_vacated(wheel, *newest);
 }
 
 /*
@@ -212,7 +212,7 @@ static VERGE__ALWAYS_INLINE void move_entry(verge_wheel *wheel, verge_timeout *t
     verge__list end = *slot;
     size_t entry_count = wheel->calendar.entry_count;
     if (VERGE__LIKELY(!verge__list_is_first_of_chunk(newest))) {
-        bool is_nowhere = left == &wheel->nowhere;
+        size_t is_nowhere = left == &wheel->nowhere;
         hand_over(place, *newest);
         *left = newest + is_nowhere;
         entry_count += is_nowhere;
@@ -301,8 +301,11 @@ static VERGE__NOINLINE int set_after_failure(verge_wheel *wheel, verge_timeout *
 }
 
 int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
-    if (VERGE__UNLIKELY(wheel == NULL || timeout == NULL)) {
+    if (VERGE__UNLIKELY(wheel == NULL)) {
         return -EINVAL;
+    }
+    if (VERGE__UNLIKELY(timeout == NULL)) {
+        return set_slowly(wheel, timeout, deadline_ns);
     }
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
     if (VERGE__UNLIKELY(tick - wheel->calendar.cursor >= wheel->short_reach)) {
@@ -311,14 +314,14 @@ int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadl
     if (VERGE__LIKELY(is_worth_keeping(wheel, timeout->record.u.entry_tick, tick, wheel->keep_ahead))) {
         return finish_set(wheel, timeout, deadline_ns);
     }
-    if (wheel->keep_ahead != VERGE__KEEP_AHEAD_NONE || timeout->record.generation != 0) {
+    if (wheel->keep_ahead < VERGE__KEEP_AHEAD_NONE || timeout->record.generation != 0) {
         return set_after_failure(wheel, timeout, deadline_ns, tick);
     }
     return set_anew(wheel, timeout, deadline_ns, tick);
 }
 
 static VERGE__NOINLINE int clear_slowly(verge_wheel *wheel, verge_timeout *timeout) {
-    if (wheel == NULL || timeout == NULL) {
+    if (timeout == NULL) {
         return -EINVAL;
     }
     if (timeout->record.generation == 0) {
@@ -331,8 +334,10 @@ static VERGE__NOINLINE int clear_slowly(verge_wheel *wheel, verge_timeout *timeo
 }
 
 int verge_timeout_clear(verge_wheel *wheel, verge_timeout *timeout) {
-    if (VERGE__UNLIKELY(wheel == NULL || timeout == NULL || timeout->record.generation == 0 ||
-                        wheel->clears_left == 0)) {
+    if (VERGE__UNLIKELY(wheel == NULL)) {
+        return -EINVAL;
+    }
+    if (VERGE__UNLIKELY(timeout == NULL || timeout->record.generation == 0 || wheel->clears_left == 0)) {
         return clear_slowly(wheel, timeout);
     }
     timeout->record.generation = 0;
