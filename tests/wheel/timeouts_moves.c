@@ -92,6 +92,37 @@ static void timers_take_the_place(void **state) {
     wheel_end(wheel);
 }
 
+/* The last entry of a chunk takes the place of one that leaves: the chunk stays, with an entry that is nobody's, and goes with
+ * the next that leaves. So lists around a chunk's end do not leave more and more behind. */
+static void chunks_that_would_come_and_go(void **state) {
+    (void)state;
+    enum { COUNT = VERGE__CHUNK_ENTRIES + 1, ROUNDS = 100 };
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeouts[COUNT];
+    for (uintptr_t i = 0; i < COUNT; i++) {
+        timeouts[i] = timeout_new(wheel, i);
+        set(wheel, timeouts[i], 20000 * TICK);
+    }
+    assert_int_equal(wheel->calendar.pool.used_count, 2);
+    for (size_t round = 0; round < ROUNDS; round++) {
+        set(wheel, timeouts[0], 5 * TICK);
+        assert_int_equal(wheel->calendar.pool.used_count, 3);
+        assert_int_equal(stats_of(wheel).entries, COUNT + (round == 0 ? 1 : 2));
+        set(wheel, timeouts[0], 20000 * TICK); /* an entry that comes up so soon is not kept */
+        assert_int_equal(wheel->calendar.pool.used_count, 3);
+        assert_int_equal(stats_of(wheel).entries, COUNT + 2);
+        assert_well(wheel);
+    }
+    set(wheel, timeouts[0], 5 * TICK);
+    set(wheel, timeouts[1], 5 * TICK);
+    assert_int_equal(wheel->calendar.pool.used_count, 2);
+    assert_int_equal(stats_of(wheel).entries, COUNT + 1);
+    assert_strikes_all(wheel, 5 * TICK, 2);
+    assert_strikes_all(wheel, 20000 * TICK, COUNT - 2);
+    end_all(wheel, timeouts, COUNT);
+    wheel_end(wheel);
+}
+
 /* What is due and was not returned yet: set anew, cleared, detached. */
 static void out_of_the_backlog(void **state) {
     (void)state;
@@ -378,6 +409,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(earlier_takes_the_entry_along),
         cmocka_unit_test(timers_take_the_place),
+        cmocka_unit_test(chunks_that_would_come_and_go),
         cmocka_unit_test(out_of_the_backlog),
         cmocka_unit_test(while_slots_are_scrubbed),
         cmocka_unit_test(out_of_a_slot_half_scrubbed),
