@@ -289,11 +289,15 @@ static VERGE__ALWAYS_INLINE bool is_worth_keeping(const verge_wheel *wheel, uint
     return (entry_tick >= wheel->calendar.cursor + keep_ahead) & (entry_tick <= tick);
 }
 
+/* The lone bit is tested with one instruction. */
+static VERGE__ALWAYS_INLINE bool keeps_entries(const verge_wheel *wheel) {
+    return (wheel->keep_ahead & VERGE__KEEP_AHEAD_NONE) == 0;
+}
+
 /* The entry is not worth keeping; or it is not asked for, but the timeout is set. */
 static VERGE__NOINLINE int set_after_failure(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns,
                                              uint64_t tick) {
-    if (wheel->keep_ahead == VERGE__KEEP_AHEAD_NONE &&
-        is_worth_keeping(wheel, timeout->record.u.entry_tick, tick, VERGE__KEEP_AHEAD_SOON)) {
+    if (!keeps_entries(wheel) && is_worth_keeping(wheel, timeout->record.u.entry_tick, tick, VERGE__KEEP_AHEAD_SOON)) {
         return finish_set(wheel, timeout, deadline_ns);
     }
     wheel->keeping.failed += timeout->record.generation == 0;
@@ -314,7 +318,7 @@ int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadl
     if (VERGE__LIKELY(is_worth_keeping(wheel, timeout->record.u.entry_tick, tick, wheel->keep_ahead))) {
         return finish_set(wheel, timeout, deadline_ns);
     }
-    if (wheel->keep_ahead < VERGE__KEEP_AHEAD_NONE || timeout->record.generation != 0) {
+    if (keeps_entries(wheel) || timeout->record.generation != 0) {
         return set_after_failure(wheel, timeout, deadline_ns, tick);
     }
     return set_anew(wheel, timeout, deadline_ns, tick);

@@ -49,9 +49,9 @@
 #define VERGE__GENERATION_SET 1U
 
 /* Ticks from the cursor on: an entry of a timeout that comes up within these would only have to be filed anew then; and more
- * than any entry is ahead. */
+ * than nearly any entry is ahead, but not so many that the sum could overflow. */
 #define VERGE__KEEP_AHEAD_SOON 8
-#define VERGE__KEEP_AHEAD_NONE (UINT64_C(1) << 63)
+#define VERGE__KEEP_AHEAD_NONE (UINT64_C(1) << 62)
 
 /* Due entries. */
 typedef struct verge__due {
@@ -91,12 +91,12 @@ struct verge_wheel {
     verge__places places;  /* of timeouts */
     verge_timeout vacated; /* stands for one that was withdrawn where no other could take its place: never set */
     verge__list nowhere;   /* the list of timeouts without an entry: to move one from there needs no branch */
-    _Alignas(32) verge__entry nowhere_entries[2]; /* of vacated; not where a chunk's first entry may be */
     uint64_t now_ns;
     uint64_t start_ns;
-    uint64_t last_tick; /* of time */
-    verge__due past;    /* scheduled for the past; come out first */
-    verge__due batch;   /* of the tick taken last */
+    uint64_t last_tick;                           /* of time */
+    _Alignas(32) verge__entry nowhere_entries[2]; /* of vacated; not where a chunk's first entry may be */
+    verge__due past;                              /* scheduled for the past; come out first */
+    verge__due batch;                             /* of the tick taken last */
     uint64_t batch_tick;
     uint64_t prefetched_tick;  /* up to here, records were brought towards the cache */
     bool batch_is_exact;       /* picked by poll_exact, and marked so */
