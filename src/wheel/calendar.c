@@ -90,11 +90,17 @@ verge__list verge__calendar_add_slot_chunk(verge__calendar *calendar, verge__lev
         uint8_t used = (uint8_t)(level - calendar->levels + 1);
         calendar->levels_used = used > calendar->levels_used ? used : calendar->levels_used;
         calendar->next_start = start < calendar->next_start ? start : calendar->next_start;
+        if (level->shift > 0) {
+            calendar->upper_start = start < calendar->upper_start ? start : calendar->upper_start;
+        }
     } else if (level->shift > 0 && !calendar->coarse) {
         level->is_deep = true;
         quiet = verge__calendar_drain_begin(calendar, level, position); /* from then on, shares of it are due */
     }
     calendar->quiet_until = quiet < calendar->quiet_until ? quiet : calendar->quiet_until;
+    if (level->shift > 0) {
+        calendar->upper_quiet = quiet < calendar->upper_quiet ? quiet : calendar->upper_quiet;
+    }
     return verge__calendar_add_chunk(calendar, *slot);
 }
 
@@ -162,4 +168,6 @@ void verge__calendar_reset(verge__calendar *calendar, uint64_t first_tick) {
     calendar->cursor = first_tick;
     calendar->quiet_until = VERGE__NO_TICK;
     calendar->next_start = VERGE__NO_TICK;
+    calendar->upper_start = VERGE__NO_TICK;
+    calendar->upper_quiet = VERGE__NO_TICK;
 }

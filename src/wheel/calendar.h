@@ -28,7 +28,8 @@
  *   C2  an entry of level k lies in the slot that spans its tick
  *   C3  every slot starts at or after the cursor
  *   C4  entry_count is the number of entries in all lists, of the owner's lists too
- *   C5  nothing happens before quiet_until: no slot starts, no share is due
+ *   C5  nothing happens before quiet_until: no slot starts, no share is due; nor, in the levels above the lowest,
+ *       before upper_quiet
  *   C6  the pool has a chunk for every list that entry_capacity entries could ever form
  *   C7  levels below levels_ready have memory
  *   C8  levels from levels_used on are empty
@@ -100,8 +101,10 @@ typedef struct verge__calendar {
     uint8_t level_of_zeros[64];    /* the same; level_count: too far */
     verge__level levels[VERGE_LEVEL_COUNT_MAX];
 
-    uint64_t reach;      /* ticks from the cursor on that the levels cover; at most 2^64 - 1 */
-    uint64_t next_start; /* no slot that is not empty starts before */
+    uint64_t reach;       /* ticks from the cursor on that the levels cover; at most 2^64 - 1 */
+    uint64_t next_start;  /* no slot that is not empty starts before */
+    uint64_t upper_start; /* the same of the levels above the lowest */
+    uint64_t upper_quiet; /* quiet_until without the lowest level */
     size_t entry_capacity;
     uint64_t drained_to[VERGE_LEVEL_COUNT_MAX]; /* the tick up to which a level's shares were drained */
     uint8_t level_count;

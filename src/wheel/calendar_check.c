@@ -91,6 +91,14 @@ const char *verge__calendar_check(const verge__calendar *calendar, size_t owner_
         verge__calendar_next(calendar) < calendar->next_start) {
         return "C5: no slot starts before quiet_until, nor before next_start";
     }
+    for (size_t k = 1; k < calendar->levels_ready; k++) {
+        const verge__level *level = &calendar->levels[k];
+        uint64_t position = verge__level_next(level, calendar->cursor >> level->shift);
+        if (position != VERGE__NO_TICK &&
+            (position << level->shift < calendar->upper_quiet || position << level->shift < calendar->upper_start)) {
+            return "C5: no slot of an upper level starts before upper_quiet, nor before upper_start";
+        }
+    }
     if (calendar->entry_count > calendar->entry_capacity || chunks != calendar->pool.used_count ||
         verge__calendar_chunks_for(calendar, calendar->entry_count) > calendar->pool.chunk_count) {
         return "C6: there is a chunk for every list that the entries could ever form";

@@ -34,6 +34,8 @@ void verge__calendar_init(verge__calendar *calendar, const verge_wheel_level *le
         .cursor = first_tick,
         .quiet_until = VERGE__NO_TICK,
         .next_start = VERGE__NO_TICK,
+        .upper_start = VERGE__NO_TICK,
+        .upper_quiet = VERGE__NO_TICK,
         .level_count = (uint8_t)level_count,
         .coarse = coarse,
         .spare_lists = spare_lists,

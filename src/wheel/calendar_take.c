@@ -15,6 +15,9 @@ void verge__calendar_slot_emptied(verge__calendar *calendar, size_t k, uint32_t 
     } else {
         level->slots[slot] = NULL;
         verge__level_clear_occupied(level, slot);
+        if (k > 0) {
+            calendar->upper_quiet = 0; /* to be found anew: upper_start may have been this slot's */
+        }
     }
 }
 
@@ -245,7 +248,33 @@ bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget) {
     return true;
 }
 
-bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *budget, verge__taken *ret_taken) {
+/* Takes the slot of a level that starts at the cursor; false if it is empty. */
+static bool take_start(verge__calendar *calendar, size_t k, verge__taken *ret_taken) {
+    const verge__level *level = &calendar->levels[k];
+    if (!slot_starts_at(level, calendar->cursor)) {
+        return false;
+    }
+    uint32_t slot = (uint32_t)(calendar->cursor >> level->shift) & level->mask;
+    *ret_taken = (verge__taken){.pile.list = take_list(calendar, k, slot), .tick = calendar->cursor};
+    if (level->slots[slot] != NULL) { /* what is left to sift */
+        ret_taken->pile.sifted = ret_taken->pile.list;
+        ret_taken->pile.list = take_list(calendar, k, slot);
+        ret_taken->pile.scrub_pass = calendar->scrub_slot_pass;
+    }
+    calendar->cursor += k == 0; /* level 0 is the last to be taken */
+    return true;
+}
+
+/* Takes the next tick before target where the upper levels are quiet until then. */
+static bool take_lowest(verge__calendar *calendar, uint64_t target, verge__taken *ret_taken) {
+    bool is_known = calendar->next_start >= calendar->cursor;
+    uint64_t next =
+        is_known && calendar->next_start >= target ? target : verge__level_next(&calendar->levels[0], calendar->cursor);
+    calendar->cursor = next < target ? next : target;
+    return next < target && take_start(calendar, 0, ret_taken);
+}
+
+static bool take_any(verge__calendar *calendar, uint64_t target, size_t *budget, verge__taken *ret_taken) {
     /* Where next_start lies ahead, it need not be searched for. There may be nothing any more. */
     bool is_known = calendar->next_start >= calendar->cursor;
     for (; calendar->cursor < target; is_known = false) {
@@ -260,21 +289,17 @@ bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *bu
             return false;
         }
         for (size_t k = calendar->coarse ? calendar->levels_used : 1; k-- > 0;) {
-            verge__level *level = &calendar->levels[k];
-            if (slot_starts_at(level, next)) {
-                uint32_t slot = (uint32_t)(next >> level->shift) & level->mask;
-                *ret_taken = (verge__taken){.pile.list = take_list(calendar, k, slot), .tick = next};
-                if (level->slots[slot] != NULL) { /* what is left to sift */
-                    ret_taken->pile.sifted = ret_taken->pile.list;
-                    ret_taken->pile.list = take_list(calendar, k, slot);
-                    ret_taken->pile.scrub_pass = calendar->scrub_slot_pass;
-                }
-                calendar->cursor += k == 0; /* level 0 is the last to be taken */
+            if (take_start(calendar, k, ret_taken)) {
                 return true;
             }
         }
     }
     return false;
+}
+
+bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *budget, verge__taken *ret_taken) {
+    return target <= calendar->upper_quiet && calendar->cursor < target ? take_lowest(calendar, target, ret_taken)
+                                                                        : take_any(calendar, target, budget, ret_taken);
 }
 
 /* ---- shares ---- */
@@ -325,7 +350,8 @@ static uint64_t drain_share(verge__calendar *calendar, size_t k, size_t *budget)
     return from + interval;
 }
 
-void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
+/* The same of all upper levels, and when the next is due. */
+static void settle_upper(verge__calendar *calendar, size_t *budget) {
     uint64_t quiet = VERGE__NO_TICK;
     for (size_t k = calendar->levels_used; k-- > 1;) {
         if (calendar->levels[k].is_deep) {
@@ -333,9 +359,9 @@ void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
             quiet = share < quiet ? share : quiet;
         }
     }
-    size_t used = 0;
-    uint64_t next_start = VERGE__NO_TICK;
-    for (size_t k = 0; k < calendar->levels_used; k++) {
+    size_t used = 1;
+    uint64_t upper_start = VERGE__NO_TICK;
+    for (size_t k = 1; k < calendar->levels_used; k++) {
         verge__level *level = &calendar->levels[k];
         uint64_t position = verge__level_next(level, calendar->cursor >> level->shift);
         if (position == VERGE__NO_TICK) {
@@ -344,7 +370,7 @@ void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
         }
         used = k + 1;
         uint64_t start = position << level->shift;
-        next_start = start < next_start ? start : next_start;
+        upper_start = start < upper_start ? start : upper_start;
         /* The shares of a slot of several chunks become due some time before. */
         if (level->is_deep && slot_chunks(calendar, k, (uint32_t)position & level->mask) > 1) {
             uint64_t begin = verge__calendar_drain_begin(calendar, level, position);
@@ -352,7 +378,16 @@ void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
         }
         quiet = start < quiet ? start : quiet;
     }
-    calendar->next_start = next_start;
     calendar->levels_used = (uint8_t)used;
-    calendar->quiet_until = quiet;
+    calendar->upper_start = upper_start;
+    calendar->upper_quiet = quiet;
+}
+
+void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
+    if (calendar->cursor > calendar->upper_quiet) {
+        settle_upper(calendar, budget);
+    }
+    uint64_t next = verge__level_next(&calendar->levels[0], calendar->cursor);
+    calendar->next_start = next < calendar->upper_start ? next : calendar->upper_start;
+    calendar->quiet_until = next < calendar->upper_quiet ? next : calendar->upper_quiet;
 }

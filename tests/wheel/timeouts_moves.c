@@ -405,6 +405,22 @@ static void first_times_do_not_count(void **state) {
     wheel_end(wheel);
 }
 
+/* A slot of an upper level that lost its last entry is not waited for any more, once a poll had something to do. */
+static void an_empty_slot_wakes_nobody(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeout = timeout_new(wheel, 1);
+    set(wheel, timeout, 1000 * TICK);
+    (void)schedule(wheel, 5 * TICK, 2);
+    const uint64_t slot_ns = verge_wheel_coverage(wheel, 1); /* where the first slot of level 2 starts */
+    assert_true(slot_ns > 1000 * TICK);
+    (void)schedule(wheel, slot_ns + TICK, 3);
+    timeout_end(wheel, timeout);
+    assert_int_equal(poll_count(wheel, 5 * TICK), 1);
+    assert_int_equal(verge_wheel_next_wakeup(wheel), slot_ns);
+    wheel_end(wheel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(earlier_takes_the_entry_along),
@@ -419,6 +435,7 @@ int main(void) {
         cmocka_unit_test(moved_while_set_keeps_its_entry),
         cmocka_unit_test(most_entries_serve),
         cmocka_unit_test(first_times_do_not_count),
+        cmocka_unit_test(an_empty_slot_wakes_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
