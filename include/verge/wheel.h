@@ -288,6 +288,16 @@ VERGE_API uint64_t verge_timeout_deadline(const verge_timeout *timeout);
 VERGE_API size_t verge_wheel_poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit);
 
 /*
+ * As poll, but calls a function for each timer that is due, one at a time; returns how many.
+ *
+ * The function may do with the wheel what it likes but destroy it. A timer that it cancels, or moves away, does not come
+ * out, due or not. A timer that it sets comes out in a later run even if its time has come, so that a run ends.
+ * Without a function time moves, and nothing comes out. A NULL wheel returns 0.
+ */
+VERGE_API size_t verge_wheel_run(verge_wheel *wheel, uint64_t now_ns,
+                                 void (*on_expiry)(void *context, const verge_expiry *expiry), void *context);
+
+/*
  * As poll, and also returns the timers of the tick under way whose deadline <= now (strict wheels,
  * too): no lateness at all, for a look at each timer of that tick per call. With a work limit, a tick
  * that holds more entries than the limit has left is left to its end; so are the upper levels of a

@@ -240,20 +240,13 @@ static size_t run_shelf(verge_worker *worker, uint64_t due_tick, size_t room) {
 }
 
 verge__entry verge__worker_pop(verge_worker *worker, verge__list *list) {
-    verge__chunk *chunk = verge__list_chunk(*list);
+    const verge__chunk *chunk = verge__list_chunk(*list);
     size_t left = verge__list_chunk_count(*list) - 1;
-    verge__entry entry = chunk->entries[left];
-    worker->calendar.entry_count--;
-    if (left == 0) {
-        verge__calendar_list_drop_chunk(&worker->calendar, list);
-    } else {
-        *list = chunk->entries + left;
-    }
     if (left > PREFETCH_AHEAD) {
         VERGE__PREFETCH_WRITE(
             verge__table_at(&worker->service->table, verge__entry_index(chunk->entries[left - PREFETCH_AHEAD])));
     }
-    return entry;
+    return verge__calendar_list_pop(&worker->calendar, list);
 }
 
 static bool pop(verge_worker *worker, verge__pile *pile, verge__entry *ret_entry) {

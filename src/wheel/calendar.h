@@ -45,7 +45,7 @@
 
 enum {
     /* Lists beside the slots: the owner's, and a chunk under way. */
-    VERGE__SPARE_LISTS = 12,
+    VERGE__SPARE_LISTS = 14,
 };
 
 #define VERGE__NO_TICK UINT64_MAX
@@ -217,6 +217,19 @@ void verge__calendar_list_add(verge__calendar *calendar, verge__list *list, verg
 void verge__calendar_list_drop_chunk(verge__calendar *calendar, verge__list *list);
 void verge__calendar_list_clear(verge__calendar *calendar, verge__list *list);
 
+/* Takes the newest entry of a list, which is not empty. */
+static VERGE__ALWAYS_INLINE verge__entry verge__calendar_list_pop(verge__calendar *calendar, verge__list *list) {
+    verge__list newest = *list - 1;
+    verge__entry entry = *newest;
+    calendar->entry_count--;
+    if (VERGE__UNLIKELY(verge__list_is_first_of_chunk(newest))) {
+        verge__calendar_list_drop_chunk(calendar, list);
+    } else {
+        *list = newest;
+    }
+    return entry;
+}
+
 /*
  * Entries of the owner's, not in slots. While a scrub is at it they are in two lists: what its pass has still to see, and
  * what it has seen and kept. A timer that was seen gets the number of the pass, and of two entries with one mark the second
@@ -255,6 +268,12 @@ typedef struct verge__taken {
  * (entries moved) has run out, and it is not.
  */
 bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *budget, verge__taken *ret_taken);
+
+/*
+ * If all that there is to do before target is a tick right before it, with a single chunk of entries: takes those and moves
+ * the cursor to target. NULL, and nothing has changed: there may be more, or nothing. It was quiet until the cursor.
+ */
+verge__list verge__calendar_take_only(verge__calendar *calendar, uint64_t target);
 
 /* Drains the upper slots that start at the cursor; false if the budget ran out. Then the entries of the tick
  * at the cursor are all in level 0. */

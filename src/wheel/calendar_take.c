@@ -293,6 +293,7 @@ static bool take_any(verge__calendar *calendar, uint64_t target, size_t *budget,
                 return true;
             }
         }
+        calendar->cursor = next + 1; /* it has nothing, or no longer: what started there was drained */
     }
     return false;
 }
@@ -300,6 +301,23 @@ static bool take_any(verge__calendar *calendar, uint64_t target, size_t *budget,
 bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *budget, verge__taken *ret_taken) {
     return target <= calendar->upper_quiet && calendar->cursor < target ? take_lowest(calendar, target, ret_taken)
                                                                         : take_any(calendar, target, budget, ret_taken);
+}
+
+verge__list verge__calendar_take_only(verge__calendar *calendar, uint64_t target) {
+    uint64_t tick = calendar->quiet_until;
+    if (tick + 1 != target || tick < calendar->cursor || target > calendar->upper_quiet) {
+        return NULL;
+    }
+    verge__level *lowest = &calendar->levels[0];
+    verge__list *slot = &lowest->slots[(uint32_t)tick & lowest->mask];
+    verge__list list = *slot;
+    if (list == NULL || verge__list_chunk(list)->below != NULL || slot == calendar->scrubbed) {
+        return NULL;
+    }
+    *slot = NULL;
+    verge__level_clear_occupied(lowest, (uint32_t)tick & lowest->mask);
+    calendar->cursor = target;
+    return list;
 }
 
 /* ---- shares ---- */

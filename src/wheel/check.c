@@ -146,6 +146,7 @@ const char *verge_wheel_check(const verge_wheel *wheel) {
     census_.timeouts_seen = census_.seen + words;
     see_due(&census_, &wheel->past);
     see_due(&census_, &wheel->batch);
+    see_pile(&census_, &wheel->deferred);
     see_pile(&census_, &wheel->beyond);
     see_pile(&census_, &wheel->beyond_kept);
     const char *broken = verge__calendar_check(&wheel->calendar, census_.entries, census_.chunks);

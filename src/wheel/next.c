@@ -62,7 +62,8 @@ static bool due_has_live(verge_wheel *wheel, verge__due *due) {
 }
 
 bool verge__wheel_has_live_due(verge_wheel *wheel) {
-    return due_has_live(wheel, &wheel->past) || due_has_live(wheel, &wheel->batch);
+    return due_has_live(wheel, &wheel->past) || due_has_live(wheel, &wheel->batch) ||
+           pile_has_live(wheel, &wheel->deferred);
 }
 
 /* The smallest and, of those with the same tick, the largest deadline seen. */

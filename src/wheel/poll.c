@@ -4,13 +4,7 @@
  *
  * `budget` counts the entries that may still be moved, inspected or returned.
  */
-#include "base/probes.h"
-#include "wheel/wheel_internal.h"
-
-enum {
-    PREFETCH_AHEAD = 24, /* entries of the list at hand */
-    PREFETCH_TICKS = 3,  /* after the next one: where a tick has few timers, polling the next takes less than a miss */
-};
+#include "wheel/due.h"
 
 /* What one call collects. */
 typedef struct verge__handout {
@@ -29,32 +23,17 @@ static bool is_full(const handout *handout_) {
 
 /* ---- one entry ---- */
 
-/* Whether the timer of an entry that came up is due at `tick`. */
-static VERGE__ALWAYS_INLINE bool is_due(const verge_wheel *wheel, const verge__record *record, uint64_t tick) {
-    return verge__wheel_tick(wheel, record->deadline_ns) <= tick;
-}
-
 static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, handout *to, verge__record *record, verge__entry entry) {
-    verge_expiry *expiry = &to->out[to->count++];
-    if (VERGE__UNLIKELY(verge__entry_is_timeout(entry))) {
-        *expiry = (verge_expiry){.deadline_ns = record->deadline_ns, .data = record->data};
-        record->generation = 0;
-        verge__timeout_has_no_entry(wheel, verge__entry_timeout(entry));
-        to->timeout_count++;
-        VERGE__PROBE4(fire, wheel, record, expiry->deadline_ns, wheel->now_ns);
-    } else {
-        uint32_t index = verge__entry_index(entry);
-        *expiry = (verge_expiry){.timer = verge__records_handle(index, record->generation),
-                                 .deadline_ns = record->deadline_ns,
-                                 .data = record->data};
-        verge__records_free(&wheel->records, record, index);
-        VERGE__PROBE4(fire, wheel, expiry->timer, expiry->deadline_ns, wheel->now_ns);
-    }
+    to->timeout_count += verge__wheel_end_timer(wheel, record, entry, &to->out[to->count]);
+    to->count++;
 }
 
 void verge__wheel_refile(verge_wheel *wheel, verge__record *record, verge__entry entry) {
     uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
     tick = tick > wheel->calendar.cursor ? tick : wheel->calendar.cursor;
+    if (verge__wheel_keep_past(wheel, record, entry)) {
+        return;
+    }
     wheel->entries_refiled++;
     if (tick - wheel->calendar.cursor >= wheel->calendar.reach) {
         verge__wheel_put_beyond(wheel, record, entry);
@@ -77,6 +56,9 @@ bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_ti
     verge__record *record = verge__wheel_record(wheel, *entry);
     if (!verge__wheel_counts(wheel, record, *entry)) {
         verge__wheel_drop(wheel, record, *entry);
+        return false;
+    }
+    if (verge__wheel_keep_past(wheel, record, *entry)) {
         return false;
     }
     uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
@@ -114,32 +96,8 @@ size_t verge__wheel_refile_timeouts(void *owner, verge__entry *entries, size_t c
 
 /* ---- unordered: the list is the order ---- */
 
-/* Inline, because gcc thinks that a function which does nothing but prefetch need not be called. */
-static VERGE__ALWAYS_INLINE void prefetch_records(const verge_wheel *wheel, const verge__entry *entries, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        VERGE__PREFETCH_WRITE(verge__wheel_record(wheel, entries[i]));
-    }
-}
-
 void verge__wheel_prefetch(void *owner, const verge__entry *entries, size_t count) {
-    prefetch_records(owner, entries, count);
-}
-
-/* Brings the records of a list's newest entries, of one chunk and at most `most`, towards the cache. */
-static VERGE__ALWAYS_INLINE void prefetch_list(const verge_wheel *wheel, verge__list list, size_t most) {
-    if (list != NULL) {
-        size_t count = verge__list_chunk_count(list);
-        count = count < most ? count : most;
-        prefetch_records(wheel, list - count, count);
-    }
-}
-
-/* The entry that is handed out so many after the one at `at`, if it is in this chunk or the next. */
-static VERGE__ALWAYS_INLINE const verge__entry *entry_ahead(const verge__chunk *chunk, size_t at, size_t ahead) {
-    if (at >= ahead) {
-        return &chunk->entries[at - ahead];
-    }
-    return chunk->below != NULL ? &chunk->below->entries[VERGE__CHUNK_ENTRIES + at - ahead] : NULL;
+    verge__wheel_prefetch_records(owner, entries, count);
 }
 
 /* Hands out, from the newest chunk of a list, what is due at `tick`. What is not - its timer was moved, or
@@ -155,14 +113,14 @@ static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick,
     while (left > 0 && to->count < to->limit && inspected < to->budget) {
         verge__entry entry = chunk->entries[--left];
         inspected++;
-        const verge__entry *ahead = entry_ahead(chunk, left, PREFETCH_AHEAD);
+        const verge__entry *ahead = verge__entry_ahead(chunk, left, VERGE__PREFETCH_AHEAD);
         if (ahead != NULL) {
             VERGE__PREFETCH_WRITE(verge__wheel_record(wheel, *ahead));
         }
         verge__record *record = verge__wheel_record(wheel, entry);
         if (VERGE__UNLIKELY(!verge__wheel_counts(wheel, record, entry))) {
             verge__wheel_drop(wheel, record, entry);
-        } else if (VERGE__LIKELY(is_due(wheel, record, tick) && record->u.entry_tick == entry_tick)) {
+        } else if (VERGE__LIKELY(verge__is_due(wheel, record, tick) && record->u.entry_tick == entry_tick)) {
             hand_out(wheel, to, record, entry);
         } else {
             wheel->calendar.entry_count -= inspected - counted;
@@ -203,7 +161,7 @@ static void pick_due(verge_wheel *wheel, verge__due *due, uint64_t tick, handout
         wheel->calendar.entry_count--;
         if (!verge__wheel_counts(wheel, record, entry)) {
             verge__wheel_drop(wheel, record, entry);
-        } else if (is_due(wheel, record, tick)) {
+        } else if (verge__is_due(wheel, record, tick)) {
             verge__calendar_list_add(&wheel->calendar, &due->picked, entry);
         } else {
             verge__wheel_refile(wheel, record, entry);
@@ -257,8 +215,7 @@ static void hand_out_due(verge_wheel *wheel, verge__due *due, uint64_t tick, han
     }
 }
 
-/* Takes the entries of the next tick that has come; false if there are none, or the budget ran out. */
-static bool take_batch(verge_wheel *wheel, uint64_t target, handout *to) {
+bool verge__wheel_take_batch(verge_wheel *wheel, uint64_t target, size_t *budget) {
     for (;;) {
         if (verge__wheel_beyond_is_empty(wheel)) {
             wheel->beyond_tick = VERGE__NO_TICK;
@@ -266,14 +223,14 @@ static bool take_batch(verge_wheel *wheel, uint64_t target, handout *to) {
         uint64_t stop = wheel->beyond_tick < target ? wheel->beyond_tick : target;
         stop = stop > wheel->calendar.cursor ? stop : wheel->calendar.cursor;
         verge__taken taken;
-        if (verge__calendar_take(&wheel->calendar, stop, &to->budget, &taken)) {
+        if (verge__calendar_take(&wheel->calendar, stop, budget, &taken)) {
             wheel->batch.pile = taken.pile;
             wheel->batch_tick = taken.tick;
             wheel->batch_is_exact = false;
             return true;
         }
         bool is_there = wheel->calendar.cursor == stop;
-        if (!is_there || wheel->beyond_tick == VERGE__NO_TICK || !verge__wheel_file_beyond(wheel, &to->budget)) {
+        if (!is_there || wheel->beyond_tick == VERGE__NO_TICK || !verge__wheel_file_beyond(wheel, budget)) {
             return false;
         }
     }
@@ -287,11 +244,11 @@ static void hand_out_until(verge_wheel *wheel, uint64_t target, handout *to) {
             return;
         }
         hand_out_due(wheel, &wheel->batch, wheel->batch_tick, to);
-        if (!verge__due_is_empty(&wheel->batch) || !take_batch(wheel, target, to)) {
+        if (!verge__due_is_empty(&wheel->batch) || !verge__wheel_take_batch(wheel, target, &to->budget)) {
             return;
         }
         if (wheel->batch.sorter == NULL && wheel->batch_tick > wheel->prefetched_tick) {
-            prefetch_list(wheel, wheel->batch.pile.list, PREFETCH_AHEAD);
+            verge__wheel_prefetch_list(wheel, wheel->batch.pile.list, VERGE__PREFETCH_AHEAD);
         }
     }
 }
@@ -342,6 +299,9 @@ static void put_back(verge_wheel *wheel, verge__entry entry) {
         verge__wheel_drop(wheel, record, entry);
         return;
     }
+    if (verge__wheel_keep_past(wheel, record, entry)) {
+        return;
+    }
     if (!verge__wheel_is_ordered(wheel)) {
         record->u.entry_tick = wheel->calendar.cursor;
         entry = verge__entry_marked(entry, (uint32_t)record->u.entry_tick);
@@ -349,9 +309,7 @@ static void put_back(verge_wheel *wheel, verge__entry entry) {
     verge__calendar_put_slot(&wheel->calendar, 0, wheel->calendar.cursor, entry);
 }
 
-/* What poll_exact picked and did not return goes back into its tick, so that it comes out in order with
- * what was scheduled since. Not with a work limit: there it stays first. */
-static void put_back_exact(verge_wheel *wheel) {
+void verge__wheel_put_back_exact(verge_wheel *wheel) {
     if (!wheel->batch_is_exact || wheel->options.work_limit != 0) {
         return;
     }
@@ -372,10 +330,6 @@ static void put_back_exact(verge_wheel *wheel) {
            verge__sorter_pop(wheel, wheel->batch.sorter, &budget, &entry)) {
         put_back(wheel, entry);
     }
-}
-
-static size_t work_limit_of(const verge_wheel *wheel) {
-    return wheel->options.work_limit == 0 ? SIZE_MAX : wheel->options.work_limit;
 }
 
 /* The timers handed out since the last time are not pending any more. */
@@ -409,13 +363,13 @@ static void hand_out_within_limit(verge_wheel *wheel, uint64_t target, handout *
     to->budget = left;
 }
 
-static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool exact,
-                          size_t work_limit) {
+size_t verge__wheel_poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool exact,
+                                size_t work_limit) {
     wheel->now_ns = now_ns > wheel->now_ns ? now_ns : wheel->now_ns;
     uint64_t target = verge__wheel_target(wheel);
     handout to = {.out = out, .limit = out == NULL ? 0 : limit, .budget = work_limit};
 
-    put_back_exact(wheel);
+    verge__wheel_put_back_exact(wheel);
     if (work_limit < SIZE_MAX && !exact) {
         hand_out_within_limit(wheel, target, &to);
     } else { /* an exact one looks at a whole tick, or not at all (is_tick_beyond_work_limit) */
@@ -426,39 +380,32 @@ static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out
         hand_out_due(wheel, &wheel->batch, wheel->batch_tick, &to);
     }
     account(wheel, &to);
-    if (verge_wheel_has_backlog(wheel)) {
-        wheel->calendar.quiet_until = 0; /* W5 */
-    } else {
-        verge__calendar_settle(&wheel->calendar, &to.budget);
-        if (wheel->batch.sorter == NULL) {
-            prefetch_list(wheel, verge__calendar_peek_after(&wheel->calendar, PREFETCH_TICKS), VERGE__CHUNK_ENTRIES);
-            wheel->prefetched_tick = wheel->calendar.next_start + PREFETCH_TICKS;
-        }
-    }
-    verge__wheel_set_short_reach(wheel);
-    if (verge__wheel_wants_tidying(wheel, to.count)) {
-        verge__wheel_tidy_after_poll(wheel, &to.budget);
-    }
+    verge__wheel_settle(wheel, &to.budget, to.count);
     wheel->last_poll_work = work_limit - to.budget;
     return to.count;
 }
 
 static size_t poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool exact) {
-    return poll_within(wheel, now_ns, out, limit, exact, work_limit_of(wheel));
+    return verge__wheel_poll_within(wheel, now_ns, out, limit, exact, verge__wheel_work_limit(wheel));
+}
+
+static VERGE__NOINLINE size_t poll_due(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
+    if (out == NULL || limit == 0 || !verge__wheel_take_only_tick(wheel, now_ns)) {
+        return poll(wheel, now_ns, out, limit, false);
+    }
+    handout to = {.out = out, .limit = limit, .budget = SIZE_MAX};
+    hand_out_chunk(wheel, &wheel->batch.pile.list, wheel->batch_tick, wheel->batch_tick, &to);
+    account(wheel, &to);
+    verge__wheel_settle(wheel, &to.budget, to.count);
+    wheel->last_poll_work = SIZE_MAX - to.budget;
+    return to.count;
 }
 
 size_t verge_wheel_poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
-    if (VERGE__UNLIKELY(wheel == NULL)) {
+    if (VERGE__UNLIKELY(wheel == NULL) || VERGE__LIKELY(verge__wheel_pass_quietly(wheel, now_ns))) {
         return 0;
     }
-    uint64_t tick = now_ns >> wheel->shift;
-    if (VERGE__LIKELY(tick < wheel->calendar.quiet_until && now_ns >= wheel->now_ns)) {
-        wheel->now_ns = now_ns;
-        wheel->calendar.cursor = tick + 1;
-        wheel->last_poll_work = 0;
-        return 0;
-    }
-    return poll(wheel, now_ns, out, limit, false);
+    return poll_due(wheel, now_ns, out, limit);
 }
 
 size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
@@ -471,8 +418,9 @@ static size_t poll_to_next_slot(verge_wheel *wheel, uint64_t now_ns, verge_expir
     size_t work = 0;
     for (;;) {
         uint64_t next_ns = verge_wheel_next_wakeup(wheel);
-        size_t work_left = work_limit_of(wheel) - work;
-        size_t count = poll_within(wheel, next_ns < now_ns ? next_ns : now_ns, out, limit, false, work_left);
+        size_t work_left = verge__wheel_work_limit(wheel) - work;
+        size_t count =
+            verge__wheel_poll_within(wheel, next_ns < now_ns ? next_ns : now_ns, out, limit, false, work_left);
         work += (size_t)wheel->last_poll_work;
         if (count > 0 || next_ns >= now_ns || verge_wheel_has_backlog(wheel)) {
             wheel->last_poll_work = work;

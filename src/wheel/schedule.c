@@ -56,11 +56,14 @@ void verge__wheel_file(verge_wheel *wheel, verge__record *record, verge__entry e
         return;
     }
     if (!verge__wheel_is_ordered(wheel)) {
-        record->u.entry_tick = is_past ? VERGE__TICK_PAST : verge__calendar_round(calendar, tick);
+        record->u.entry_tick = !is_past           ? verge__calendar_round(calendar, tick)
+                               : wheel->runs == 0 ? VERGE__TICK_PAST
+                                                  : VERGE__TICK_DEFERRED;
         entry = verge__entry_marked(entry, (uint32_t)record->u.entry_tick);
     }
     if (is_past) {
-        verge__calendar_list_add(calendar, &wheel->past.pile.list, entry);
+        verge__pile *pile = wheel->runs == 0 ? &wheel->past.pile : &wheel->deferred;
+        verge__calendar_list_add(calendar, &pile->list, entry);
         calendar->quiet_until = 0; /* W5 */
     } else {
         verge__calendar_put(calendar, tick, entry);
@@ -213,6 +216,35 @@ static VERGE__ALWAYS_INLINE bool file_shortly(verge_wheel *wheel, verge__record 
     return true;
 }
 
+/* The spare record, which has an entry that comes in time, becomes a timer. */
+static VERGE__ALWAYS_INLINE int begin_timer(verge_wheel *wheel, uint64_t deadline_ns, void *data,
+                                            verge_timer *ret_timer) {
+    verge__record *record = wheel->records.spare;
+    verge_timer timer = verge__records_next_handle(wheel->records.spare_timer);
+    wheel->records.spare = NULL;
+    record->deadline_ns = deadline_ns;
+    record->data = data;
+    record->generation = (uint32_t)(timer >> 32);
+    *ret_timer = timer;
+    note_deadline(wheel, deadline_ns, timer);
+    VERGE__PROBE3(schedule, wheel, timer, deadline_ns);
+    return 0;
+}
+
+/* Where filing the entry takes a chunk, or more. */
+static VERGE__NOINLINE int schedule_with_chunk(verge_wheel *wheel, uint64_t deadline_ns, void *data,
+                                               verge_timer *ret_timer) {
+    verge__calendar *calendar = &wheel->calendar;
+    if (calendar->entry_count >= calendar->entry_limit) {
+        return schedule_slowly(wheel, deadline_ns, data, ret_timer);
+    }
+    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
+    uint32_t index = (uint32_t)wheel->records.spare_timer;
+    verge__calendar_put_within_reach(calendar, tick, verge__entry_for_record(index, (uint32_t)tick));
+    wheel->records.spare->u.entry_tick = tick;
+    return begin_timer(wheel, deadline_ns, data, ret_timer);
+}
+
 int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer) {
     if (VERGE__UNLIKELY(wheel == NULL || ret_timer == NULL)) {
         return schedule_slowly(wheel, deadline_ns, data, ret_timer);
@@ -226,19 +258,11 @@ int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, v
         return schedule_slowly(wheel, deadline_ns, data, ret_timer);
     }
     verge__record *record = wheel->records.spare;
-    verge_timer timer = verge__records_next_handle(wheel->records.spare_timer);
     if (!comes_in_time(wheel, record->u.entry_tick, tick) &&
-        VERGE__UNLIKELY(!file_shortly(wheel, record, (uint32_t)timer, tick))) {
-        return schedule_slowly(wheel, deadline_ns, data, ret_timer);
+        VERGE__UNLIKELY(!file_shortly(wheel, record, (uint32_t)wheel->records.spare_timer, tick))) {
+        return schedule_with_chunk(wheel, deadline_ns, data, ret_timer);
     }
-    wheel->records.spare = NULL;
-    record->deadline_ns = deadline_ns;
-    record->data = data;
-    record->generation = (uint32_t)(timer >> 32);
-    *ret_timer = timer;
-    note_deadline(wheel, deadline_ns, timer);
-    VERGE__PROBE3(schedule, wheel, timer, deadline_ns);
-    return 0;
+    return begin_timer(wheel, deadline_ns, data, ret_timer);
 }
 
 /* Moves a timer and returns its record; NULL, and nothing has changed, if that takes the long way. */

@@ -21,7 +21,7 @@
 enum {
     SCRUB_ENTRIES_AT_ONCE = 120,
     SCRUB_STEPS_AT_ONCE = 64,
-    KINDS = 5,                                             /* of lists */
+    KINDS = 6,                                             /* of lists */
     SCAN_RECORDS_AT_ONCE = 4 << (VERGE__SEGMENT_BITS / 2), /* 1,024; less where a test has small segments */
 };
 
@@ -109,8 +109,8 @@ static size_t purge(verge_wheel *wheel, verge__due *due) {
 
 /* A chunk of one kind of lists; if that was the last of it in this round, its bit in scrub_done is set. */
 static size_t scrub_kind(verge_wheel *wheel, uint8_t kind, size_t max) {
-    verge__pile *const piles[KINDS] = {NULL, &wheel->past.pile, &wheel->batch.pile, &wheel->beyond,
-                                       &wheel->beyond_kept};
+    verge__pile *const piles[KINDS] = {NULL,           &wheel->past.pile,   &wheel->batch.pile,
+                                       &wheel->beyond, &wheel->beyond_kept, &wheel->deferred};
     verge__pile *pile = piles[kind];
     uint32_t rounds = wheel->calendar.scrub_rounds;
     size_t seen = pile == NULL ? verge__calendar_scrub(&wheel->calendar, max)
@@ -265,13 +265,15 @@ static void purge_sorter(verge_wheel *wheel, verge__sorter *sorter) {
  * the one that comes up first. (Entries of different kinds may bear the same mark by chance.) */
 static void scrub_all(verge_wheel *wheel) {
     verge__list *const due[] = {&wheel->past.pile.list,  &wheel->past.pile.sifted,  &wheel->past.picked,
-                                &wheel->batch.pile.list, &wheel->batch.pile.sifted, &wheel->batch.picked};
+                                &wheel->batch.pile.list, &wheel->batch.pile.sifted, &wheel->batch.picked,
+                                &wheel->deferred.list,   &wheel->deferred.sifted};
     verge__list *const beyond[] = {&wheel->beyond.list, &wheel->beyond.sifted, &wheel->beyond_kept.list,
                                    &wheel->beyond_kept.sifted};
     verge__calendar_sift_lists(&wheel->calendar, due, sizeof(due) / sizeof(*due));
     verge__calendar_sift_lists(&wheel->calendar, beyond, sizeof(beyond) / sizeof(*beyond));
     verge__calendar_renew_pass(&wheel->calendar, &wheel->past.pile);
     verge__calendar_renew_pass(&wheel->calendar, &wheel->batch.pile);
+    verge__calendar_renew_pass(&wheel->calendar, &wheel->deferred);
     verge__calendar_renew_pass(&wheel->calendar, &wheel->beyond);
     verge__calendar_renew_pass(&wheel->calendar, &wheel->beyond_kept);
     verge__calendar_sift_slots(&wheel->calendar);

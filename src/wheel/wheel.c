@@ -31,7 +31,7 @@ static void set_start(verge_wheel *wheel, uint64_t start_ns) {
 /* The last tick of time, and of coarse wheels the last that every level can name. */
 static uint64_t last_tick(const verge_wheel *wheel, const verge_wheel_level *levels, size_t level_count) {
     uint64_t last = (VERGE_NEVER - 1) >> wheel->shift;
-    last = last < VERGE__TICK_EXACT ? last : VERGE__TICK_EXACT - 1;
+    last = last < VERGE__TICK_DEFERRED ? last : VERGE__TICK_DEFERRED - 1;
     unsigned coarsest = wheel->options.coarse ? (unsigned)levels[level_count - 1].shift - (unsigned)wheel->shift : 0;
     return last & ~verge__bit_mask(coarsest);
 }
@@ -164,6 +164,7 @@ static void drop_all_entries(verge_wheel *wheel, uint64_t first_tick) {
     wheel->entries_dropped += wheel->calendar.entry_count;
     clear_due(wheel, &wheel->past);
     clear_due(wheel, &wheel->batch);
+    clear_pile(wheel, &wheel->deferred);
     clear_pile(wheel, &wheel->beyond);
     clear_pile(wheel, &wheel->beyond_kept);
     wheel->beyond_tick = VERGE__NO_TICK;

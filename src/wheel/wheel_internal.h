@@ -40,10 +40,11 @@
 #include "wheel/sorter.h"
 
 /* In place of its tick: that an entry is out of reach, that it was scheduled for the past, that it was
- * picked by poll_exact. No real tick is as late. */
+ * picked by poll_exact, that it was scheduled for the past in a run. No real tick is as late. */
 #define VERGE__TICK_BEYOND (VERGE__NO_TICK - 1)
 #define VERGE__TICK_PAST (VERGE__NO_TICK - 2)
 #define VERGE__TICK_EXACT (VERGE__NO_TICK - 3)
+#define VERGE__TICK_DEFERRED (VERGE__NO_TICK - 4)
 
 /* The generation of a timeout that is set; of one that is not it is 0. No handle has it. */
 #define VERGE__GENERATION_SET 1U
@@ -75,8 +76,10 @@ typedef struct verge__keeping {
 struct verge_wheel {
     /* read or written by every schedule and cancel */
     verge__records records;
-    uint64_t bias_ns; /* what makes (deadline + bias) >> shift the tick of a deadline */
+    uint64_t last_poll_work; /* with what follows, and the cursor: what a poll that finds nothing writes */
+    uint64_t now_ns;
     uint64_t shift;
+    uint64_t bias_ns; /* what makes (deadline + bias) >> shift the tick of a deadline */
     verge_timer earliest_timer;
     uint64_t earliest_ns;    /* 0: not known; VERGE_NEVER: nothing is pending */
     uint64_t timeouts_begun; /* timeouts set that were not, less those that came out */
@@ -91,12 +94,13 @@ struct verge_wheel {
     verge__places places;  /* of timeouts */
     verge_timeout vacated; /* stands for one that was withdrawn where no other could take its place: never set */
     verge__list nowhere;   /* the list of timeouts without an entry: to move one from there needs no branch */
-    uint64_t now_ns;
     uint64_t start_ns;
     uint64_t last_tick;                           /* of time */
     _Alignas(32) verge__entry nowhere_entries[2]; /* of vacated; not where a chunk's first entry may be */
     verge__due past;                              /* scheduled for the past; come out first */
     verge__due batch;                             /* of the tick taken last */
+    verge__pile deferred;                         /* scheduled for the past in a run: to come out after it */
+    size_t runs;                                  /* under way, one in the other */
     uint64_t batch_tick;
     uint64_t prefetched_tick;  /* up to here, records were brought towards the cache */
     bool batch_is_exact;       /* picked by poll_exact, and marked so */
@@ -111,7 +115,6 @@ struct verge_wheel {
     uint64_t cleared;
     uint64_t entries_refiled;
     uint64_t entries_dropped;
-    uint64_t last_poll_work;
     uint64_t timeouts_expired;
     verge__keeping keeping;
     size_t expired_untidied; /* since tidy_after_poll; a poll counts as one more */
@@ -130,6 +133,11 @@ struct verge_wheel {
 
 static inline bool verge__wheel_is_ordered(const verge_wheel *wheel) {
     return wheel->options.order != VERGE_ORDER_ANY;
+}
+
+/* Of a poll. */
+static inline size_t verge__wheel_work_limit(const verge_wheel *wheel) {
+    return wheel->options.work_limit == 0 ? SIZE_MAX : wheel->options.work_limit;
 }
 
 static inline uint64_t verge__wheel_timeouts_cleared(const verge_wheel *wheel) {
@@ -176,7 +184,7 @@ static inline bool verge__wheel_beyond_is_empty(const verge_wheel *wheel) {
 
 static inline bool verge__wheel_has_due(const verge_wheel *wheel) {
     return !verge__due_is_empty(&wheel->past) || !verge__due_is_empty(&wheel->batch) ||
-           !verge__wheel_beyond_is_empty(wheel);
+           !verge__pile_is_empty(&wheel->deferred) || !verge__wheel_beyond_is_empty(wheel);
 }
 
 static inline bool verge__is_timeout(uint32_t index) {
@@ -217,6 +225,19 @@ uint32_t verge__wheel_next_pending(const verge_wheel *wheel, uint32_t from);
 static inline bool verge__wheel_counts(const verge_wheel *wheel, const verge__record *record, verge__entry entry) {
     uint32_t mark = verge__wheel_is_ordered(wheel) ? record->link : (uint32_t)record->u.entry_tick;
     return (record->generation & 1) != 0 && (verge__entry_is_timeout(entry) || mark == verge__entry_mark(entry));
+}
+
+/*
+ * An entry that counts is to be filed at a tick. Not if its timer is past or deferred: then it only bears the same bits, as
+ * that of a tick may once in 2^32. It joins the true one, for which a scrub may have taken it: true.
+ */
+static inline bool verge__wheel_keep_past(verge_wheel *wheel, const verge__record *record, verge__entry entry) {
+    bool is_deferred = record->u.entry_tick == VERGE__TICK_DEFERRED;
+    if (VERGE__LIKELY(!is_deferred && record->u.entry_tick != VERGE__TICK_PAST) || verge__wheel_is_ordered(wheel)) {
+        return false;
+    }
+    verge__calendar_list_add(&wheel->calendar, is_deferred ? &wheel->deferred.list : &wheel->past.pile.list, entry);
+    return true;
 }
 
 static inline void verge__timeout_has_no_entry(verge_wheel *wheel, verge_timeout *timeout) {

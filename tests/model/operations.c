@@ -437,35 +437,37 @@ struct operation {
     const char *name;
     void (*run)(struct run *run);
     unsigned weight;
+    bool polls;
 };
 
 static const struct operation operations[] = {
-    {"schedule", do_schedule, 40},
-    {"schedule a burst", do_schedule_burst, 4},
-    {"schedule_window", do_schedule_window, 5},
-    {"schedule_best_fit", do_schedule_best_fit, 5},
-    {"cancel", do_cancel, 20},
-    {"cancel many", do_cancel_many, 1},
-    {"reschedule", do_reschedule, 30},
-    {"reschedule many", do_reschedule_many, 1},
-    {"push back", do_push_back, 4},
-    {"get", do_get, 10},
-    {"poll", do_poll, 40},
-    {"poll_exact", do_poll_exact, 8},
-    {"poll_to_next", do_poll_to_next, 8},
-    {"sleep and poll", do_sleep_and_poll, 4},
-    {"set_start", do_set_start, 3},
-    {"attach", run_attach, 4},
-    {"detach", run_detach, 3},
-    {"set", run_set, 30},
-    {"set again and again", run_set_again, 4},
-    {"clear a timeout", run_clear_timeout, 15},
-    {"reserve", do_reserve, 2},
-    {"reserve timeouts", run_reserve_timeouts, 2},
-    {"compact", do_compact, 2},
-    {"run out of memory", do_run_out_of_memory, 3},
-    {"clear", do_clear, 2},
-    {"iterate", do_iterate, 2},
+    {"schedule", do_schedule, 40, false},
+    {"schedule a burst", do_schedule_burst, 4, false},
+    {"schedule_window", do_schedule_window, 5, false},
+    {"schedule_best_fit", do_schedule_best_fit, 5, false},
+    {"cancel", do_cancel, 20, false},
+    {"cancel many", do_cancel_many, 1, false},
+    {"reschedule", do_reschedule, 30, false},
+    {"reschedule many", do_reschedule_many, 1, false},
+    {"push back", do_push_back, 4, false},
+    {"get", do_get, 10, false},
+    {"poll", do_poll, 40, true},
+    {"poll_exact", do_poll_exact, 8, true},
+    {"poll_to_next", do_poll_to_next, 8, true},
+    {"sleep and poll", do_sleep_and_poll, 4, true},
+    {"run", run_with_calls, 20, true},
+    {"set_start", do_set_start, 3, false},
+    {"attach", run_attach, 4, false},
+    {"detach", run_detach, 3, false},
+    {"set", run_set, 30, false},
+    {"set again and again", run_set_again, 4, false},
+    {"clear a timeout", run_clear_timeout, 15, false},
+    {"reserve", do_reserve, 2, false},
+    {"reserve timeouts", run_reserve_timeouts, 2, false},
+    {"compact", do_compact, 2, false},
+    {"run out of memory", do_run_out_of_memory, 3, false},
+    {"clear", do_clear, 2, false},
+    {"iterate", do_iterate, 2, false},
 };
 
 static const struct operation *random_operation(struct verge_test_random *random) {
@@ -482,12 +484,22 @@ static const struct operation *random_operation(struct verge_test_random *random
     return &operations[which];
 }
 
-void run_random_operation(struct run *run) {
-    const struct operation *operation = random_operation(&run->random);
+static void perform(struct run *run, const struct operation *operation) {
     if (run->model.count > run->timers_max && operation->run == do_schedule_burst) {
         return;
     }
     run->operation = operation->name;
     run->operation_count++;
     operation->run(run);
+}
+
+void run_random_operation(struct run *run) {
+    perform(run, random_operation(&run->random));
+}
+
+void run_random_operation_in_call(struct run *run) {
+    const struct operation *operation = random_operation(&run->random);
+    if (!operation->polls) {
+        perform(run, operation);
+    }
 }

@@ -36,7 +36,7 @@ void run_fail(const struct run *run, const char *promise, uint64_t value, uint64
 static void check_order(struct run *run, const struct model_timer *timer, enum model_poll kind) {
     for (size_t i = 0; i < run->model.count; i++) {
         const struct model_timer *other = &run->model.timers[i];
-        if (other != timer && model_is_in_line(&run->model, other, kind)) {
+        if (other != timer && other->sequence < run->sequence_end && model_is_in_line(&run->model, other, kind)) {
             RUN_CHECK_VALUES(run, !model_is_before(&run->model, other, timer), "G5: another had to come out before",
                              timer->deadline_ns, other->deadline_ns);
         }
@@ -47,11 +47,12 @@ static struct model_timer *find(struct run *run, const verge_expiry *expiry) {
     return expiry->timer == 0 ? model_find_timeout(&run->model, expiry->data) : model_find(&run->model, expiry->timer);
 }
 
-static void check_expiry(struct run *run, const verge_expiry *expiry, enum model_poll kind) {
+void run_check_expiry(struct run *run, const verge_expiry *expiry, enum model_poll kind) {
     struct model_timer *timer = find(run, expiry);
     RUN_CHECK(run, timer != NULL, "G3: poll returned what is not pending");
     RUN_CHECK_EQUAL(run, expiry->deadline_ns, timer->deadline_ns, "poll returned another deadline");
     RUN_CHECK(run, expiry->data == timer->data, "poll returned other data");
+    RUN_CHECK(run, timer->sequence < run->sequence_end, "run: it was set in this very run");
     RUN_CHECK_VALUES(run, model_may_fire(&run->model, timer, kind), "G1: early", timer->deadline_ns, run->model.now_ns);
     check_order(run, timer, kind);
     model_remove(&run->model, timer);
@@ -82,7 +83,7 @@ void run_check_batch(struct run *run, enum model_poll kind, const verge_wheel_st
                      size_t limit) {
     RUN_CHECK_VALUES(run, count <= limit, "more than the limit", count, limit);
     for (size_t i = 0; i < count; i++) {
-        check_expiry(run, &run->out[i], kind);
+        run_check_expiry(run, &run->out[i], kind);
     }
     check_work(run, kind, before, count);
     const bool backlog = verge_wheel_has_backlog(run->wheel);

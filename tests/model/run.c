@@ -32,6 +32,7 @@ static void set_up(struct run *run) {
     run->operation = "create";
     run->operation_count = 0;
     run->entries_filed = 0;
+    run->sequence_end = UINT64_MAX;
     static const size_t timers_max[RUN_PROFILE_COUNT] = {[RUN_DENSE] = 200, [RUN_CROWDED] = 600};
     const size_t some = 20 + (size_t)verge_test_below(&run->random, 100);
     run->timers_max = timers_max[run->profile] != 0 ? timers_max[run->profile] : some;

@@ -39,6 +39,7 @@ struct run {
     size_t timers_max;                         /* about as many are pending at a time */
     bool has_small_segments;                   /* of records: they come and go */
     uint64_t entries_filed;                    /* when it was looked at last */
+    uint64_t sequence_end;                     /* what was set from here on is not to come out: it was set in a call */
     verge_timeout *timeouts[RUN_TIMEOUTS_MAX]; /* attached, each in memory of its own */
     size_t timeout_count;
     verge_expiry out[RUN_OUT_MAX];
@@ -63,10 +64,18 @@ uint64_t run_random_now(struct run *run);
 /* ---- operations.c ---- */
 
 void run_random_operation(struct run *run);
+
+/* None that polls. */
+void run_random_operation_in_call(struct run *run);
+
 void run_poll(struct run *run, enum model_poll kind, uint64_t now_ns, size_t limit);
 
 /* A deadline for a timer that is moved, or NULL. */
 uint64_t run_random_move(struct run *run, const struct model_timer *timer);
+
+/* ---- calls.c ---- */
+
+void run_with_calls(struct run *run);
 
 /* ---- timeouts.c: operations on timeouts ---- */
 
@@ -96,6 +105,9 @@ _Noreturn void run_fail(const struct run *run, const char *promise, uint64_t val
 
 #define RUN_CHECK_EQUAL(run, value, expected, promise) \
     RUN_CHECK_VALUES(run, (value) == (expected), promise, value, expected)
+
+/* A timer that came out, against the model, which then forgets it. */
+void run_check_expiry(struct run *run, const verge_expiry *expiry, enum model_poll kind);
 
 /* The timers a poll returned, against the model, which then forgets them; `before`: the statistics before it. */
 void run_check_batch(struct run *run, enum model_poll kind, const verge_wheel_stats *before, size_t count,

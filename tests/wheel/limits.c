@@ -188,10 +188,12 @@ static void poll_exact_and_to_next_keep_the_work_limit(void **state) {
     wheel_end(wheel);
 }
 
+static const uint8_t levels_of_64[] = {6, 6, 6, 6, 0};
+
 /* G8: what an upper slot holds moves down a little at every tick of the block before, not at once. */
 static void a_slot_is_drained_over_the_time_before_it(void **state) {
     enum { COUNT = 6400, SLOT = 64, START = 5 * SLOT };
-    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    verge_wheel_options options = options_of_levels(TICK, levels_of_64);
     options.order = *(verge_order *)*state;
     verge_wheel *wheel = wheel_new(&options);
     for (size_t i = 0; i < COUNT; i++) {
@@ -217,7 +219,9 @@ static void a_long_slot_is_drained_late(void **state) {
     (void)state;
     enum { COUNT = 6400, SLOT = 4096, START = 3 * SLOT };
     for (size_t limit = 0; limit <= 256; limit += 256) {
-        verge_wheel *wheel = wheel_limited(VERGE_ORDER_ANY, limit);
+        verge_wheel_options options = options_of_levels(TICK, levels_of_64);
+        options.work_limit = limit;
+        verge_wheel *wheel = wheel_new(&options);
         for (size_t i = 0; i < COUNT; i++) {
             (void)schedule(wheel, (START + i % SLOT) * TICK, i);
         }

@@ -171,11 +171,11 @@ struct snapshot {
 static inline struct snapshot snapshot_of(verge_wheel *wheel) {
     struct snapshot snapshot;
     memset(&snapshot, 0, sizeof(snapshot));
+    snapshot.deadline_ns = verge_wheel_next_deadline(wheel); /* may file entries again, which is counted */
     snapshot.stats = stats_of(wheel);
     snapshot.now_ns = verge_wheel_now(wheel);
     snapshot.start_ns = verge_wheel_start(wheel);
     snapshot.wakeup_ns = verge_wheel_next_wakeup(wheel);
-    snapshot.deadline_ns = verge_wheel_next_deadline(wheel);
     snapshot.backlog = verge_wheel_has_backlog(wheel);
     return snapshot;
 }

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wheel/due.h - what polls and runs share: entries that have come up, and how a poll begins and ends.
+ */
+#ifndef VERGE_SRC_WHEEL_DUE_H
+#define VERGE_SRC_WHEEL_DUE_H
+
+#include "base/probes.h"
+#include "wheel/wheel_internal.h"
+
+enum {
+    VERGE__PREFETCH_AHEAD = 24, /* entries of the list at hand */
+    VERGE__PREFETCH_TICKS =
+        3, /* after the next one: where a tick has few timers, polling the next takes less than a miss */
+};
+
+/* ---- poll.c ---- */
+
+/* Takes the entries of the next tick that has come; false if there are none, or the budget ran out. */
+bool verge__wheel_take_batch(verge_wheel *wheel, uint64_t target, size_t *budget);
+
+/* What poll_exact picked and did not return goes back into its tick, so that it comes out in order with
+ * what was scheduled since. Not with a work limit: there it stays first. */
+void verge__wheel_put_back_exact(verge_wheel *wheel);
+
+/* Any poll. exact: also returns what is due in the tick under way. work_limit: SIZE_MAX if there is none. */
+size_t verge__wheel_poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool exact,
+                                size_t work_limit);
+
+/* ---- one entry ---- */
+
+/* Whether the timer of an entry that came up is due at `tick`. */
+static VERGE__ALWAYS_INLINE bool verge__is_due(const verge_wheel *wheel, const verge__record *record, uint64_t tick) {
+    return verge__wheel_tick(wheel, record->deadline_ns) <= tick;
+}
+
+/* Fills in what is returned, and ends the timer; whether it was a timeout. */
+static VERGE__ALWAYS_INLINE bool verge__wheel_end_timer(verge_wheel *wheel, verge__record *record, verge__entry entry,
+                                                        verge_expiry *ret_expiry) {
+    if (VERGE__UNLIKELY(verge__entry_is_timeout(entry))) {
+        *ret_expiry = (verge_expiry){.deadline_ns = record->deadline_ns, .data = record->data};
+        record->generation = 0;
+        verge__timeout_has_no_entry(wheel, verge__entry_timeout(entry));
+        VERGE__PROBE4(fire, wheel, record, ret_expiry->deadline_ns, wheel->now_ns);
+        return true;
+    }
+    uint32_t index = verge__entry_index(entry);
+    *ret_expiry = (verge_expiry){.timer = verge__records_handle(index, record->generation),
+                                 .deadline_ns = record->deadline_ns,
+                                 .data = record->data};
+    verge__records_free(&wheel->records, record, index);
+    VERGE__PROBE4(fire, wheel, ret_expiry->timer, ret_expiry->deadline_ns, wheel->now_ns);
+    return false;
+}
+
+/* ---- towards the cache ---- */
+
+/* Inline, because gcc thinks that a function which does nothing but prefetch need not be called. */
+static VERGE__ALWAYS_INLINE void verge__wheel_prefetch_records(const verge_wheel *wheel, const verge__entry *entries,
+                                                               size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        VERGE__PREFETCH_WRITE(verge__wheel_record(wheel, entries[i]));
+    }
+}
+
+/* Brings the records of a list's newest entries, of one chunk and at most `most`, towards the cache. */
+static VERGE__ALWAYS_INLINE void verge__wheel_prefetch_list(const verge_wheel *wheel, verge__list list, size_t most) {
+    if (list != NULL) {
+        size_t count = verge__list_chunk_count(list);
+        count = count < most ? count : most;
+        verge__wheel_prefetch_records(wheel, list - count, count);
+    }
+}
+
+/* The entry that is handed out so many after the one at `at`, if it is in this chunk or the next. */
+static VERGE__ALWAYS_INLINE const verge__entry *verge__entry_ahead(const verge__chunk *chunk, size_t at, size_t ahead) {
+    if (at >= ahead) {
+        return &chunk->entries[at - ahead];
+    }
+    return chunk->below != NULL ? &chunk->below->entries[VERGE__CHUNK_ENTRIES + at - ahead] : NULL;
+}
+
+/* ---- a poll ---- */
+
+/* Moves time if that is all that there is to do. */
+static VERGE__ALWAYS_INLINE bool verge__wheel_pass_quietly(verge_wheel *wheel, uint64_t now_ns) {
+    uint64_t before_ns = wheel->now_ns;
+    uint64_t tick = now_ns >> wheel->shift;
+    bool is_quiet = tick < wheel->calendar.quiet_until;
+    if (VERGE__LIKELY(is_quiet & (now_ns >= before_ns))) {
+        wheel->last_poll_work = 0;
+        wheel->now_ns = now_ns;
+        wheel->calendar.cursor = tick + 1;
+        return true;
+    }
+    return false;
+}
+
+/*
+ * The common poll that finds something: one tick has come, and holds not much. Takes it; false, and nothing has changed: it
+ * is another poll. A wheel whose reach is short is plain and, if it was quiet, without a backlog (W5).
+ */
+static VERGE__ALWAYS_INLINE bool verge__wheel_take_only_tick(verge_wheel *wheel, uint64_t now_ns) {
+    if (wheel->short_reach == 0 || wheel->calendar.quiet_until == 0 || wheel->options.work_limit != 0 ||
+        now_ns < wheel->now_ns) {
+        return false;
+    }
+    verge__list list = verge__calendar_take_only(&wheel->calendar, (now_ns >> wheel->shift) + 1);
+    if (list == NULL) {
+        return false;
+    }
+    wheel->now_ns = now_ns;
+    wheel->calendar.quiet_until = 0; /* W5 */
+    wheel->batch.pile.list = list;
+    wheel->batch_tick = wheel->calendar.cursor - 1;
+    wheel->batch_is_exact = false;
+    return true;
+}
+
+/* Brings the records of a tick that comes soon towards the cache. */
+static VERGE__ALWAYS_INLINE void verge__wheel_prefetch_soon(verge_wheel *wheel) {
+    verge__wheel_prefetch_list(wheel, verge__calendar_peek_after(&wheel->calendar, VERGE__PREFETCH_TICKS),
+                               VERGE__CHUNK_ENTRIES);
+    wheel->prefetched_tick = wheel->calendar.next_start + VERGE__PREFETCH_TICKS;
+}
+
+/* At the end of a poll, which handed out so many. */
+static VERGE__ALWAYS_INLINE void verge__wheel_settle(verge_wheel *wheel, size_t *budget, size_t count) {
+    bool has_caught_up = wheel->calendar.cursor == verge__wheel_target(wheel);
+    if (VERGE__UNLIKELY(!has_caught_up || verge__wheel_has_due(wheel))) {
+        wheel->calendar.quiet_until = 0; /* W5 */
+    } else {
+        verge__calendar_settle(&wheel->calendar, budget);
+        if (wheel->batch.sorter == NULL) {
+            verge__wheel_prefetch_soon(wheel);
+        }
+    }
+    if (has_caught_up != (wheel->short_reach != 0)) {
+        verge__wheel_set_short_reach(wheel);
+    }
+    if (VERGE__UNLIKELY(verge__wheel_wants_tidying(wheel, count))) {
+        verge__wheel_tidy_after_poll(wheel, budget);
+    }
+}
+
+#endif

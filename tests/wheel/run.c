@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs: a function is called for each timer, and does to the wheel what it likes. Each test is for all kinds of wheel that
+ * run in a way of their own: plain, ordered, coarse, with a limit on the work; a tick at a time, and many at once.
+ */
+#include "wheel/timeouts.h"
+
+enum {
+    KINDS = 5,
+    CALLS_MAX = 4096,
+};
+
+static verge_wheel *wheel_of_kind(size_t kind) {
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.order = kind == 1 ? VERGE_ORDER_FIFO : kind == 2 ? VERGE_ORDER_DEADLINE : VERGE_ORDER_ANY;
+    options.coarse = kind == 3;
+    options.work_limit = kind == 4 ? 10000 : 0;
+    return wheel_new(&options);
+}
+
+/* What was called for, and what to do then. */
+struct calls {
+    verge_wheel *wheel;
+    size_t count;
+    uintptr_t numbers[CALLS_MAX];
+    verge_timer timers[CALLS_MAX]; /* for the function to use */
+    verge_timeout *timeouts[CALLS_MAX];
+    uint64_t until_ns;
+    bool compacts;
+};
+
+static void note(void *context, const verge_expiry *expiry) {
+    struct calls *calls = context;
+    assert_true(calls->count < CALLS_MAX);
+    assert_true(expiry->deadline_ns <= verge_wheel_now(calls->wheel));
+    calls->numbers[calls->count++] = number_of(expiry->data);
+    assert_well(calls->wheel);
+}
+
+static struct calls *calls_for(verge_wheel *wheel) {
+    static struct calls calls;
+    memset(&calls, 0, sizeof(calls));
+    calls.wheel = wheel;
+    return &calls;
+}
+
+static void assert_called(struct calls *calls, const uintptr_t *numbers, size_t count) {
+    assert_int_equal(calls->count, count);
+    assert_memory_equal(calls->numbers, numbers, count * sizeof(*numbers));
+    calls->count = 0;
+}
+
+#define ASSERT_CALLED(calls, ...) \
+    assert_called(calls, (const uintptr_t[]){__VA_ARGS__}, COUNT_OF(((const uintptr_t[]){__VA_ARGS__})))
+
+/* ---- what comes out ---- */
+
+/* Of two wheels with the same timers, one polled and one run, the same timers come out at the same times. */
+static void runs_call_for_what_polls_return(void **state) {
+    (void)state;
+    static verge_expiry out[CALLS_MAX];
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        struct verge_test_random random = verge_test_random_from(kind + 1);
+        verge_wheel *polled = wheel_of_kind(kind);
+        verge_wheel *run = wheel_of_kind(kind);
+        for (uintptr_t i = 0; i < CALLS_MAX; i++) {
+            const uint64_t deadline_ns = verge_test_magnitude(&random) % (100000 * TICK);
+            (void)schedule(polled, deadline_ns, i);
+            (void)schedule(run, deadline_ns, i);
+        }
+        struct calls *calls = calls_for(run);
+        for (uint64_t now_ns = 0; verge_wheel_count(polled) > 0;
+             now_ns += 1 + verge_test_magnitude(&random) % (40 * TICK)) {
+            const size_t count = verge_wheel_poll(polled, now_ns, out, CALLS_MAX);
+            assert_int_equal(verge_wheel_run(run, now_ns, note, calls), count);
+            assert_int_equal(calls->count, count);
+            for (size_t i = 0; i < count; i++) {
+                assert_int_equal(calls->numbers[i], number_of(out[i].data));
+            }
+            calls->count = 0;
+            assert_int_equal(verge_wheel_now(run), verge_wheel_now(polled));
+            assert_int_equal(verge_wheel_next_wakeup(run), verge_wheel_next_wakeup(polled));
+            assert_int_equal(verge_wheel_has_backlog(run), verge_wheel_has_backlog(polled));
+        }
+        assert_int_equal(verge_wheel_count(run), 0);
+        assert_int_equal(stats_of(run).expired, CALLS_MAX);
+        wheel_end(polled);
+        wheel_end(run);
+    }
+}
+
+/* What a poll with a limit left comes first. */
+static void runs_take_up_what_polls_left(void **state) {
+    (void)state;
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        verge_wheel *wheel = wheel_of_kind(kind);
+        struct calls *calls = calls_for(wheel);
+        verge_expiry out[3];
+        for (uintptr_t i = 0; i < 100; i++) {
+            (void)schedule(wheel, (5 + i / 50) * TICK, i);
+        }
+        assert_int_equal(verge_wheel_poll(wheel, 5 * TICK, out, 3), 3);
+        assert_int_equal(verge_wheel_poll_exact(wheel, 5 * TICK, out, 3), 3);
+        (void)schedule(wheel, TICK, 100);
+        assert_int_equal(verge_wheel_run(wheel, 5 * TICK, note, calls), 45);
+        assert_int_equal(verge_wheel_run(wheel, 6 * TICK, note, calls), 50);
+        assert_int_equal(verge_wheel_count(wheel), 0);
+        wheel_end(wheel);
+    }
+}
+
+/* ---- what the function does ---- */
+
+static void cancel_all_others(void *context, const verge_expiry *expiry) {
+    struct calls *calls = context;
+    note(context, expiry);
+    for (size_t i = 0; i < 40; i++) {
+        if (calls->timers[i] != expiry->timer) {
+            assert_int_equal(verge_wheel_cancel(calls->wheel, calls->timers[i], NULL), 0);
+        }
+    }
+    assert_well(calls->wheel);
+}
+
+/* Due or not, of this tick or another: what is cancelled is not called for. */
+static void what_is_cancelled_does_not_come_out(void **state) {
+    (void)state;
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        for (uint64_t spread = 0; spread < 4; spread++) {
+            verge_wheel *wheel = wheel_of_kind(kind);
+            struct calls *calls = calls_for(wheel);
+            for (uintptr_t i = 0; i < 40; i++) {
+                calls->timers[i] = schedule(wheel, (10 + i * spread) * TICK, i);
+            }
+            assert_int_equal(verge_wheel_run(wheel, 10 * TICK, cancel_all_others, calls), 1);
+            assert_int_equal(verge_wheel_run(wheel, HOUR, note, calls), 0);
+            assert_int_equal(calls->count, 1);
+            assert_int_equal(verge_wheel_count(wheel), 0);
+            wheel_end(wheel);
+        }
+    }
+}
+
+/* The objects of timers that did not come out yet may go: nobody looks at them any more. */
+static void end_all_timeouts(void *context, const verge_expiry *expiry) {
+    struct calls *calls = context;
+    note(context, expiry);
+    for (size_t i = 0; i < 40; i++) {
+        timeout_end(calls->wheel, calls->timeouts[i]);
+    }
+    assert_well(calls->wheel);
+}
+
+static void objects_may_go(void **state) {
+    (void)state;
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        for (uint64_t late = 0; late < 2; late++) {
+            verge_wheel *wheel = wheel_of_kind(kind);
+            struct calls *calls = calls_for(wheel);
+            for (uintptr_t i = 0; i < 40; i++) {
+                calls->timeouts[i] = timeout_new(wheel, i);
+                set(wheel, calls->timeouts[i], (10 + i % 3 * late) * TICK);
+            }
+            assert_int_equal(verge_wheel_run(wheel, (10 + 5 * late) * TICK, end_all_timeouts, calls), 1);
+            assert_int_equal(verge_wheel_run(wheel, HOUR, note, calls), 0);
+            wheel_end(wheel);
+        }
+    }
+}
+
+static void move_others_away(void *context, const verge_expiry *expiry) {
+    struct calls *calls = context;
+    note(context, expiry);
+    for (size_t i = 0; i < 10; i++) {
+        if (calls->timers[i] != expiry->timer) {
+            assert_int_equal(verge_wheel_reschedule(calls->wheel, calls->timers[i], calls->until_ns), 0);
+        }
+    }
+}
+
+static void what_is_moved_comes_out_when_it_is_due_then(void **state) {
+    (void)state;
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        verge_wheel *wheel = wheel_of_kind(kind);
+        struct calls *calls = calls_for(wheel);
+        calls->until_ns = 200 * TICK;
+        for (uintptr_t i = 0; i < 10; i++) {
+            calls->timers[i] = schedule(wheel, 10 * TICK, i);
+        }
+        assert_int_equal(verge_wheel_run(wheel, 10 * TICK, move_others_away, calls), 1);
+        assert_int_equal(verge_wheel_run(wheel, 199 * TICK, note, calls), 0);
+        assert_int_equal(verge_wheel_run(wheel, 1000 * TICK, note, calls), 9);
+        wheel_end(wheel);
+    }
+}
+
+/* ---- a run has an end ---- */
+
+/* As a ticker without an interval does: it is always due. */
+static void schedule_another(void *context, const verge_expiry *expiry) {
+    struct calls *calls = context;
+    note(context, expiry);
+    (void)schedule(calls->wheel, calls->until_ns, number_of(expiry->data));
+    assert_well(calls->wheel);
+}
+
+static void what_is_set_in_a_run_comes_out_in_the_next(void **state) {
+    (void)state;
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        for (uint64_t late = 0; late < 3; late++) { /* in the tick's run, in one for several, in one for many */
+            static const uint64_t runs_ns[] = {10 * TICK, 11 * TICK, HOUR};
+            verge_wheel *wheel = wheel_of_kind(kind);
+            struct calls *calls = calls_for(wheel);
+            (void)schedule(wheel, 10 * TICK, 1);
+            (void)schedule(wheel, 10 * TICK, 2);
+            calls->until_ns = late == 1 ? 11 * TICK : 0; /* always past; or not when the first is called for */
+            for (size_t i = 0; i < 5; i++) {
+                assert_int_equal(verge_wheel_run(wheel, runs_ns[late], schedule_another, calls), 2);
+                assert_int_equal(calls->numbers[0] + calls->numbers[1], 3);
+                calls->count = 0;
+                assert_true(verge_wheel_has_backlog(wheel));
+                assert_int_equal(verge_wheel_next_wakeup(wheel), verge_wheel_now(wheel));
+                assert_int_equal(verge_wheel_next_deadline(wheel), verge_wheel_now(wheel));
+                assert_well(wheel);
+            }
+            verge_expiry out[4]; /* a poll has them, too */
+            assert_int_equal(verge_wheel_poll(wheel, runs_ns[late], out, COUNT_OF(out)), 2);
+            assert_int_equal(verge_wheel_count(wheel), 0);
+            wheel_end(wheel);
+        }
+    }
+}
+
+static void move_to_the_past(void *context, const verge_expiry *expiry) {
+    struct calls *calls = context;
+    note(context, expiry);
+    for (size_t i = 0; i < 20; i++) {
+        if (calls->timers[i] != expiry->timer) {
+            assert_int_equal(verge_wheel_reschedule(calls->wheel, calls->timers[i], TICK), 0);
+        }
+        set(calls->wheel, calls->timeouts[i], TICK);
+    }
+    if (calls->compacts) {
+        verge_wheel_compact(calls->wheel);
+    }
+    assert_well(calls->wheel);
+}
+
+/* Those that were past already, too: moved in the run, they are the next one's. */
+static void what_is_moved_to_the_past_comes_out_in_the_next(void **state) {
+    (void)state;
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        for (uint64_t past = 0; past < 2; past++) {
+            verge_wheel *wheel = wheel_of_kind(kind);
+            struct calls *calls = calls_for(wheel);
+            assert_quiet(wheel, 5 * TICK);
+            for (uintptr_t i = 0; i < 20; i++) {
+                calls->timers[i] = schedule(wheel, past ? 3 * TICK : 10 * TICK, i);
+                calls->timeouts[i] = timeout_new(wheel, 100 + i);
+            }
+            assert_int_equal(verge_wheel_run(wheel, 10 * TICK, move_to_the_past, calls), 1);
+            calls->count = 0;
+            assert_int_equal(verge_wheel_run(wheel, 10 * TICK, note, calls), 39);
+            assert_false(verge_wheel_has_backlog(wheel));
+            for (size_t i = 0; i < 20; i++) {
+                timeout_end(wheel, calls->timeouts[i]);
+            }
+            wheel_end(wheel);
+        }
+    }
+}
+
+/* The mark of what is deferred is that of a tick as well, once in 2^32: the entry that a timer leaves in that tick must not
+ * be taken for the one it has. */
+static void deferred_in_a_tick_with_the_same_mark(void **state) {
+    (void)state;
+    for (uint64_t mark = 0; mark < 8; mark++) {
+        const uint64_t tick = (UINT64_C(1) << 32) + 2 - mark;
+        for (uint64_t late = 0; late < 2; late++) {
+            for (size_t compacts = 0; compacts < 2; compacts++) {
+                verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, (tick - 20) * TICK);
+                struct calls *calls = calls_for(wheel);
+                calls->compacts = compacts != 0;
+                for (uintptr_t i = 0; i < 20; i++) {
+                    calls->timers[i] = schedule(wheel, tick * TICK, i);
+                    calls->timeouts[i] = timeout_new(wheel, 100 + i);
+                }
+                assert_int_equal(verge_wheel_run(wheel, (tick + late) * TICK, move_to_the_past, calls), 1);
+                assert_int_equal(verge_wheel_run(wheel, (tick + late) * TICK, note, calls), 39);
+                assert_int_equal(verge_wheel_count(wheel), 0);
+                for (size_t i = 0; i < 20; i++) {
+                    timeout_end(wheel, calls->timeouts[i]);
+                }
+                wheel_end(wheel);
+            }
+        }
+    }
+}
+
+/* Set for the past and cancelled, again and again, in one call: garbage stays bounded (W3). */
+static void set_and_cancel(void *context, const verge_expiry *expiry) {
+    struct calls *calls = context;
+    note(context, expiry);
+    for (size_t i = 0; i < 20000; i++) {
+        assert_int_equal(verge_wheel_cancel(calls->wheel, schedule(calls->wheel, TICK, 7), NULL), 0);
+    }
+    assert_well(calls->wheel);
+}
+
+static void garbage_of_a_run_is_bounded(void **state) {
+    (void)state;
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        verge_wheel *wheel = wheel_of_kind(kind);
+        struct calls *calls = calls_for(wheel);
+        (void)schedule(wheel, 10 * TICK, 1);
+        (void)schedule(wheel, 11 * TICK, 2);
+        assert_int_equal(verge_wheel_run(wheel, 20 * TICK, set_and_cancel, calls), 2);
+        assert_int_equal(verge_wheel_run(wheel, 20 * TICK, note, calls), 0);
+        wheel_end(wheel);
+    }
+}
+
+/* ---- all else that the function may call ---- */
+
+static void poll_within(void *context, const verge_expiry *expiry) {
+    struct calls *calls = context;
+    note(context, expiry);
+    verge_expiry out[7];
+    const size_t count = verge_wheel_poll(calls->wheel, verge_wheel_now(calls->wheel) + TICK, out, COUNT_OF(out));
+    for (size_t i = 0; i < count; i++) {
+        note(context, &out[i]);
+    }
+}
+
+static void run_within(void *context, const verge_expiry *expiry) {
+    struct calls *calls = context;
+    note(context, expiry);
+    (void)verge_wheel_run(calls->wheel, verge_wheel_now(calls->wheel), note, context);
+    (void)schedule(calls->wheel, TICK, 0);
+    (void)verge_wheel_run(calls->wheel, verge_wheel_now(calls->wheel) + TICK, note, context);
+}
+
+static void compact_within(void *context, const verge_expiry *expiry) {
+    struct calls *calls = context;
+    note(context, expiry);
+    verge_wheel_compact(calls->wheel);
+}
+
+/* Each timer is called for once, whoever moves time in between. */
+static void functions_may_poll_and_run(void **state) {
+    (void)state;
+    static void (*const functions[])(void *, const verge_expiry *) = {poll_within, compact_within};
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        for (size_t which = 0; which < COUNT_OF(functions); which++) {
+            verge_wheel *wheel = wheel_of_kind(kind);
+            struct calls *calls = calls_for(wheel);
+            static bool seen[1000];
+            memset(seen, 0, sizeof(seen));
+            for (uintptr_t i = 0; i < COUNT_OF(seen); i++) {
+                (void)schedule(wheel, (10 + i / 7) * TICK, i);
+            }
+            for (uint64_t tick = 0; verge_wheel_count(wheel) > 0; tick += 3) {
+                (void)verge_wheel_run(wheel, tick * TICK, functions[which], calls);
+                assert_well(wheel);
+            }
+            assert_int_equal(calls->count, COUNT_OF(seen));
+            for (size_t i = 0; i < calls->count; i++) {
+                assert_false(seen[calls->numbers[i]]);
+                seen[calls->numbers[i]] = true;
+            }
+            wheel_end(wheel);
+        }
+    }
+}
+
+static void runs_may_be_nested(void **state) {
+    (void)state;
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        verge_wheel *wheel = wheel_of_kind(kind);
+        struct calls *calls = calls_for(wheel);
+        for (uintptr_t i = 1; i <= 100; i++) {
+            (void)schedule(wheel, (10 + i / 9) * TICK, i);
+        }
+        while (verge_wheel_count(wheel) > 0 && calls->count < 300) {
+            (void)verge_wheel_run(wheel, 60 * TICK, calls->count < 150 ? run_within : note, calls);
+        }
+        size_t called = 0;
+        for (size_t i = 0; i < calls->count; i++) {
+            called += calls->numbers[i] != 0;
+        }
+        assert_int_equal(called, 100);
+        wheel_end(wheel);
+    }
+}
+
+static void clear_within(void *context, const verge_expiry *expiry) {
+    struct calls *calls = context;
+    note(context, expiry);
+    (void)schedule(calls->wheel, TICK, 9);
+    verge_wheel_clear(calls->wheel);
+    assert_int_equal(verge_wheel_set_start(calls->wheel, 0), 0); /* back to where it began */
+    (void)schedule(calls->wheel, 5 * TICK, 8);
+}
+
+static void functions_may_begin_anew(void **state) {
+    (void)state;
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        verge_wheel *wheel = wheel_of_kind(kind);
+        struct calls *calls = calls_for(wheel);
+        for (uintptr_t i = 0; i < 100; i++) {
+            (void)schedule(wheel, (10 + i / 60) * TICK, 7);
+        }
+        assert_int_equal(verge_wheel_run(wheel, 100 * TICK, clear_within, calls), 1);
+        assert_int_equal(verge_wheel_now(wheel), 0);
+        assert_int_equal(verge_wheel_run(wheel, 4 * TICK, note, calls), 0);
+        assert_int_equal(verge_wheel_run(wheel, 5 * TICK, note, calls), 1);
+        ASSERT_CALLED(calls, 7, 8);
+        wheel_end(wheel);
+    }
+}
+
+/* ---- limits and bad input ---- */
+
+static void a_run_keeps_to_the_work_limit(void **state) {
+    (void)state;
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.work_limit = 7;
+    verge_wheel *wheel = wheel_new(&options);
+    struct calls *calls = calls_for(wheel);
+    for (uintptr_t i = 0; i < 1000; i++) {
+        (void)schedule(wheel, (300 + i % 5) * TICK, i);
+    }
+    for (size_t runs = 0; verge_wheel_count(wheel) > 0; runs++) {
+        assert_true(runs < 10000);
+        const size_t count = verge_wheel_run(wheel, 400 * TICK, note, calls);
+        assert_in_range(stats_of(wheel).last_poll_work, count, 7);
+        assert_true(verge_wheel_has_backlog(wheel) || verge_wheel_count(wheel) == 0);
+    }
+    assert_int_equal(calls->count, 1000);
+    wheel_end(wheel);
+}
+
+static void nothing_to_call(void **state) {
+    (void)state;
+    assert_int_equal(verge_wheel_run(NULL, TICK, note, NULL), 0);
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        verge_wheel *wheel = wheel_of_kind(kind);
+        struct calls *calls = calls_for(wheel);
+        (void)schedule(wheel, 10 * TICK, 1);
+        assert_int_equal(verge_wheel_run(wheel, 10 * TICK, NULL, NULL), 0); /* as a poll without room */
+        assert_int_equal(verge_wheel_now(wheel), 10 * TICK);
+        assert_true(verge_wheel_has_backlog(wheel));
+        assert_int_equal(verge_wheel_run(wheel, 5 * TICK, note, calls), 1); /* time does not go back */
+        assert_int_equal(verge_wheel_now(wheel), 10 * TICK);
+        wheel_end(wheel);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_call_for_what_polls_return),
+        cmocka_unit_test(runs_take_up_what_polls_left),
+        cmocka_unit_test(what_is_cancelled_does_not_come_out),
+        cmocka_unit_test(objects_may_go),
+        cmocka_unit_test(what_is_moved_comes_out_when_it_is_due_then),
+        cmocka_unit_test(what_is_set_in_a_run_comes_out_in_the_next),
+        cmocka_unit_test(what_is_moved_to_the_past_comes_out_in_the_next),
+        cmocka_unit_test(deferred_in_a_tick_with_the_same_mark),
+        cmocka_unit_test(garbage_of_a_run_is_bounded),
+        cmocka_unit_test(functions_may_poll_and_run),
+        cmocka_unit_test(runs_may_be_nested),
+        cmocka_unit_test(functions_may_begin_anew),
+        cmocka_unit_test(a_run_keeps_to_the_work_limit),
+        cmocka_unit_test(nothing_to_call),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
