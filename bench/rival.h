@@ -51,7 +51,7 @@ struct bench_setup {
 struct bench_footprint {
     size_t own_bytes;      /* beside the user's objects */
     size_t embedded_bytes; /* in each of the user's objects, or in place of it */
-    size_t work_max;       /* entries handled by the busiest advance; 0 where not known */
+    size_t work;           /* entries handled by the last advance; 0 where not known */
 };
 
 enum bench_rival_flags {

@@ -76,7 +76,6 @@ void bench_case_weigh(struct bench_case *run) {
     run->rival->footprint(run->self, &footprint);
     run->result->own_bytes = footprint.own_bytes;
     run->result->embedded_bytes = footprint.embedded_bytes;
-    run->result->work_max = footprint.work_max;
 }
 
 void bench_expect_done(int results) {

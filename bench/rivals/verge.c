@@ -10,10 +10,6 @@
 #include "../rival.h"
 #include "../rivals.h"
 
-enum {
-    BATCH_COUNT = 256,
-};
-
 union user {
     verge_timer timer;
     verge_timeout timeout;
@@ -23,10 +19,7 @@ struct adapter {
     verge_wheel *wheel;
     struct bench_object *objects;
     struct bench_log *log;
-    size_t work_limit;
-    size_t work_max;
     verge_allocator allocator;
-    verge_expiry batch[BATCH_COUNT];
 };
 
 static inline union user *user_of(struct adapter *adapter, uint32_t id) {
@@ -57,7 +50,6 @@ static struct adapter *create(const struct bench_setup *setup, int (*reserve)(ve
     struct adapter *adapter = bench_memory_allocate(sizeof(*adapter), 64);
     adapter->objects = setup->objects;
     adapter->log = setup->log;
-    adapter->work_limit = setup->work_limit;
     adapter->allocator = (verge_allocator){.allocate = allocate, .release = release};
     verge_wheel_options options;
     expect(verge_wheel_options_init(&options), "options");
@@ -119,40 +111,15 @@ static int timeout_clear(void *self, uint32_t id) {
     return verge_timeout_clear(adapter->wheel, &user_of(adapter, id)->timeout);
 }
 
-static inline void log_batch(struct adapter *adapter, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        const struct bench_object *object = adapter->batch[i].data;
-        bench_log_fired(adapter->log, (uint32_t)(object - adapter->objects));
-    }
+static void on_expiry(void *context, const verge_expiry *expiry) {
+    struct adapter *adapter = context;
+    const struct bench_object *object = expiry->data;
+    bench_log_fired(adapter->log, (uint32_t)(object - adapter->objects));
 }
 
-/* With a work limit each advance is one poll; without, polls go on until nothing is due. */
-static __attribute__((noinline)) void finish_limited(struct adapter *adapter, size_t count) {
-    log_batch(adapter, count);
-    verge_wheel_stats stats = {.struct_size = sizeof(stats)};
-    expect(verge_wheel_get_stats(adapter->wheel, &stats), "stats");
-    if (stats.last_poll_work > adapter->work_max) {
-        adapter->work_max = (size_t)stats.last_poll_work;
-    }
-}
-
-static __attribute__((noinline)) void finish(struct adapter *adapter, uint64_t now_ns, size_t count) {
-    log_batch(adapter, count);
-    while (count == BATCH_COUNT) {
-        count = verge_wheel_poll(adapter->wheel, now_ns, adapter->batch, BATCH_COUNT);
-        log_batch(adapter, count);
-    }
-}
-
-/* Where nothing is due, nothing is saved for the loop. */
 static void adapter_advance(void *self, uint64_t now_ns) {
     struct adapter *adapter = self;
-    size_t count = verge_wheel_poll(adapter->wheel, now_ns, adapter->batch, BATCH_COUNT);
-    if (adapter->work_limit != 0) {
-        finish_limited(adapter, count);
-    } else if (count > 0) {
-        finish(adapter, now_ns, count);
-    }
+    (void)verge_wheel_run(adapter->wheel, now_ns, on_expiry, adapter);
 }
 
 static uint64_t adapter_next(void *self) {
@@ -166,7 +133,7 @@ static struct bench_footprint footprint(const struct adapter *adapter, size_t em
     return (struct bench_footprint){
         .own_bytes = (size_t)stats.bytes,
         .embedded_bytes = embedded_bytes,
-        .work_max = adapter->work_max,
+        .work = (size_t)stats.last_poll_work,
     };
 }
 

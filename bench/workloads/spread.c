@@ -162,6 +162,9 @@ static void limited_pass(struct bench_case *run, struct passes *passes) {
     while (run->log.count < run->plan->timer_count && pass->advance_end < LIMITED_ADVANCE_COUNT) {
         bench_case_advance(run, pass_time_ns(passes, pass, pass->advance_end));
         pass->advance_end++;
+        struct bench_footprint footprint;
+        run->rival->footprint(run->self, &footprint);
+        run->result->work_max = footprint.work > run->result->work_max ? footprint.work : run->result->work_max;
     }
     bench_case_weigh(run);
 }
