@@ -8,11 +8,11 @@
  * block of the cursor and the next. An entry goes to the lowest level whose 2^bits slots reach it:
  *
  *     level 0   | . . . . c x x . x | x . x . . . . . |      slots of 1 tick, cursor at c
- *     level 1   | . x | . x . x x . . ...                    slots of 64 ticks
- *     level 2   | . . | x . ...                              slots of 4096 ticks
+ *     level 1   | . x | . x . x x . . ...                    slots of 256 ticks
+ *     level 2   | . . | x . ...                              slots of 65536 ticks
  *
  * Cascading. When the cursor reaches the start of an upper slot, the slot's entries are filed again
- * below: chunks are read in sequence and written to at most 64 others; no record is touched, because
+ * below: chunks are read in sequence and written to at most 256 others; no record is touched, because
  * an entry carries the low 32 bits of its tick and the slot the rest. (Of timeouts, and in levels whose slots span
  * more than 2^32 ticks, the owner is asked.) As the lower ring has room for the next block too, a
  * slot may be drained at any time during the block before it is needed. So a slot of more than one

@@ -4,7 +4,12 @@
 
 #include "wheel/wheel_internal.h"
 
-enum { DEFAULT_PRECISION_SHIFT = 20, DEFAULT_LEVEL_BITS = 6 };
+enum {
+    DEFAULT_PRECISION_SHIFT = 20,
+    WIDE_LEVELS = 2, /* what most timers need, and what comes up often; one that is wide takes four times the memory */
+    WIDE_LEVEL_BITS = 8,
+    LEVEL_BITS = 6,
+};
 
 static const struct {
     uint8_t first_shift;
@@ -94,11 +99,12 @@ int verge_wheel_options_from_duration(verge_wheel_options *options, uint64_t tic
     return verge_wheel_options_levels(options, precision_ns, bits, level_count);
 }
 
-/* Levels of 64 slots from the precision to the end of time. */
+/* Two levels of 256 slots, then of 64, from the precision to the end of time. */
 static size_t full_range(unsigned shift, verge_wheel_level *levels) {
     size_t count = 0;
-    for (; shift < 64; shift += DEFAULT_LEVEL_BITS) {
-        unsigned bits = 64 - shift < DEFAULT_LEVEL_BITS ? 64 - shift : DEFAULT_LEVEL_BITS;
+    for (unsigned bits = 0; shift < 64; shift += bits) {
+        bits = count < WIDE_LEVELS ? WIDE_LEVEL_BITS : LEVEL_BITS;
+        bits = bits < 64 - shift ? bits : 64 - shift;
         levels[count++] = (verge_wheel_level){.shift = (uint8_t)shift, .bits = (uint8_t)bits};
     }
     return count;

@@ -433,13 +433,13 @@ static void levels_have_statistics(void **state) {
  * bytes with room for 30 entries. */
 static void levels_say_what_they_hold(void **state) {
     (void)state;
-    enum { COUNT = 40, RING = 128 };
+    enum { COUNT = 40, SLOTS = 256, RING = 2 * SLOTS, SUMMARY = 8 };
     verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 0);
     verge_timer timers[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
         timers[i] = schedule(wheel, 5 * TICK, i); /* all in one slot */
     }
-    (void)schedule(wheel, 100 * TICK, COUNT);
+    (void)schedule(wheel, 300 * TICK, COUNT);
     assert_int_equal(verge_wheel_cancel(wheel, timers[0], NULL), 0);
     static const struct {
         uint64_t slots_used, chunks, active, garbage;
@@ -447,8 +447,8 @@ static void levels_say_what_they_hold(void **state) {
     for (size_t k = 0; k < 2; k++) {
         verge_wheel_level_stats stats = {.struct_size = sizeof(stats)};
         assert_int_equal(verge_wheel_get_level_stats(wheel, k, &stats), 0);
-        assert_int_equal(stats.resolution_ns, TICK << (6 * k));
-        assert_int_equal(stats.slots, 64);
+        assert_int_equal(stats.resolution_ns, TICK << (8 * k));
+        assert_int_equal(stats.slots, SLOTS);
         assert_int_equal(stats.slots_used, levels[k].slots_used);
         assert_int_equal(stats.active, levels[k].active);
         assert_int_equal(stats.garbage, levels[k].garbage);

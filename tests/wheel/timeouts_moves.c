@@ -5,7 +5,7 @@
 #include "wheel/wheel_internal.h"
 
 /* What may be left behind: one for each chunk that lost its last entry and was kept. */
-enum { LEFT_MAX = 64 };
+enum { LEFT_MAX = 256 };
 
 static void assert_strikes_all(verge_wheel *wheel, uint64_t now_ns, size_t count) {
     verge_expiry out[64];
