@@ -96,14 +96,13 @@ struct verge_wheel {
     verge__list nowhere;   /* the list of timeouts without an entry: to move one from there needs no branch */
     uint64_t start_ns;
     uint64_t last_tick;                           /* of time */
+    size_t runs;                                  /* under way, one in the other */
     _Alignas(32) verge__entry nowhere_entries[2]; /* of vacated; not where a chunk's first entry may be */
     verge__due past;                              /* scheduled for the past; come out first */
     verge__due batch;                             /* of the tick taken last */
     verge__pile deferred;                         /* scheduled for the past in a run: to come out after it */
-    size_t runs;                                  /* under way, one in the other */
     uint64_t batch_tick;
     uint64_t prefetched_tick;  /* up to here, records were brought towards the cache */
-    bool batch_is_exact;       /* picked by poll_exact, and marked so */
     verge__pile beyond;        /* out of the cursor's reach (beyond.c) */
     verge__pile beyond_kept;   /* those that were looked at, while that is under way */
     uint64_t beyond_tick;      /* no later than the first of them */
@@ -121,6 +120,7 @@ struct verge_wheel {
     uint8_t scrub_turn;      /* which kind of lists is sifted next (tidy.c) */
     uint8_t scrub_done;      /* of which kinds all was sifted in this round: a bit each */
     uint8_t garbage_turn;    /* of three polls with a work limit that is not divisible: which this is */
+    bool batch_is_exact;     /* picked by poll_exact, and marked so */
     bool is_untidy;          /* there is memory to give back */
     bool is_plain;           /* unordered, exact, past fires, no cap, precision above 1 ns */
     size_t reserved_total;   /* timers there must be room for: entries */
