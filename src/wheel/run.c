@@ -125,6 +125,7 @@ static void admit(verge_wheel *wheel, verge__entry entry) {
     verge__calendar_list_add(&wheel->calendar, &wheel->past.pile.list, entry);
 }
 
+/* As many as the functions set: no limit on the work counts them. */
 static void admit_deferred(verge_wheel *wheel) {
     while (verge__pile_open(&wheel->deferred)) {
         admit(wheel, verge__calendar_list_pop(&wheel->calendar, &wheel->deferred.list));
