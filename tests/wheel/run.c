@@ -297,6 +297,38 @@ static void deferred_in_a_tick_with_the_same_mark(void **state) {
     }
 }
 
+static void move_to_the_past_and_on(void *context, const verge_expiry *expiry) {
+    struct calls *calls = context;
+    note(context, expiry);
+    for (size_t i = 0; i < 20; i++) {
+        assert_int_equal(verge_wheel_reschedule(calls->wheel, calls->timers[i], TICK), 0);
+        assert_int_equal(verge_wheel_reschedule(calls->wheel, calls->timers[i], calls->until_ns), 0);
+    }
+    assert_well(calls->wheel);
+}
+
+/* The other way round: what a timer left among those deferred when it was moved on must not be taken for the entry it has, be
+ * it once in 2^32. It would be past for ever, and never due. */
+static void moved_from_the_deferred_to_a_tick_with_the_same_mark(void **state) {
+    (void)state;
+    for (uint64_t mark = 0; mark < 8; mark++) {
+        const uint64_t tick = (UINT64_C(1) << 32) + 2 - mark;
+        verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, (tick - 20) * TICK);
+        struct calls *calls = calls_for(wheel);
+        calls->until_ns = tick * TICK;
+        (void)schedule(wheel, (tick - 15) * TICK, 100);
+        for (uintptr_t i = 0; i < 20; i++) {
+            calls->timers[i] = schedule(wheel, (tick + 5) * TICK, i);
+        }
+        assert_int_equal(verge_wheel_run(wheel, (tick - 10) * TICK, move_to_the_past_and_on, calls), 1);
+        assert_well(wheel);
+        assert_int_equal(verge_wheel_next_deadline(wheel), calls->until_ns);
+        assert_int_equal(verge_wheel_run(wheel, (tick - 1) * TICK, note, calls), 0);
+        assert_int_equal(verge_wheel_run(wheel, tick * TICK, note, calls), 20);
+        wheel_end(wheel);
+    }
+}
+
 /* Set for the past and cancelled, again and again, in one call: garbage stays bounded (W3). */
 static void set_and_cancel(void *context, const verge_expiry *expiry) {
     struct calls *calls = context;
@@ -466,6 +498,7 @@ int main(void) {
         cmocka_unit_test(what_is_set_in_a_run_comes_out_in_the_next),
         cmocka_unit_test(what_is_moved_to_the_past_comes_out_in_the_next),
         cmocka_unit_test(deferred_in_a_tick_with_the_same_mark),
+        cmocka_unit_test(moved_from_the_deferred_to_a_tick_with_the_same_mark),
         cmocka_unit_test(garbage_of_a_run_is_bounded),
         cmocka_unit_test(functions_may_poll_and_run),
         cmocka_unit_test(runs_may_be_nested),
