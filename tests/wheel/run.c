@@ -472,6 +472,27 @@ static void a_run_keeps_to_the_work_limit(void **state) {
     wheel_end(wheel);
 }
 
+/* What is left of the work, if it is nothing, is all there is for cascades and garbage at the end of a run. */
+static void a_run_that_did_its_work_does_no_more(void **state) {
+    (void)state;
+    enum { LIMIT = 7, LONG = 256 };
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.work_limit = LIMIT;
+    verge_wheel *wheel = wheel_new(&options);
+    struct calls *calls = calls_for(wheel);
+    for (uintptr_t i = 0; i < 1000; i++) {
+        (void)schedule(wheel, (2 * LONG + i % LONG) * TICK, i);
+    }
+    for (uint64_t tick = 1; tick < 2 * LONG; tick++) {
+        for (uintptr_t i = 0; i < LIMIT; i++) {
+            (void)schedule(wheel, tick * TICK, i);
+        }
+        const size_t count = verge_wheel_run(wheel, tick * TICK, note, calls);
+        assert_in_range(stats_of(wheel).last_poll_work, count, LIMIT);
+    }
+    wheel_end(wheel);
+}
+
 static void nothing_to_call(void **state) {
     (void)state;
     assert_int_equal(verge_wheel_run(NULL, TICK, note, NULL), 0);
@@ -504,6 +525,7 @@ int main(void) {
         cmocka_unit_test(runs_may_be_nested),
         cmocka_unit_test(functions_may_begin_anew),
         cmocka_unit_test(a_run_keeps_to_the_work_limit),
+        cmocka_unit_test(a_run_that_did_its_work_does_no_more),
         cmocka_unit_test(nothing_to_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
