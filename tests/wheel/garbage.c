@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* G7 and G8 with much garbage: it is bounded by the timers there are, also while they become less; and to clear it away takes
  * no poll beyond its work limit, no cascade at once and no time that grows with the square of what is due. */
+#include "wheel/garbage.h"
 #include "wheel/support.h"
 
 enum { GARBAGE_MORE = 4096 };
@@ -215,12 +216,35 @@ static void a_limit_of_one_leaves_a_third_for_timers(void **state) {
     wheel_end(wheel);
 }
 
+/* A tick of which a scrub holds a part comes out with that part, also where the other one is a chunk or less. */
+static void a_tick_under_scrub_comes_out_whole(void **state) {
+    (void)state;
+    enum { TIMERS = 200 };
+    verge__garbage_allowed = 8; /* sifted all the time */
+    for (size_t kept = 1; kept < TIMERS; kept++) {
+        verge_wheel *wheel = wheel_new(NULL);
+        verge_timer timers[TIMERS];
+        for (size_t i = 0; i < TIMERS; i++) {
+            timers[i] = schedule(wheel, 10 * TICK, i);
+        }
+        for (size_t i = 0; i < TIMERS - kept; i++) {
+            assert_int_equal(verge_wheel_cancel(wheel, timers[i * 37 % TIMERS], NULL), 0);
+        }
+        assert_well(wheel);
+        assert_int_equal(verge_wheel_poll(wheel, 10 * TICK, out, COUNT_OF(out)), kept);
+        assert_int_equal(verge_wheel_count(wheel), 0);
+        wheel_end(wheel);
+    }
+    verge__garbage_allowed = VERGE__GARBAGE_ALLOWED;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(garbage_falls_with_the_timers),
         cmocka_unit_test(garbage_at_the_end_of_a_long_list_is_found),
         cmocka_unit_test(garbage_beyond_the_reach_is_found),
         cmocka_unit_test(a_slot_under_scrub_comes_down_by_and_by),
+        cmocka_unit_test(a_tick_under_scrub_comes_out_whole),
         cmocka_unit_test(garbage_does_not_make_a_sorted_tick_dearer),
         cmocka_unit_test(poll_to_next_returns_what_is_due_beside_garbage),
         cmocka_unit_test(garbage_among_what_is_sorted_does_not_hold_a_poll),
