@@ -405,6 +405,32 @@ static void first_times_do_not_count(void **state) {
     wheel_end(wheel);
 }
 
+/* Of a slot that is drained, those that were set later go to where they belong by now: beside the slots below, not into one that
+ * comes round in between, where they would only have to be filed again. */
+static void later_ones_do_not_come_down(void **state) {
+    (void)state;
+    enum { TIMEOUTS = 60 };
+    for (uint64_t later = 300; later < 200000; later = later * 3 / 2) {
+        verge_wheel *wheel = wheel_new(NULL);
+        verge_timeout *timeouts[TIMEOUTS];
+        for (size_t i = 0; i < TIMEOUTS; i++) {
+            timeouts[i] = timeout_new(wheel, i);
+            set(wheel, timeouts[i], (300 + i) * TICK);
+            set(wheel, timeouts[i], (later + i) * TICK);
+        }
+        assert_int_equal(stats_of(wheel).entries_filed, TIMEOUTS);
+        assert_quiet(wheel, 256 * TICK);
+        assert_well(wheel);
+        assert_quiet(wheel, (later - 1) * TICK);
+        assert_int_equal(stats_of(wheel).entries_refiled, 0);
+        assert_int_equal(poll_count(wheel, (later + TIMEOUTS) * TICK), TIMEOUTS);
+        for (size_t i = 0; i < TIMEOUTS; i++) {
+            timeout_end(wheel, timeouts[i]);
+        }
+        wheel_end(wheel);
+    }
+}
+
 /* A slot of an upper level that lost its last entry is not waited for any more, once a poll had something to do. */
 static void an_empty_slot_wakes_nobody(void **state) {
     (void)state;
@@ -435,6 +461,7 @@ int main(void) {
         cmocka_unit_test(moved_while_set_keeps_its_entry),
         cmocka_unit_test(most_entries_serve),
         cmocka_unit_test(first_times_do_not_count),
+        cmocka_unit_test(later_ones_do_not_come_down),
         cmocka_unit_test(an_empty_slot_wakes_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
