@@ -244,6 +244,30 @@ static void a_long_slot_is_drained_late(void **state) {
     }
 }
 
+/* Also in a wheel that was used before, was further on then, and has given back its levels. */
+static void a_slot_is_drained_over_time_after_a_new_start(void **state) {
+    (void)state;
+    enum { COUNT = 6400, SLOT = 4096 };
+    static verge_expiry out[COUNT];
+    verge_wheel_options options = options_of_levels(TICK, levels_of_64);
+    verge_wheel *wheel = wheel_new(&options);
+    for (uint64_t start = 8 * SLOT; start > SLOT; start /= 2) {
+        uint64_t most = 0;
+        for (size_t i = 0; i < COUNT; i++) {
+            (void)schedule(wheel, (start + i % SLOT) * TICK, i);
+        }
+        for (uint64_t tick = 1; tick < start; tick++) {
+            assert_quiet(wheel, tick * TICK);
+            most = stats_of(wheel).last_poll_work > most ? stats_of(wheel).last_poll_work : most;
+        }
+        assert_in_range(most, 1, COUNT / 64);
+        assert_int_equal(verge_wheel_poll(wheel, (start + SLOT) * TICK, out, COUNT_OF(out)), COUNT);
+        verge_wheel_compact(wheel);
+        assert_int_equal(verge_wheel_set_start(wheel, 0), 0);
+    }
+    wheel_end(wheel);
+}
+
 /* Also where it is two ticks long. */
 static void a_short_slot_is_drained_before_it(void **state) {
     (void)state;
@@ -274,6 +298,7 @@ int main(void) {
         cmocka_unit_test(work_is_spread_over_the_time_before),
         cmocka_unit_test(poll_exact_and_to_next_keep_the_work_limit),
         cmocka_unit_test(a_long_slot_is_drained_late),
+        cmocka_unit_test(a_slot_is_drained_over_time_after_a_new_start),
         cmocka_unit_test(a_short_slot_is_drained_before_it),
         {"a_slot_is_drained_over_the_time_before_it", a_slot_is_drained_over_the_time_before_it, NULL, NULL, &any},
         {"a_slot_is_drained_over_the_time_before_it_fifo", a_slot_is_drained_over_the_time_before_it, NULL, NULL,
