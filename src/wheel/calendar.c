@@ -163,8 +163,8 @@ void verge__calendar_reset(verge__calendar *calendar, uint64_t first_tick) {
         }
         memset(level->occupied, 0, verge__level_words(level) * sizeof(uint64_t));
         memset(level->summary, 0, (verge__level_words(level) + 63) / 64 * sizeof(uint64_t));
-        calendar->drained_to[k] = 0;
     }
+    memset(calendar->drained_to, 0, sizeof(calendar->drained_to)); /* also of levels that are not ready any more */
     calendar->cursor = first_tick;
     calendar->quiet_until = VERGE__NO_TICK;
     calendar->next_start = VERGE__NO_TICK;
