@@ -251,7 +251,7 @@ static void a_slot_is_drained_over_time_after_a_new_start(void **state) {
     static verge_expiry out[COUNT];
     verge_wheel_options options = options_of_levels(TICK, levels_of_64);
     verge_wheel *wheel = wheel_new(&options);
-    for (uint64_t start = 8 * SLOT; start > SLOT; start /= 2) {
+    for (uint64_t start = UINT64_C(8) * SLOT; start > SLOT; start /= 2) {
         uint64_t most = 0;
         for (size_t i = 0; i < COUNT; i++) {
             (void)schedule(wheel, (start + i % SLOT) * TICK, i);

@@ -481,9 +481,9 @@ static void a_run_that_did_its_work_does_no_more(void **state) {
     verge_wheel *wheel = wheel_new(&options);
     struct calls *calls = calls_for(wheel);
     for (uintptr_t i = 0; i < 1000; i++) {
-        (void)schedule(wheel, (2 * LONG + i % LONG) * TICK, i);
+        (void)schedule(wheel, (UINT64_C(2) * LONG + i % LONG) * TICK, i);
     }
-    for (uint64_t tick = 1; tick < 2 * LONG; tick++) {
+    for (uint64_t tick = 1; tick < UINT64_C(2) * LONG; tick++) {
         for (uintptr_t i = 0; i < LIMIT; i++) {
             (void)schedule(wheel, tick * TICK, i);
         }
