@@ -291,7 +291,9 @@ VERGE_API size_t verge_wheel_poll(verge_wheel *wheel, uint64_t now_ns, verge_exp
  * As poll, but calls a function for each timer that is due, one at a time; returns how many.
  *
  * The function may do with the wheel what it likes but destroy it. A timer that it cancels, or moves away, does not come
- * out, due or not. A timer that it sets comes out in a later run even if its time has come, so that a run ends.
+ * out, due or not. A timer that it sets comes out in a later run even if its time has come, so that a run ends, unless the
+ * function moves time. If it polls or runs itself, such a timer may not come out there either, but only when the outermost
+ * run is over; until then there is a backlog.
  * Without a function time moves, and nothing comes out. A NULL wheel returns 0.
  */
 VERGE_API size_t verge_wheel_run(verge_wheel *wheel, uint64_t now_ns,
