@@ -5,42 +5,42 @@ set xlabel 'timers'
 set key outside right
 set grid
 $data0 << EOD
-1000 4.816
-100000 4.957
-1000000 4.951
+1000 4.822
+100000 4.912
+1000000 5.038
 EOD
 $data1 << EOD
-1000 5.892
-100000 6.058
-1000000 7.911
+1000 5.910
+100000 5.989
+1000000 7.713
 EOD
 $data2 << EOD
-1000 4.214
-100000 4.489
-1000000 7.087
+1000 4.406
+100000 4.153
+1000000 4.958
 EOD
 $data3 << EOD
-1000 44.649
-100000 64.670
-1000000 73.340
+1000 45.312
+100000 64.339
+1000000 73.200
 EOD
 $data4 << EOD
-1000 50.671
-100000 94.383
-1000000 108.412
+1000 50.215
+100000 93.033
+1000000 107.559
 EOD
 $data5 << EOD
-1000 166.274
-100000 265.230
-1000000 307.815
+1000 167.638
+100000 262.066
+1000000 306.677
 EOD
 $data6 << EOD
-1000 92.200
-100000 182.593
-1000000 220.646
+1000 92.259
+100000 173.123
+1000000 219.799
 EOD
 $data7 << EOD
-1000 690.313
+1000 701.877
 EOD
 set output 'docs/bench/churn.svg'
 set title 'churn'
@@ -48,42 +48,42 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', $data7 using 1:2 with linespoints lw 2 title 'timerfd', 
 set output
 $data0 << EOD
-1000 5.847
-100000 13.590
-1000000 48.665
+1000 5.845
+100000 12.637
+1000000 47.361
 EOD
 $data1 << EOD
-1000 6.572
-100000 63.426
-1000000 100.582
+1000 6.561
+100000 54.093
+1000000 97.256
 EOD
 $data2 << EOD
-1000 4.342
-100000 29.789
-1000000 44.559
+1000 4.466
+100000 16.474
+1000000 41.301
 EOD
 $data3 << EOD
-1000 16.025
-100000 64.947
-1000000 125.520
+1000 16.031
+100000 55.535
+1000000 122.466
 EOD
 $data4 << EOD
-1000 25.275
-100000 84.167
-1000000 186.298
+1000 24.828
+100000 62.631
+1000000 179.004
 EOD
 $data5 << EOD
-1000 84.518
-100000 438.505
-1000000 549.449
+1000 84.530
+100000 387.692
+1000000 542.169
 EOD
 $data6 << EOD
-1000 73.060
-100000 488.681
-1000000 762.529
+1000 67.848
+100000 444.825
+1000000 727.345
 EOD
 $data7 << EOD
-1000 747.033
+1000 773.753
 EOD
 set output 'docs/bench/churn-rand.svg'
 set title 'churn-rand'
@@ -91,42 +91,42 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', $data7 using 1:2 with linespoints lw 2 title 'timerfd', 
 set output
 $data0 << EOD
-1000 6.140
-100000 10.720
-1000000 34.467
+1000 6.148
+100000 9.527
+1000000 33.782
 EOD
 $data1 << EOD
-1000 3.875
-100000 44.018
-1000000 59.254
+1000 3.913
+100000 35.349
+1000000 57.424
 EOD
 $data2 << EOD
-1000 2.628
-100000 16.201
-1000000 23.528
+1000 3.053
+100000 7.381
+1000000 23.362
 EOD
 $data3 << EOD
-1000 10.512
-100000 35.330
-1000000 66.544
+1000 10.769
+100000 28.459
+1000000 58.214
 EOD
 $data4 << EOD
-1000 14.537
-100000 50.962
-1000000 120.879
+1000 14.485
+100000 37.699
+1000000 116.690
 EOD
 $data5 << EOD
-1000 75.935
-100000 401.505
-1000000 485.259
+1000 76.201
+100000 378.585
+1000000 464.130
 EOD
 $data6 << EOD
-1000 43.998
-100000 422.993
-1000000 660.227
+1000 44.365
+100000 415.276
+1000000 637.360
 EOD
 $data7 << EOD
-1000 615.310
+1000 460.069
 EOD
 set output 'docs/bench/reset.svg'
 set title 'reset'
@@ -134,39 +134,39 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', $data7 using 1:2 with linespoints lw 2 title 'timerfd', 
 set output
 $data0 << EOD
-1000 184.780
-100000 112.901
-1000000 163.150
+1000 169.410
+100000 66.891
+1000000 156.270
 EOD
 $data1 << EOD
-1000 466.800
-100000 87.478
-1000000 39.231
+1000 239.050
+100000 58.219
+1000000 37.725
 EOD
 $data2 << EOD
-1000 482.227
-100000 110.396
-1000000 63.759
+1000 245.048
+100000 61.921
+1000000 48.090
 EOD
 $data3 << EOD
-1000 184.556
-100000 147.699
-1000000 286.333
+1000 196.941
+100000 143.277
+1000000 246.926
 EOD
 $data4 << EOD
-1000 2701.767
-100000 259.036
-1000000 484.023
+1000 2753.952
+100000 241.398
+1000000 451.300
 EOD
 $data5 << EOD
-1000 2315.381
-100000 928.999
-1000000 1852.951
+1000 2321.561
+100000 804.598
+1000000 1617.258
 EOD
 $data6 << EOD
-1000 1851.591
-100000 860.812
-1000000 2062.978
+1000 1841.558
+100000 812.632
+1000000 1854.125
 EOD
 set output 'docs/bench/expire.svg'
 set title 'expire'
@@ -174,32 +174,32 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-100000 995.960
-1000000 283.565
+100000 969.529
+1000000 286.087
 EOD
 $data1 << EOD
-100000 186.991
-1000000 156.835
+100000 166.205
+1000000 112.812
 EOD
 $data2 << EOD
-100000 226.081
-1000000 179.740
+100000 182.601
+1000000 133.815
 EOD
 $data3 << EOD
-100000 148.444
-1000000 270.648
+100000 142.761
+1000000 245.396
 EOD
 $data4 << EOD
-100000 293.783
-1000000 483.507
+100000 266.746
+1000000 428.203
 EOD
 $data5 << EOD
-100000 975.948
-1000000 1717.291
+100000 784.706
+1000000 1581.511
 EOD
 $data6 << EOD
-100000 889.220
-1000000 1892.231
+100000 659.358
+1000000 1746.359
 EOD
 set output 'docs/bench/expire-24h.svg'
 set title 'expire-24h'
@@ -207,39 +207,39 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 11.941
-100000 15.432
-1000000 49.848
+1000 11.960
+100000 14.282
+1000000 45.868
 EOD
 $data1 << EOD
-1000 21.389
-100000 61.377
-1000000 89.457
+1000 23.124
+100000 55.111
+1000000 87.528
 EOD
 $data2 << EOD
-1000 11.715
-100000 24.588
-1000000 35.982
+1000 11.700
+100000 19.327
+1000000 36.155
 EOD
 $data3 << EOD
-1000 21.632
-100000 80.719
-1000000 157.561
+1000 21.957
+100000 72.502
+1000000 149.039
 EOD
 $data4 << EOD
-1000 31.941
-100000 104.163
-1000000 234.334
+1000 32.241
+100000 99.119
+1000000 235.811
 EOD
 $data5 << EOD
-1000 103.228
-100000 525.776
-1000000 906.297
+1000 104.692
+100000 439.181
+1000000 875.736
 EOD
 $data6 << EOD
-1000 81.667
-100000 446.369
-1000000 916.103
+1000 82.873
+100000 374.419
+1000000 865.219
 EOD
 set output 'docs/bench/mixed.svg'
 set title 'mixed'
@@ -247,39 +247,39 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 196.030
-100000 196.064
-1000000 195.840
+1000 195.856
+100000 196.271
+1000000 195.687
 EOD
 $data1 << EOD
-1000 7.023
-100000 7.064
-1000000 7.086
+1000 5.848
+100000 5.855
+1000000 5.784
 EOD
 $data2 << EOD
-1000 7.059
-100000 7.082
-1000000 7.076
+1000 5.794
+100000 5.784
+1000000 5.864
 EOD
 $data3 << EOD
-1000 4.173
-100000 5.606
-1000000 4.791
+1000 4.233
+100000 5.329
+1000000 4.939
 EOD
 $data4 << EOD
-1000 47.161
-100000 50.093
-1000000 47.917
+1000 50.614
+100000 48.317
+1000000 48.281
 EOD
 $data5 << EOD
-1000 45.064
-100000 49.671
-1000000 49.264
+1000 44.698
+100000 48.235
+1000000 51.116
 EOD
 $data6 << EOD
-1000 30.611
-100000 30.686
-1000000 30.812
+1000 30.387
+100000 31.069
+1000000 30.572
 EOD
 set output 'docs/bench/idle.svg'
 set title 'idle'
@@ -287,32 +287,32 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-100000 50513.000
-1000000 598763.000
+100000 35094.000
+1000000 588183.000
 EOD
 $data1 << EOD
-100000 846.000
-1000000 3149.000
+100000 1175.000
+1000000 6541.000
 EOD
 $data2 << EOD
-100000 2431.000
-1000000 5096.000
+100000 2455.000
+1000000 16693.000
 EOD
 $data3 << EOD
-100000 15271.000
-1000000 32370.000
+100000 1824.000
+1000000 28010.000
 EOD
 $data4 << EOD
-100000 21380.000
-1000000 37725.000
+100000 11982.000
+1000000 30054.000
 EOD
 $data5 << EOD
-100000 25621.000
-1000000 101856.000
+100000 25460.000
+1000000 87458.000
 EOD
 $data6 << EOD
-100000 26214.000
-1000000 144478.000
+100000 20919.000
+1000000 73805.000
 EOD
 set output 'docs/bench/tail-p99-99.svg'
 set title 'tail p99.99'
@@ -320,32 +320,32 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-100000 53256.000
-1000000 612654.000
+100000 36038.000
+1000000 596405.000
 EOD
 $data1 << EOD
-100000 3521.000
-1000000 5503.000
+100000 3180.000
+1000000 6800.000
 EOD
 $data2 << EOD
-100000 3003.000
-1000000 7959.000
+100000 3053.000
+1000000 17281.000
 EOD
 $data3 << EOD
-100000 40962.000
-1000000 40303.000
+100000 31204.000
+1000000 42716.000
 EOD
 $data4 << EOD
-100000 32642.000
-1000000 50722.000
+100000 25055.000
+1000000 42220.000
 EOD
 $data5 << EOD
-100000 50596.000
-1000000 620948.000
+100000 44285.000
+1000000 96266.000
 EOD
 $data6 << EOD
-100000 43329.000
-1000000 605410.000
+100000 25723.000
+1000000 80039.000
 EOD
 set output 'docs/bench/tail-longest.svg'
 set title 'tail longest'
@@ -353,42 +353,42 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 15.007
-100000 197.145
-1000000 279.291
+1000 14.839
+100000 84.574
+1000000 268.725
 EOD
 $data1 << EOD
-1000 25.627
-100000 25.862
-1000000 38.359
+1000 24.288
+100000 25.948
+1000000 37.366
 EOD
 $data2 << EOD
-1000 30.386
-100000 65.410
-1000000 82.682
+1000 24.264
+100000 52.691
+1000000 81.073
 EOD
 $data3 << EOD
-1000 52.721
-100000 136.439
-1000000 271.039
+1000 53.730
+100000 130.499
+1000000 247.555
 EOD
 $data4 << EOD
-1000 118.649
-100000 211.449
-1000000 488.733
+1000 118.887
+100000 195.977
+1000000 444.876
 EOD
 $data5 << EOD
-1000 183.978
-100000 855.209
-1000000 1111.133
+1000 184.447
+100000 799.365
+1000000 1080.448
 EOD
 $data6 << EOD
-1000 105.101
-100000 796.493
-1000000 1202.249
+1000 104.132
+100000 830.911
+1000000 1161.199
 EOD
 $data7 << EOD
-1000 1036.855
+1000 986.162
 EOD
 set output 'docs/bench/burst.svg'
 set title 'burst'
