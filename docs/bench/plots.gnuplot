@@ -5,42 +5,42 @@ set xlabel 'timers'
 set key outside right
 set grid
 $data0 << EOD
-1000 4.822
-100000 4.912
-1000000 5.038
+1000 4.825
+100000 4.905
+1000000 4.948
 EOD
 $data1 << EOD
-1000 5.910
-100000 5.989
-1000000 7.713
+1000 5.898
+100000 5.965
+1000000 7.722
 EOD
 $data2 << EOD
-1000 4.406
-100000 4.153
-1000000 4.958
+1000 4.411
+100000 4.121
+1000000 4.792
 EOD
 $data3 << EOD
-1000 45.312
-100000 64.339
-1000000 73.200
+1000 45.124
+100000 64.259
+1000000 72.945
 EOD
 $data4 << EOD
-1000 50.215
-100000 93.033
-1000000 107.559
+1000 50.506
+100000 93.406
+1000000 108.022
 EOD
 $data5 << EOD
-1000 167.638
-100000 262.066
-1000000 306.677
+1000 167.740
+100000 259.886
+1000000 308.257
 EOD
 $data6 << EOD
-1000 92.259
-100000 173.123
-1000000 219.799
+1000 92.239
+100000 176.376
+1000000 222.403
 EOD
 $data7 << EOD
-1000 701.877
+1000 694.277
 EOD
 set output 'docs/bench/churn.svg'
 set title 'churn'
@@ -48,42 +48,42 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', $data7 using 1:2 with linespoints lw 2 title 'timerfd', 
 set output
 $data0 << EOD
-1000 5.845
-100000 12.637
-1000000 47.361
+1000 5.852
+100000 12.848
+1000000 45.838
 EOD
 $data1 << EOD
-1000 6.561
-100000 54.093
-1000000 97.256
+1000 6.555
+100000 43.658
+1000000 97.912
 EOD
 $data2 << EOD
-1000 4.466
-100000 16.474
-1000000 41.301
+1000 4.464
+100000 12.878
+1000000 41.557
 EOD
 $data3 << EOD
-1000 16.031
-100000 55.535
-1000000 122.466
+1000 16.197
+100000 67.942
+1000000 115.173
 EOD
 $data4 << EOD
-1000 24.828
-100000 62.631
-1000000 179.004
+1000 24.892
+100000 58.883
+1000000 180.104
 EOD
 $data5 << EOD
-1000 84.530
-100000 387.692
-1000000 542.169
+1000 84.727
+100000 353.955
+1000000 559.677
 EOD
 $data6 << EOD
-1000 67.848
-100000 444.825
-1000000 727.345
+1000 67.840
+100000 406.001
+1000000 729.296
 EOD
 $data7 << EOD
-1000 773.753
+1000 741.347
 EOD
 set output 'docs/bench/churn-rand.svg'
 set title 'churn-rand'
@@ -91,42 +91,42 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', $data7 using 1:2 with linespoints lw 2 title 'timerfd', 
 set output
 $data0 << EOD
-1000 6.148
+1000 6.181
 100000 9.527
-1000000 33.782
+1000000 34.277
 EOD
 $data1 << EOD
-1000 3.913
-100000 35.349
-1000000 57.424
+1000 3.923
+100000 26.629
+1000000 58.504
 EOD
 $data2 << EOD
-1000 3.053
-100000 7.381
-1000000 23.362
+1000 3.054
+100000 6.866
+1000000 23.129
 EOD
 $data3 << EOD
-1000 10.769
-100000 28.459
-1000000 58.214
+1000 10.558
+100000 25.946
+1000000 59.068
 EOD
 $data4 << EOD
-1000 14.485
-100000 37.699
-1000000 116.690
+1000 14.505
+100000 44.461
+1000000 112.962
 EOD
 $data5 << EOD
-1000 76.201
-100000 378.585
-1000000 464.130
+1000 76.159
+100000 377.862
+1000000 471.287
 EOD
 $data6 << EOD
-1000 44.365
-100000 415.276
-1000000 637.360
+1000 44.212
+100000 436.899
+1000000 638.133
 EOD
 $data7 << EOD
-1000 460.069
+1000 456.358
 EOD
 set output 'docs/bench/reset.svg'
 set title 'reset'
@@ -134,39 +134,39 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', $data7 using 1:2 with linespoints lw 2 title 'timerfd', 
 set output
 $data0 << EOD
-1000 169.410
-100000 66.891
-1000000 156.270
+1000 174.660
+100000 82.245
+1000000 161.010
 EOD
 $data1 << EOD
-1000 239.050
-100000 58.219
-1000000 37.725
+1000 236.609
+100000 58.998
+1000000 36.800
 EOD
 $data2 << EOD
-1000 245.048
-100000 61.921
-1000000 48.090
+1000 243.218
+100000 61.425
+1000000 47.394
 EOD
 $data3 << EOD
-1000 196.941
-100000 143.277
-1000000 246.926
+1000 184.002
+100000 138.435
+1000000 249.041
 EOD
 $data4 << EOD
-1000 2753.952
-100000 241.398
-1000000 451.300
+1000 2728.094
+100000 240.436
+1000000 432.210
 EOD
 $data5 << EOD
-1000 2321.561
-100000 804.598
-1000000 1617.258
+1000 2315.604
+100000 815.121
+1000000 1680.024
 EOD
 $data6 << EOD
-1000 1841.558
-100000 812.632
-1000000 1854.125
+1000 1806.517
+100000 697.014
+1000000 1848.559
 EOD
 set output 'docs/bench/expire.svg'
 set title 'expire'
@@ -174,32 +174,32 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-100000 969.529
-1000000 286.087
+100000 981.045
+1000000 287.305
 EOD
 $data1 << EOD
-100000 166.205
-1000000 112.812
+100000 166.442
+1000000 116.168
 EOD
 $data2 << EOD
-100000 182.601
-1000000 133.815
+100000 184.575
+1000000 135.347
 EOD
 $data3 << EOD
-100000 142.761
-1000000 245.396
+100000 142.072
+1000000 257.710
 EOD
 $data4 << EOD
-100000 266.746
-1000000 428.203
+100000 278.941
+1000000 439.025
 EOD
 $data5 << EOD
-100000 784.706
-1000000 1581.511
+100000 833.016
+1000000 1644.792
 EOD
 $data6 << EOD
-100000 659.358
-1000000 1746.359
+100000 734.053
+1000000 1804.636
 EOD
 set output 'docs/bench/expire-24h.svg'
 set title 'expire-24h'
@@ -207,39 +207,39 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 11.960
-100000 14.282
-1000000 45.868
+1000 11.942
+100000 14.728
+1000000 46.759
 EOD
 $data1 << EOD
-1000 23.124
-100000 55.111
-1000000 87.528
+1000 23.195
+100000 53.804
+1000000 88.360
 EOD
 $data2 << EOD
-1000 11.700
-100000 19.327
-1000000 36.155
+1000 11.579
+100000 19.382
+1000000 34.442
 EOD
 $data3 << EOD
-1000 21.957
-100000 72.502
-1000000 149.039
+1000 21.895
+100000 78.586
+1000000 154.210
 EOD
 $data4 << EOD
-1000 32.241
-100000 99.119
-1000000 235.811
+1000 32.035
+100000 94.498
+1000000 218.283
 EOD
 $data5 << EOD
-1000 104.692
-100000 439.181
-1000000 875.736
+1000 103.778
+100000 493.102
+1000000 879.436
 EOD
 $data6 << EOD
-1000 82.873
-100000 374.419
-1000000 865.219
+1000 83.587
+100000 372.709
+1000000 822.000
 EOD
 set output 'docs/bench/mixed.svg'
 set title 'mixed'
@@ -247,39 +247,39 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 195.856
-100000 196.271
-1000000 195.687
+1000 195.954
+100000 195.989
+1000000 196.251
 EOD
 $data1 << EOD
-1000 5.848
-100000 5.855
-1000000 5.784
+1000 6.076
+100000 6.377
+1000000 8.042
 EOD
 $data2 << EOD
-1000 5.794
-100000 5.784
-1000000 5.864
+1000 6.002
+100000 5.999
+1000000 6.004
 EOD
 $data3 << EOD
-1000 4.233
-100000 5.329
-1000000 4.939
+1000 4.572
+100000 5.477
+1000000 5.261
 EOD
 $data4 << EOD
-1000 50.614
-100000 48.317
-1000000 48.281
+1000 47.640
+100000 49.236
+1000000 47.634
 EOD
 $data5 << EOD
-1000 44.698
-100000 48.235
-1000000 51.116
+1000 44.843
+100000 48.892
+1000000 49.457
 EOD
 $data6 << EOD
-1000 30.387
-100000 31.069
-1000000 30.572
+1000 30.308
+100000 34.156
+1000000 32.242
 EOD
 set output 'docs/bench/idle.svg'
 set title 'idle'
@@ -287,32 +287,32 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-100000 35094.000
-1000000 588183.000
+100000 36213.000
+1000000 601050.000
 EOD
 $data1 << EOD
-100000 1175.000
-1000000 6541.000
+100000 856.000
+1000000 2336.000
 EOD
 $data2 << EOD
-100000 2455.000
-1000000 16693.000
+100000 2704.000
+1000000 17367.000
 EOD
 $data3 << EOD
-100000 1824.000
-1000000 28010.000
+100000 1526.000
+1000000 31553.000
 EOD
 $data4 << EOD
-100000 11982.000
-1000000 30054.000
+100000 20464.000
+1000000 36130.000
 EOD
 $data5 << EOD
-100000 25460.000
-1000000 87458.000
+100000 27380.000
+1000000 92266.000
 EOD
 $data6 << EOD
-100000 20919.000
-1000000 73805.000
+100000 27699.000
+1000000 82549.000
 EOD
 set output 'docs/bench/tail-p99-99.svg'
 set title 'tail p99.99'
@@ -320,32 +320,32 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-100000 36038.000
-1000000 596405.000
+100000 37277.000
+1000000 608773.000
 EOD
 $data1 << EOD
-100000 3180.000
-1000000 6800.000
+100000 3246.000
+1000000 6770.000
 EOD
 $data2 << EOD
-100000 3053.000
-1000000 17281.000
+100000 3035.000
+1000000 20891.000
 EOD
 $data3 << EOD
-100000 31204.000
-1000000 42716.000
+100000 31273.000
+1000000 58494.000
 EOD
 $data4 << EOD
-100000 25055.000
-1000000 42220.000
+100000 35010.000
+1000000 63798.000
 EOD
 $data5 << EOD
-100000 44285.000
-1000000 96266.000
+100000 41566.000
+1000000 676306.000
 EOD
 $data6 << EOD
-100000 25723.000
-1000000 80039.000
+100000 46525.000
+1000000 97747.000
 EOD
 set output 'docs/bench/tail-longest.svg'
 set title 'tail longest'
@@ -353,42 +353,42 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 14.839
-100000 84.574
-1000000 268.725
+1000 14.778
+100000 123.282
+1000000 269.005
 EOD
 $data1 << EOD
-1000 24.288
-100000 25.948
-1000000 37.366
+1000 25.492
+100000 25.211
+1000000 38.332
 EOD
 $data2 << EOD
-1000 24.264
-100000 52.691
-1000000 81.073
+1000 24.352
+100000 55.561
+1000000 83.336
 EOD
 $data3 << EOD
-1000 53.730
-100000 130.499
-1000000 247.555
+1000 53.401
+100000 127.580
+1000000 248.205
 EOD
 $data4 << EOD
-1000 118.887
-100000 195.977
-1000000 444.876
+1000 116.796
+100000 195.850
+1000000 440.386
 EOD
 $data5 << EOD
-1000 184.447
-100000 799.365
-1000000 1080.448
+1000 183.930
+100000 803.292
+1000000 1076.078
 EOD
 $data6 << EOD
-1000 104.132
-100000 830.911
-1000000 1161.199
+1000 103.315
+100000 699.439
+1000000 1197.060
 EOD
 $data7 << EOD
-1000 986.162
+1000 1023.210
 EOD
 set output 'docs/bench/burst.svg'
 set title 'burst'

@@ -41,15 +41,16 @@ static inline size_t verge__calendar_level_within_reach(const verge__calendar *c
 size_t verge__calendar_chunks_for(const verge__calendar *calendar, size_t entries);
 
 /*
- * The tick from which on a slot of several chunks is drained: that in which the block before it begins, if the owner cannot
- * drain as much as it likes; else an eighth of the slot's width before it, but at least 32 ticks, so that shares stay
- * small. The later that is, the more of what the slot holds was cancelled or moved on by then and need not come down.
+ * The tick from which on a slot of several chunks is drained: that in which the block before it begins; where there are
+ * timeouts, and the owner can drain as much as it likes, an eighth of the slot's width before it, but at least 32 ticks, so
+ * that shares stay small. The later that is, the more timeouts were cleared or set later by then and need not come down.
+ * Entries of records come down without a look.
  */
 static inline uint64_t verge__calendar_drain_begin(const verge__calendar *calendar, const verge__level *level,
                                                    uint64_t position) {
     enum { PART_SHIFT = 3, TICKS_SHIFT = 5 };
     unsigned shift = level->shift;
-    if (!calendar->owner.work_is_limited && shift > TICKS_SHIFT) {
+    if (calendar->has_timeouts && !calendar->owner.work_is_limited && shift > TICKS_SHIFT) {
         shift = shift > PART_SHIFT + TICKS_SHIFT ? shift - PART_SHIFT : TICKS_SHIFT;
     }
     return (position << level->shift) - (UINT64_C(1) << shift);
