@@ -8,10 +8,11 @@
 #include "base/probes.h"
 #include "wheel/wheel_internal.h"
 
+/* How far ahead records are brought towards the cache: entries of the list at hand, and ticks after the next one. Where a tick
+ * has few timers, polling the next takes less than a miss. */
 enum {
-    VERGE__PREFETCH_AHEAD = 24, /* entries of the list at hand */
-    VERGE__PREFETCH_TICKS =
-        3, /* after the next one: where a tick has few timers, polling the next takes less than a miss */
+    VERGE__PREFETCH_AHEAD = 24,
+    VERGE__PREFETCH_TICKS = 3,
 };
 
 /* ---- poll.c ---- */
