@@ -64,6 +64,7 @@ verge__list verge__calendar_add_chunk(verge__calendar *calendar, verge__list end
     verge__chunk *chunk = verge__chunk_pool_take(&calendar->pool);
     chunk->below = end == NULL ? NULL : verge__list_chunk(end);
     chunk->depth = end == NULL ? 0 : chunk->below->depth + 1;
+    chunk->below_is_uniform = 0;
     return chunk->entries;
 }
 
@@ -81,8 +82,8 @@ void verge__calendar_list_drop_chunk(verge__calendar *calendar, verge__list *lis
 /* ---- filing ---- */
 
 /* A slot gets its first chunk, or a further one; C5. */
-verge__list verge__calendar_add_slot_chunk(verge__calendar *calendar, verge__level *level, uint64_t position) {
-    verge__list *slot = &level->slots[(uint32_t)position & level->mask];
+static VERGE__ALWAYS_INLINE void note_chunk(verge__calendar *calendar, verge__level *level, uint64_t position) {
+    const verge__list *slot = &level->slots[(uint32_t)position & level->mask];
     uint64_t start = position << level->shift;
     uint64_t quiet = start;
     if (*slot == NULL) {
@@ -101,7 +102,40 @@ verge__list verge__calendar_add_slot_chunk(verge__calendar *calendar, verge__lev
     if (level->shift > 0) {
         calendar->upper_quiet = quiet < calendar->upper_quiet ? quiet : calendar->upper_quiet;
     }
-    return verge__calendar_add_chunk(calendar, *slot);
+}
+
+verge__list verge__calendar_add_slot_chunk(verge__calendar *calendar, verge__level *level, uint64_t position) {
+    note_chunk(calendar, level, position);
+    return verge__calendar_add_chunk(calendar, level->slots[(uint32_t)position & level->mask]);
+}
+
+/* Below the newest, which goes on to be the one where entries come and go. */
+void verge__calendar_put_chunk_in(verge__calendar *calendar, verge__level *level, uint64_t tick, verge__chunk *chunk) {
+    uint64_t position = tick >> level->shift;
+    verge__list *slot = &level->slots[(uint32_t)position & level->mask];
+    verge__chunk *newest = *slot == NULL ? NULL : verge__list_chunk(*slot);
+    chunk->tick_low = tick & UINT8_MAX;
+    if (newest == NULL || newest->below == NULL) { /* else it is known that the slot has several */
+        note_chunk(calendar, level, position);
+    }
+    if (newest == NULL) {
+        chunk->below = NULL;
+        chunk->depth = 0;
+        chunk->below_is_uniform = 0;
+        *slot = verge__list_from_full_chunk(chunk);
+        return;
+    }
+    chunk->below = newest->below;
+    chunk->depth = newest->depth;
+    chunk->below_is_uniform = newest->below_is_uniform;
+    newest->below = chunk;
+    newest->depth++;
+    newest->below_is_uniform = 1;
+}
+
+void verge__calendar_put_chunk(verge__calendar *calendar, uint64_t tick, verge__chunk *chunk) {
+    verge__level *level = &calendar->levels[verge__calendar_level(calendar, tick)];
+    verge__calendar_put_chunk_in(calendar, level, tick, chunk);
 }
 
 uint64_t verge__calendar_round(const verge__calendar *calendar, uint64_t tick) {

@@ -198,6 +198,34 @@ void verge__calendar_put_within_reach(verge__calendar *calendar, uint64_t tick, 
 /* Files an entry for which there is room, at verge__calendar_round(tick). */
 void verge__calendar_put(verge__calendar *calendar, uint64_t tick, verge__entry entry);
 
+/* Files a uniform chunk (entry.h), a full one that is in no list, at a tick that levels which are ready reach. */
+void verge__calendar_put_chunk(verge__calendar *calendar, uint64_t tick, verge__chunk *chunk);
+
+/*
+ * Ticks that flock together: they are two neighbours at the most, or two such pairs. The entries of timeouts that were set one after
+ * the other lie together, and when they come up, those that were set again since, in the same order, are for ticks that flock;
+ * with those that were not yet. Then all of them go on together, to the least.
+ */
+typedef struct verge__flock {
+    uint64_t one;
+    uint64_t other;
+    uint64_t least;
+} verge__flock;
+
+static inline verge__flock verge__flock_of(uint64_t tick) {
+    return (verge__flock){.one = tick, .other = tick, .least = tick};
+}
+
+/* Adds a tick; false if it is another's. */
+static VERGE__ALWAYS_INLINE bool verge__flock_add(verge__flock *flock, uint64_t tick) {
+    flock->least = tick < flock->least ? tick : flock->least;
+    if (tick - flock->one + 1 <= 2) {
+        return true;
+    }
+    flock->other = flock->other == flock->one ? tick : flock->other;
+    return tick - flock->other + 1 <= 2;
+}
+
 /* Makes room for one more entry: in any list; in the slot of a tick. -ENOMEM changes nothing. */
 int verge__calendar_secure_one(verge__calendar *calendar);
 int verge__calendar_prepare(verge__calendar *calendar, uint64_t tick);

@@ -23,6 +23,24 @@ static const char *check_entry(const verge__calendar *calendar, const verge__lis
     return NULL;
 }
 
+static const char *check_uniform(const verge__chunk *chunk) {
+    uint64_t tick = VERGE__NO_TICK;
+    for (size_t i = 0; i < VERGE__CHUNK_ENTRIES; i++) {
+        if (!verge__entry_is_timeout(chunk->entries[i])) {
+            return "E2: a uniform chunk has timeouts alone";
+        }
+        const verge_timeout *timeout = verge__entry_timeout(chunk->entries[i]);
+        if (timeout->number == 0) {
+            continue; /* it stands for one that was withdrawn */
+        }
+        if (timeout->slot != NULL || (tick != VERGE__NO_TICK && tick != timeout->record.u.entry_tick)) {
+            return "E2: the timeouts of a uniform chunk have one tick, and know no slot";
+        }
+        tick = timeout->record.u.entry_tick;
+    }
+    return NULL;
+}
+
 /* Checks one slot; adds what it holds to the sums. */
 static const char *check_slot(const verge__calendar *calendar, size_t k, uint32_t slot, size_t *entries,
                               size_t *chunks) {
@@ -47,12 +65,12 @@ static const char *check_slot(const verge__calendar *calendar, size_t k, uint32_
             if (in_chunk == 0 || (chunk->below != NULL) != (chunk->depth > 0)) {
                 return "E1: no chunk of a list is empty, and its depth is the number of those below";
             }
-            for (size_t j = 0; j < in_chunk; j++) {
-                const char *broken =
-                    check_entry(calendar, &level->slots[slot], level->shift, position, &chunk->entries[j]);
-                if (broken != NULL) {
-                    return broken;
-                }
+            const char *broken = chunk->below_is_uniform ? check_uniform(chunk->below) : NULL;
+            for (size_t j = 0; j < in_chunk && broken == NULL; j++) {
+                broken = check_entry(calendar, &level->slots[slot], level->shift, position, &chunk->entries[j]);
+            }
+            if (broken != NULL) {
+                return broken;
             }
             end = verge__list_from_full_chunk(chunk->below);
         }

@@ -62,6 +62,9 @@ static inline uint64_t verge__calendar_drain_begin(const verge__calendar *calend
 verge__list verge__calendar_add_chunk(verge__calendar *calendar, verge__list end);
 verge__list verge__calendar_add_slot_chunk(verge__calendar *calendar, verge__level *level, uint64_t position);
 
+/* Files a uniform chunk, a full one, in the slot of a level that spans its tick. */
+void verge__calendar_put_chunk_in(verge__calendar *calendar, verge__level *level, uint64_t tick, verge__chunk *chunk);
+
 static VERGE__ALWAYS_INLINE verge__list verge__calendar_append(verge__calendar *calendar, verge__list end,
                                                                verge__entry entry) {
     if (VERGE__UNLIKELY(verge__list_needs_chunk(end))) {

@@ -105,13 +105,15 @@ static void scatter(verge__calendar *calendar, size_t k, uint64_t start, const v
     }
 }
 
+/* The level for a tick of a slot of level k that is drained, or for a later one. */
+static size_t level_to_drain_to(const verge__calendar *calendar, size_t k, uint64_t position, uint64_t tick) {
+    size_t to = verge__calendar_level(calendar, tick);
+    return to >= k && tick >> calendar->levels[k].shift == position ? k - 1 : to;
+}
+
 /* The same for one of which only its owner knows the tick, which may lie in a later slot by now. */
 static void scatter_at(verge__calendar *calendar, size_t k, uint64_t position, uint64_t tick, verge__entry entry) {
-    size_t to = verge__calendar_level(calendar, tick);
-    if (to >= k && tick >> calendar->levels[k].shift == position) {
-        to = k - 1;
-    }
-    verge__level *level = &calendar->levels[to];
+    verge__level *level = &calendar->levels[level_to_drain_to(calendar, k, position, tick)];
     verge__calendar_put_in(calendar, level, tick >> level->shift, entry);
 }
 
@@ -138,13 +140,36 @@ static void scatter_any(verge__calendar *calendar, size_t k, uint64_t position, 
     }
 }
 
+/* Files a chunk as it is, if its ticks flock together. */
+static bool move_chunk(verge__calendar *calendar, size_t k, uint64_t position, verge__chunk *chunk,
+                       const uint64_t ticks[VERGE__CHUNK_ENTRIES]) {
+    verge__flock flock = verge__flock_of(ticks[0]);
+    for (size_t i = 0; i < VERGE__CHUNK_ENTRIES; i++) {
+        if (!verge__flock_add(&flock, ticks[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < VERGE__CHUNK_ENTRIES; i++) {
+        verge_timeout *timeout = verge__entry_timeout(chunk->entries[i]);
+        timeout->record.u.entry_tick = flock.least;
+        timeout->slot = NULL;
+    }
+    verge__level *level = &calendar->levels[level_to_drain_to(calendar, k, position, flock.least)];
+    verge__calendar_put_chunk_in(calendar, level, flock.least, chunk);
+    return true;
+}
+
 /* The same for timeouts. Each is looked at, and told where its entry is: so one that was moved on does not come down, but goes
- * to where it belongs. */
-static void scatter_timeouts(verge__calendar *calendar, size_t k, uint64_t position, verge__entry *entries,
+ * to where it belongs. False: they went on together, with their chunk. */
+static bool scatter_timeouts(verge__calendar *calendar, size_t k, uint64_t position, verge__entry *entries,
                              size_t count) {
     uint64_t ticks[VERGE__CHUNK_ENTRIES];
     size_t kept = calendar->owner.refile_timeouts(calendar->owner.context, entries, count, ticks);
     calendar->entry_count -= count - kept;
+    if (kept == VERGE__CHUNK_ENTRIES && !calendar->owner.marks_are_private &&
+        move_chunk(calendar, k, position, verge__list_chunk(entries + count), ticks)) {
+        return false;
+    }
     const verge__level below = calendar->levels[k - 1];
     uint64_t below_reach = UINT64_C(1) << (below.shift + below.bits);
     unsigned shift = calendar->levels[k].shift;
@@ -162,6 +187,7 @@ static void scatter_timeouts(verge__calendar *calendar, size_t k, uint64_t posit
             *slot = end + 1;
         }
     }
+    return true;
 }
 
 /* Of which kinds entries are. */
@@ -188,6 +214,30 @@ static VERGE__ALWAYS_INLINE void prefetch_timeouts(const verge__chunk *chunk) {
     }
 }
 
+/* Files the chunk below the newest one of a slot in the levels below, as it is. False: its tick is not known, it has to be
+ * looked at as any. */
+static bool lower_uniform(verge__calendar *calendar, size_t k, uint64_t position, verge__chunk *newest) {
+    verge__chunk *chunk = newest->below;
+    unsigned shift = calendar->levels[k].shift;
+    uint64_t tick = VERGE__LIKELY(shift <= VERGE__TICK_LOW_BITS)
+                        ? (position << shift) + (chunk->tick_low & verge__bit_mask(shift))
+                        : verge__entry_timeout(chunk->entries[0])->record.u.entry_tick;
+    if (tick >> shift != position) { /* nobody's */
+        newest->below_is_uniform = 0;
+        return false;
+    }
+    newest->below = chunk->below;
+    newest->depth--;
+    newest->below_is_uniform = chunk->below_is_uniform;
+    if (chunk->below_is_uniform) {
+        VERGE__PREFETCH(chunk->below->below);
+    }
+    verge__level *level = &calendar->levels[level_to_drain_to(calendar, k, position, tick)];
+    verge__calendar_put_chunk_in(calendar, level, tick, chunk);
+    VERGE__PROBE3(cascade, calendar->owner.context, k, VERGE__CHUNK_ENTRIES);
+    return true;
+}
+
 /* Drains up to `chunks` chunks of a slot. False: the budget ran out first. */
 static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t chunks, size_t *budget) {
     verge__level *level = &calendar->levels[k];
@@ -199,6 +249,11 @@ static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t
         size_t moved = count < *budget ? count : *budget;
         if (moved == 0) {
             return false;
+        }
+        if (chunk->below_is_uniform && *budget >= VERGE__CHUNK_ENTRIES && lower_uniform(calendar, k, position, chunk)) {
+            *budget -= VERGE__CHUNK_ENTRIES;
+            calendar->entries_moved += VERGE__CHUNK_ENTRIES;
+            continue;
         }
         *budget -= moved;
         calendar->entries_moved += moved;
@@ -219,7 +274,9 @@ static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t
             prefetch_timeouts(chunk->below);
         }
         if (!kinds_.has_records) {
-            scatter_timeouts(calendar, k, position, list - moved, moved);
+            if (!scatter_timeouts(calendar, k, position, list - moved, moved)) {
+                continue;
+            }
         } else if (level->shift <= 32 && !calendar->owner.marks_are_private && !kinds_.has_timeouts) {
             scatter(calendar, k, position << level->shift, list - moved, moved);
         } else {

@@ -59,6 +59,9 @@ static int vacant_place(verge__chunk_pool *pool, uint32_t *ret_place) {
             return 0;
         }
     }
+    if (pool->slab_count == VERGE__SLAB_COUNT_MAX) {
+        return -ENOMEM;
+    }
     if (pool->slab_count == pool->slab_room) {
         uint32_t room = pool->slab_room == 0 ? 8 : pool->slab_room * 2;
         verge__slab *slabs = allocate(pool, room * sizeof(verge__slab), _Alignof(verge__slab));
@@ -136,7 +139,7 @@ verge__chunk *verge__chunk_pool_take(verge__chunk_pool *pool) {
         slab->free = chunk->below;
     } else {
         chunk = &slab->chunks[slab->fresh++];
-        chunk->slab = pool->lowest;
+        chunk->slab = pool->lowest & (VERGE__SLAB_COUNT_MAX - 1);
     }
     slab->used++;
     pool->used_count++;

@@ -28,6 +28,12 @@ void verge__wheel_put_back_exact(verge_wheel *wheel);
 size_t verge__wheel_poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool exact,
                                 size_t work_limit);
 
+/* ---- refile.c ---- */
+
+/* From the newest, a full one, on: files the chunks of a batch again whose timeouts were all moved on, and together. Returns how
+ * many entries that were; at most `budget`. */
+size_t verge__wheel_refile_chunks(verge_wheel *wheel, verge__list *list, size_t budget);
+
 /* ---- one entry ---- */
 
 /* Whether the timer of an entry that came up is due at `tick`. */
@@ -79,6 +85,13 @@ static VERGE__ALWAYS_INLINE const verge__entry *verge__entry_ahead(const verge__
         return &chunk->entries[at - ahead];
     }
     return chunk->below != NULL ? &chunk->below->entries[VERGE__CHUNK_ENTRIES + at - ahead] : NULL;
+}
+
+/* ---- a chunk ---- */
+
+/* Whether it may be one to refile as a whole: it is full, and its newest entry is of a timeout. */
+static VERGE__ALWAYS_INLINE bool verge__may_refile_chunk(verge__list list) {
+    return verge__list_needs_chunk(list) && verge__entry_is_timeout(*(list - 1));
 }
 
 /* ---- a poll ---- */

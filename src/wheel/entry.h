@@ -26,6 +26,13 @@
  *            [ header | e0 e1 ........................ e29 ]  full,   depth 0
  *
  * Invariant E1: no chunk of a list is empty, and all but the newest are full.
+ *
+ * A chunk is uniform if its entries are all of timeouts, and for one tick. Where timeouts are set in bulk, in the same order
+ * again and again, most are; and such a chunk goes from list to list as it is. The one above it says so: the newest of a
+ * list is not known to be uniform, as entries come and go there; no other changes, as long as nobody takes an entry out of its
+ * middle. So the timeouts of a uniform chunk do not know their slot.
+ *
+ * Invariant E2: what is said to be uniform is, but for entries that are nobody's; and its timeouts know no slot.
  */
 #ifndef VERGE_SRC_WHEEL_ENTRY_H
 #define VERGE_SRC_WHEEL_ENTRY_H
@@ -40,6 +47,8 @@
 enum {
     VERGE__CHUNK_BYTES = 256,
     VERGE__CHUNK_ENTRIES = 30,
+    VERGE__TICK_LOW_BITS = 8,
+    VERGE__SLAB_COUNT_MAX = 1 << 24,
 };
 
 #define VERGE__ENTRY_INDEX_MAX (UINT32_MAX >> 1)
@@ -75,9 +84,11 @@ static inline verge_timeout *verge__entry_timeout(verge__entry entry) {
 
 typedef struct verge__chunk verge__chunk;
 struct verge__chunk {
-    verge__chunk *below; /* the next older chunk of the list */
-    uint32_t depth;      /* how many there are below */
-    uint32_t slab;       /* the slab it was cut from */
+    verge__chunk *below;           /* the next older chunk of the list */
+    uint32_t depth : 31;           /* how many there are below */
+    uint32_t below_is_uniform : 1; /* the next older one is */
+    uint32_t slab : 24;            /* the slab it was cut from */
+    uint32_t tick_low : 8;         /* of a uniform one: the low bits of its tick */
     _Alignas(16) verge__entry entries[VERGE__CHUNK_ENTRIES];
 };
 
@@ -102,6 +113,13 @@ static inline bool verge__list_needs_chunk(verge__list list) {
 /* The newest chunk of a list that is not empty. */
 static inline verge__chunk *verge__list_chunk(verge__list list) {
     return (verge__chunk *)(((uintptr_t)list - 1) & ~(uintptr_t)(VERGE__CHUNK_BYTES - 1));
+}
+
+static VERGE__ALWAYS_INLINE void verge__prefetch_chunk(const verge__chunk *chunk) {
+    enum { LINE_BYTES = 64 };
+    for (size_t i = 0; i < VERGE__CHUNK_BYTES; i += LINE_BYTES) {
+        VERGE__PREFETCH((const char *)chunk + i);
+    }
 }
 
 static inline bool verge__list_is_first_of_chunk(const verge__entry *entry) {

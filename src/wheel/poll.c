@@ -28,72 +28,6 @@ static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, handout *to, verge
     to->count++;
 }
 
-void verge__wheel_refile(verge_wheel *wheel, verge__record *record, verge__entry entry) {
-    uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
-    tick = tick > wheel->calendar.cursor ? tick : wheel->calendar.cursor;
-    if (verge__wheel_keep_past(wheel, record, entry)) {
-        return;
-    }
-    wheel->entries_refiled++;
-    if (tick - wheel->calendar.cursor >= wheel->calendar.reach) {
-        verge__wheel_put_beyond(wheel, record, entry);
-        return;
-    }
-    if (wheel->is_plain && !verge__entry_is_timeout(entry) &&
-        verge__calendar_try_file(&wheel->calendar, tick, verge__entry_index(entry))) {
-        record->u.entry_tick = tick;
-        return;
-    }
-    if (!verge__wheel_is_ordered(wheel)) {
-        record->u.entry_tick = verge__calendar_round(&wheel->calendar, tick);
-        entry = verge__entry_marked(entry, (uint32_t)record->u.entry_tick);
-    }
-    verge__calendar_put(&wheel->calendar, tick, entry);
-}
-
-bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_tick) {
-    verge_wheel *wheel = owner;
-    verge__record *record = verge__wheel_record(wheel, *entry);
-    if (!verge__wheel_counts(wheel, record, *entry)) {
-        verge__wheel_drop(wheel, record, *entry);
-        return false;
-    }
-    if (verge__wheel_keep_past(wheel, record, *entry)) {
-        return false;
-    }
-    uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
-    bool is_simple = wheel->is_plain && tick - wheel->calendar.cursor < wheel->calendar.reach;
-    *ret_tick = VERGE__LIKELY(is_simple) ? tick : verge__calendar_round(&wheel->calendar, tick);
-    if (!verge__wheel_is_ordered(wheel)) {
-        record->u.entry_tick = *ret_tick;
-        *entry = verge__entry_marked(*entry, (uint32_t)*ret_tick);
-    }
-    return true;
-}
-
-/* Where the wheel is plain and none is out of reach, a timeout that is set needs no more than this. */
-size_t verge__wheel_refile_timeouts(void *owner, verge__entry *entries, size_t count, uint64_t *ret_ticks) {
-    verge_wheel *wheel = owner;
-    uint64_t cursor = wheel->calendar.cursor;
-    uint64_t simple_reach = wheel->is_plain ? wheel->calendar.reach : 0;
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        verge__entry entry = entries[i];
-        verge__record *record = &verge__entry_timeout(entry)->record;
-        uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
-        bool counts = true;
-        if (VERGE__LIKELY((record->generation != 0) & (tick - cursor < simple_reach))) {
-            record->u.entry_tick = tick;
-        } else {
-            counts = verge__wheel_refile_tick(wheel, &entry, &tick);
-        }
-        entries[kept] = entry;
-        ret_ticks[kept] = tick;
-        kept += counts;
-    }
-    return kept;
-}
-
 /* ---- unordered: the list is the order ---- */
 
 void verge__wheel_prefetch(void *owner, const verge__entry *entries, size_t count) {
@@ -142,6 +76,12 @@ static void hand_out_unordered(verge_wheel *wheel, verge__due *due, uint64_t tic
                           : wheel->batch_is_exact ? VERGE__TICK_EXACT
                                                   : wheel->batch_tick;
     while (verge__pile_open(&due->pile) && !is_full(to)) {
+        if (due != &wheel->past && verge__may_refile_chunk(due->pile.list)) {
+            to->budget -= verge__wheel_refile_chunks(wheel, &due->pile.list, to->budget);
+            if (due->pile.list == NULL || is_full(to)) {
+                continue;
+            }
+        }
         hand_out_chunk(wheel, &due->pile.list, tick, entry_tick, to);
     }
 }

@@ -42,6 +42,12 @@ static VERGE__ALWAYS_INLINE void end_and_call(verge_wheel *wheel, verge__record 
 static VERGE__ALWAYS_INLINE void run_due(verge_wheel *wheel, verge__due *due, bool is_past, calls *to) {
     while (verge__pile_open(&due->pile)) {
         verge__list *list = &due->pile.list;
+        size_t refiled =
+            !is_past && verge__may_refile_chunk(*list) ? verge__wheel_refile_chunks(wheel, list, SIZE_MAX) : 0;
+        if (refiled > 0) {
+            to->work += refiled;
+            continue;
+        }
         const verge__entry *ahead =
             verge__entry_ahead(verge__list_chunk(*list), verge__list_chunk_count(*list) - 1, VERGE__PREFETCH_AHEAD);
         if (ahead != NULL) {

@@ -60,7 +60,7 @@ void verge__wheel_judge_keeping(verge_wheel *wheel) {
     } else if (keeping->failed > (int64_t)(count / 16 * 7)) {
         keeping->rounds_without = ROUNDS_WITHOUT;
     }
-    wheel->keep_ahead = keeping->rounds_without > 0 ? VERGE__KEEP_AHEAD_NONE : VERGE__KEEP_AHEAD_SOON;
+    wheel->timeout_shift = wheel->shift | (keeping->rounds_without > 0 ? VERGE__MOVES_ENTRIES : 0);
     keeping->failed = 0;
     keeping->round_begin = ended;
 }
@@ -283,21 +283,15 @@ static VERGE__ALWAYS_INLINE int set_anew(verge_wheel *wheel, verge_timeout *time
     return finish_set(wheel, timeout, deadline_ns);
 }
 
-/* Whether an entry comes up in time, and not so soon. Both is nearly always so, and one branch. */
-static VERGE__ALWAYS_INLINE bool is_worth_keeping(const verge_wheel *wheel, uint64_t entry_tick, uint64_t tick,
-                                                  uint64_t keep_ahead) {
-    return (entry_tick >= wheel->calendar.cursor + keep_ahead) & (entry_tick <= tick);
+/* Whether an entry is still to come and comes up no later than so many ticks ahead: one comparison for both. */
+static VERGE__ALWAYS_INLINE bool comes_in_time(const verge_wheel *wheel, uint64_t entry_tick, uint64_t ahead) {
+    return entry_tick - wheel->calendar.cursor <= ahead;
 }
 
-/* The lone bit is tested with one instruction. */
-static VERGE__ALWAYS_INLINE bool keeps_entries(const verge_wheel *wheel) {
-    return (wheel->keep_ahead & VERGE__KEEP_AHEAD_NONE) == 0;
-}
-
-/* The entry is not worth keeping; or it is not asked for, but the timeout is set. */
+/* The entry does not come in time; or it was not asked for, but the timeout is set. */
 static VERGE__NOINLINE int set_after_failure(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns,
                                              uint64_t tick) {
-    if (!keeps_entries(wheel) && is_worth_keeping(wheel, timeout->record.u.entry_tick, tick, VERGE__KEEP_AHEAD_SOON)) {
+    if (comes_in_time(wheel, timeout->record.u.entry_tick, tick - wheel->calendar.cursor)) {
         return finish_set(wheel, timeout, deadline_ns);
     }
     wheel->keeping.failed += timeout->record.generation == 0;
@@ -311,17 +305,20 @@ int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadl
     if (VERGE__UNLIKELY(timeout == NULL)) {
         return set_slowly(wheel, timeout, deadline_ns);
     }
-    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    if (VERGE__UNLIKELY(tick - wheel->calendar.cursor >= wheel->short_reach)) {
+    uint64_t shift = wheel->timeout_shift;
+    uint64_t tick = (deadline_ns + wheel->bias_ns) >> (shift & (VERGE__MOVES_ENTRIES - 1));
+    uint64_t ahead = tick - wheel->calendar.cursor;
+    if (VERGE__UNLIKELY(ahead >= wheel->short_reach)) {
         return set_slowly(wheel, timeout, deadline_ns);
     }
-    if (VERGE__LIKELY(is_worth_keeping(wheel, timeout->record.u.entry_tick, tick, wheel->keep_ahead))) {
+    if ((shift & VERGE__MOVES_ENTRIES) != 0) {
+        return timeout->record.generation == 0 ? set_anew(wheel, timeout, deadline_ns, tick)
+                                               : set_after_failure(wheel, timeout, deadline_ns, tick);
+    }
+    if (VERGE__LIKELY(comes_in_time(wheel, timeout->record.u.entry_tick, ahead))) {
         return finish_set(wheel, timeout, deadline_ns);
     }
-    if (keeps_entries(wheel) || timeout->record.generation != 0) {
-        return set_after_failure(wheel, timeout, deadline_ns, tick);
-    }
-    return set_anew(wheel, timeout, deadline_ns, tick);
+    return set_after_failure(wheel, timeout, deadline_ns, tick);
 }
 
 static VERGE__NOINLINE int clear_slowly(verge_wheel *wheel, verge_timeout *timeout) {

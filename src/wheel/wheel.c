@@ -63,6 +63,7 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     }
     memset(wheel, 0, wheel_bytes(ordered));
     wheel->shift = levels[0].shift;
+    wheel->timeout_shift = wheel->shift;
     wheel->bias_ns = options->strict ? precision_ns : precision_ns - 1;
     wheel->options = *options;
     wheel->allocator = allocator;
@@ -90,7 +91,6 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
                                                  .context = wheel,
                                                  .marks_are_private = ordered,
                                                  .work_is_limited = wheel->options.work_limit != 0});
-    wheel->keep_ahead = VERGE__KEEP_AHEAD_SOON;
     wheel->nowhere = wheel->nowhere_entries + 1;
     wheel->nowhere_entries[0] = verge__entry_for_timeout(&wheel->vacated);
     verge__wheel_set_short_reach(wheel);

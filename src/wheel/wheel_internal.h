@@ -49,10 +49,8 @@
 /* The generation of a timeout that is set; of one that is not it is 0. No handle has it. */
 #define VERGE__GENERATION_SET 1U
 
-/* Ticks from the cursor on: an entry of a timeout that comes up within these would only have to be filed anew then; and more
- * than nearly any entry is ahead, but not so many that the sum could overflow. */
-#define VERGE__KEEP_AHEAD_SOON 8
-#define VERGE__KEEP_AHEAD_NONE (UINT64_C(1) << 62)
+/* A bit beside those of a shift. */
+#define VERGE__MOVES_ENTRIES (UINT64_C(1) << 6)
 
 /* Due entries. */
 typedef struct verge__due {
@@ -79,14 +77,13 @@ struct verge_wheel {
     uint64_t last_poll_work; /* with what follows, and the cursor: what a poll that finds nothing writes */
     uint64_t now_ns;
     uint64_t shift;
-    uint64_t bias_ns; /* what makes (deadline + bias) >> shift the tick of a deadline */
+    uint64_t bias_ns;       /* what makes (deadline + bias) >> shift the tick of a deadline */
+    uint64_t timeout_shift; /* shift, and VERGE__MOVES_ENTRIES where timeouts do (verge__keeping) */
     verge_timer earliest_timer;
     uint64_t earliest_ns;    /* 0: not known; VERGE_NEVER: nothing is pending */
     uint64_t timeouts_begun; /* timeouts set that were not, less those that came out */
     uint64_t cancels_left;   /* before a cancel has to tidy */
     uint64_t clears_left;    /* the same for timeouts */
-    uint64_t keep_ahead;     /* ticks from the cursor on in which entries of timeouts are not worth keeping
-                                (verge__keeping) */
     uint64_t short_reach;    /* ticks from the cursor on for which the short ways apply: those that levels
                                 which are ready cover, if the wheel is plain and without a backlog, else 0 */
     verge__calendar calendar;

@@ -169,6 +169,23 @@ void run_set_again(struct run *run) {
     }
 }
 
+/* Many, one after the other, for the same time or nearly: so that whole chunks of entries are alike. Now and then attached
+ * for it. */
+void run_set_flock(struct run *run) {
+    for (int i = 0; i < 8 && run->timeout_count < RUN_TIMEOUTS_MAX / 2; i++) {
+        run_attach(run);
+    }
+    const uint64_t first = verge_test_below(&run->random, run->timeout_count / 2 + 1);
+    const uint64_t deadline_ns = run_random_deadline(run);
+    const uint64_t step_ns = verge_test_below(&run->random, 4) * (run->model.precision_ns / 64);
+    const uint64_t missed = verge_test_chance(&run->random, 2) ? verge_test_below(&run->random, 64) + 2 : UINT64_MAX;
+    for (uint64_t i = first; i < run->timeout_count && deadline_ns < VERGE_NEVER / 2; i++) {
+        if (i % missed != missed - 1) {
+            set_to(run, run->timeouts[i], deadline_ns + i * step_ns);
+        }
+    }
+}
+
 void run_free_timeouts(struct run *run) {
     while (run->timeout_count > 0) {
         free(run->timeouts[--run->timeout_count]);
