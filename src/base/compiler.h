@@ -10,6 +10,8 @@
 #define VERGE__PREFETCH_WRITE(address) __builtin_prefetch((address), 1, 3)
 #define VERGE__ALWAYS_INLINE inline __attribute__((always_inline))
 #define VERGE__NOINLINE __attribute__((noinline))
+/* A value is computed here, not only where a branch needs it. */
+#define VERGE__IS_NEEDED(value) __asm__("" : "+r"(value))
 #else
 #define VERGE__LIKELY(condition) (!!(condition))
 #define VERGE__UNLIKELY(condition) (!!(condition))
@@ -17,6 +19,7 @@
 #define VERGE__PREFETCH_WRITE(address) ((void)(address))
 #define VERGE__ALWAYS_INLINE inline
 #define VERGE__NOINLINE
+#define VERGE__IS_NEEDED(value) ((void)(value))
 #endif
 
 /* By ThreadSanitizer, which must see what orders what: no assembly there. */

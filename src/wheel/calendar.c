@@ -20,24 +20,24 @@ static uint32_t next_bit(const uint64_t *words, uint32_t word_count_, uint32_t f
     return (word << 6) + verge__bit_lowest_index(bits);
 }
 
-uint64_t verge__level_next(const verge__level *level, uint64_t position) {
+uint64_t verge__level_next_far(const verge__level *level, uint64_t position) {
     uint32_t from = (uint32_t)position & level->mask;
     uint32_t words = verge__level_words(level);
     uint32_t found = UINT32_MAX;
-    if (words <= 4) {
-        found = next_bit(level->occupied, words, from);
+    uint64_t bits = level->occupied[from >> 6] & (UINT64_MAX << (from & 63));
+    if (bits != 0) {
+        found = (from & ~UINT32_C(63)) + verge__bit_lowest_index(bits);
     } else {
-        uint64_t bits = level->occupied[from >> 6] & (UINT64_MAX << (from & 63));
-        if (bits != 0) {
-            found = (from & ~UINT32_C(63)) + verge__bit_lowest_index(bits);
-        } else {
-            uint32_t word = next_bit(level->summary, (words + 63) / 64, ((from >> 6) + 1) & (words - 1));
-            if (word != UINT32_MAX) {
-                found = (word << 6) + verge__bit_lowest_index(level->occupied[word]);
-            }
+        uint32_t word = next_bit(level->summary, (words + 63) / 64, ((from >> 6) + 1) & (words - 1));
+        if (word != UINT32_MAX) {
+            found = (word << 6) + verge__bit_lowest_index(level->occupied[word]);
         }
     }
     return found == UINT32_MAX ? VERGE__NO_TICK : position + ((found - from) & level->mask);
+}
+
+uint64_t verge__level_next(const verge__level *level, uint64_t position) {
+    return verge__level_next_inline(level, position);
 }
 
 uint64_t verge__calendar_next(const verge__calendar *calendar) {
@@ -59,49 +59,40 @@ uint64_t verge__calendar_next(const verge__calendar *calendar) {
 
 /* ---- lists ---- */
 
-/* A chunk on top of a list that has no room in its newest one. */
-verge__list verge__calendar_add_chunk(verge__calendar *calendar, verge__list end) {
-    verge__chunk *chunk = verge__chunk_pool_take(&calendar->pool);
-    chunk->below = end == NULL ? NULL : verge__list_chunk(end);
-    chunk->depth = end == NULL ? 0 : chunk->below->depth + 1;
-    chunk->below_is_uniform = 0;
-    return chunk->entries;
-}
-
 void verge__calendar_list_add(verge__calendar *calendar, verge__list *list, verge__entry entry) {
     *list = verge__calendar_append(calendar, *list, entry);
     calendar->entry_count++;
 }
 
-void verge__calendar_list_drop_chunk(verge__calendar *calendar, verge__list *list) {
-    verge__chunk *chunk = verge__list_chunk(*list);
-    *list = verge__list_from_full_chunk(chunk->below);
-    verge__chunk_pool_give(&calendar->pool, chunk);
-}
-
 /* ---- filing ---- */
 
-/* A slot gets its first chunk, or a further one; C5. */
-static VERGE__ALWAYS_INLINE void note_chunk(verge__calendar *calendar, verge__level *level, uint64_t position) {
-    const verge__list *slot = &level->slots[(uint32_t)position & level->mask];
+/* An upper slot gets its first chunk, or a further one. Returns the tick from which on there is something to do. */
+static uint64_t note_upper_chunk(verge__calendar *calendar, verge__level *level, uint64_t position, bool is_first) {
     uint64_t start = position << level->shift;
     uint64_t quiet = start;
-    if (*slot == NULL) {
-        verge__level_set_occupied(level, (uint32_t)position & level->mask);
-        uint8_t used = (uint8_t)(level - calendar->levels + 1);
-        calendar->levels_used = used > calendar->levels_used ? used : calendar->levels_used;
-        calendar->next_start = start < calendar->next_start ? start : calendar->next_start;
-        if (level->shift > 0) {
-            calendar->upper_start = start < calendar->upper_start ? start : calendar->upper_start;
-        }
-    } else if (level->shift > 0 && !calendar->coarse) {
+    if (is_first) {
+        calendar->upper_start = start < calendar->upper_start ? start : calendar->upper_start;
+    } else if (!calendar->coarse) {
         level->is_deep = true;
         quiet = verge__calendar_drain_begin(calendar, level, position); /* from then on, shares of it are due */
     }
-    calendar->quiet_until = quiet < calendar->quiet_until ? quiet : calendar->quiet_until;
-    if (level->shift > 0) {
-        calendar->upper_quiet = quiet < calendar->upper_quiet ? quiet : calendar->upper_quiet;
+    calendar->upper_quiet = quiet < calendar->upper_quiet ? quiet : calendar->upper_quiet;
+    return quiet;
+}
+
+/* The same for any; C5. */
+static VERGE__ALWAYS_INLINE void note_chunk(verge__calendar *calendar, verge__level *level, uint64_t position) {
+    uint32_t slot = (uint32_t)position & level->mask;
+    uint64_t start = position << level->shift;
+    bool is_first = level->slots[slot] == NULL;
+    if (is_first) {
+        verge__level_set_occupied(level, slot);
+        uint8_t used = (uint8_t)(level - calendar->levels + 1);
+        calendar->levels_used = used > calendar->levels_used ? used : calendar->levels_used;
+        calendar->next_start = start < calendar->next_start ? start : calendar->next_start;
     }
+    uint64_t quiet = level->shift == 0 ? start : note_upper_chunk(calendar, level, position, is_first);
+    calendar->quiet_until = quiet < calendar->quiet_until ? quiet : calendar->quiet_until;
 }
 
 verge__list verge__calendar_add_slot_chunk(verge__calendar *calendar, verge__level *level, uint64_t position) {
@@ -114,7 +105,7 @@ void verge__calendar_put_chunk_in(verge__calendar *calendar, verge__level *level
     uint64_t position = tick >> level->shift;
     verge__list *slot = &level->slots[(uint32_t)position & level->mask];
     verge__chunk *newest = *slot == NULL ? NULL : verge__list_chunk(*slot);
-    chunk->tick_low = tick & UINT8_MAX;
+    chunk->tick_low = tick & ((1 << VERGE__TICK_LOW_BITS) - 1);
     if (newest == NULL || newest->below == NULL) { /* else it is known that the slot has several */
         note_chunk(calendar, level, position);
     }

@@ -8,11 +8,11 @@
  * block of the cursor and the next. An entry goes to the lowest level whose 2^bits slots reach it:
  *
  *     level 0   | . . . . c x x . x | x . x . . . . . |      slots of 1 tick, cursor at c
- *     level 1   | . x | . x . x x . . ...                    slots of 256 ticks
- *     level 2   | . . | x . ...                              slots of 65536 ticks
+ *     level 1   | . x | . x . x x . . ...                    slots of 512 ticks
+ *     level 2   | . . | x . ...                              slots of 2^17 ticks
  *
  * Cascading. When the cursor reaches the start of an upper slot, the slot's entries are filed again
- * below: chunks are read in sequence and written to at most 256 others; no record is touched, because
+ * below: chunks are read in sequence and written to at most 512 others; no record is touched, because
  * an entry carries the low 32 bits of its tick and the slot the rest. (Of timeouts, and in levels whose slots span
  * more than 2^32 ticks, the owner is asked.) As the lower ring has room for the next block too, a
  * slot may be drained at any time during the block before it is needed. So a slot of more than one
@@ -46,6 +46,8 @@
 enum {
     /* Lists beside the slots: the owner's, and a chunk under way. */
     VERGE__SPARE_LISTS = 14,
+    /* What so few entries are for is in the cache anyway. */
+    VERGE__PREFETCH_ENTRIES_MIN = 1024,
 };
 
 #define VERGE__NO_TICK UINT64_MAX
@@ -242,15 +244,20 @@ uint64_t verge__calendar_round(const verge__calendar *calendar, uint64_t tick);
 
 /* Adds to and takes chunks from lists that are the owner's, not in slots. C4 counts them. */
 void verge__calendar_list_add(verge__calendar *calendar, verge__list *list, verge__entry entry);
-void verge__calendar_list_drop_chunk(verge__calendar *calendar, verge__list *list);
 void verge__calendar_list_clear(verge__calendar *calendar, verge__list *list);
+
+static inline void verge__calendar_list_drop_chunk(verge__calendar *calendar, verge__list *list) {
+    verge__chunk *chunk = verge__list_chunk(*list);
+    *list = verge__list_from_full_chunk(chunk->below);
+    verge__chunk_pool_give(&calendar->pool, chunk);
+}
 
 /* Takes the newest entry of a list, which is not empty. */
 static VERGE__ALWAYS_INLINE verge__entry verge__calendar_list_pop(verge__calendar *calendar, verge__list *list) {
     verge__list newest = *list - 1;
     verge__entry entry = *newest;
     calendar->entry_count--;
-    if (VERGE__UNLIKELY(verge__list_is_first_of_chunk(newest))) {
+    if (verge__list_is_first_of_chunk(newest)) {
         verge__calendar_list_drop_chunk(calendar, list);
     } else {
         *list = newest;
@@ -296,12 +303,6 @@ typedef struct verge__taken {
  * (entries moved) has run out, and it is not.
  */
 bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *budget, verge__taken *ret_taken);
-
-/*
- * If all that there is to do before target is a tick right before it, with a single chunk of entries: takes those and moves
- * the cursor to target. NULL, and nothing has changed: there may be more, or nothing. It was quiet until the cursor.
- */
-verge__list verge__calendar_take_only(verge__calendar *calendar, uint64_t target);
 
 /* Drains the upper slots that start at the cursor; false if the budget ran out. Then the entries of the tick
  * at the cursor are all in level 0. */

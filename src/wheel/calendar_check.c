@@ -117,7 +117,7 @@ const char *verge__calendar_check(const verge__calendar *calendar, size_t owner_
             return "C5: no slot of an upper level starts before upper_quiet, nor before upper_start";
         }
     }
-    if (calendar->entry_count > calendar->entry_capacity || chunks != calendar->pool.used_count ||
+    if (calendar->entry_count > calendar->entry_capacity || chunks != verge__chunk_pool_used(&calendar->pool) ||
         verge__calendar_chunks_for(calendar, calendar->entry_count) > calendar->pool.chunk_count) {
         return "C6: there is a chunk for every list that the entries could ever form";
     }

@@ -22,10 +22,32 @@ static inline void verge__level_set_occupied(verge__level *level, uint32_t slot)
 }
 
 static inline void verge__level_clear_occupied(verge__level *level, uint32_t slot) {
-    level->occupied[slot >> 6] &= ~(UINT64_C(1) << (slot & 63));
-    if (level->occupied[slot >> 6] == 0) {
-        level->summary[slot >> 12] &= ~(UINT64_C(1) << (slot >> 6 & 63));
+    uint64_t left = level->occupied[slot >> 6] & ~(UINT64_C(1) << (slot & 63));
+    uint64_t is_word_empty = left == 0; /* either way as likely: no branch */
+    level->occupied[slot >> 6] = left;
+    level->summary[slot >> 12] &= ~(is_word_empty << (slot >> 6 & 63));
+}
+
+/* The same where there is none, or the summary has several words. */
+uint64_t verge__level_next_far(const verge__level *level, uint64_t position);
+
+/* verge__level_next: within the word of bits of the position or, if there is no further one in it, by the summary. Either is as
+ * likely where there are few timers, so there is no branch if the summary has a single word. */
+static VERGE__ALWAYS_INLINE uint64_t verge__level_next_inline(const verge__level *level, uint64_t position) {
+    uint64_t words = *level->summary;
+    if (VERGE__UNLIKELY(level->mask >> 12 != 0 || words == 0)) {
+        return verge__level_next_far(level, position);
     }
+    uint32_t from = (uint32_t)position & level->mask;
+    uint32_t word = from >> 6;
+    uint64_t bits = level->occupied[word] & (UINT64_MAX << (from & 63));
+    uint64_t after = words & (~UINT64_C(1) << word);
+    uint32_t other = verge__bit_lowest_index(after != 0 ? after : words);
+    uint64_t other_bits = level->occupied[other];
+    VERGE__IS_NEEDED(other_bits);
+    word = bits != 0 ? word : other;
+    bits = bits != 0 ? bits : other_bits;
+    return position + (((word << 6) + verge__bit_lowest_index(bits) - from) & level->mask);
 }
 
 /* ---- levels and room ---- */
@@ -58,8 +80,16 @@ static inline uint64_t verge__calendar_drain_begin(const verge__calendar *calend
 
 /* ---- lists ---- */
 
-/* A chunk on top of a list that has no room in its newest one; of a slot, that has none or a full one. */
-verge__list verge__calendar_add_chunk(verge__calendar *calendar, verge__list end);
+/* A chunk on top of a list that has no room in its newest one. */
+static inline verge__list verge__calendar_add_chunk(verge__calendar *calendar, verge__list end) {
+    verge__chunk *chunk = verge__chunk_pool_take(&calendar->pool);
+    chunk->below = end == NULL ? NULL : verge__list_chunk(end);
+    chunk->depth = end == NULL ? 0 : chunk->below->depth + 1;
+    chunk->below_is_uniform = 0;
+    return chunk->entries;
+}
+
+/* The same for a slot, that has none or a full one. */
 verge__list verge__calendar_add_slot_chunk(verge__calendar *calendar, verge__level *level, uint64_t position);
 
 /* Files a uniform chunk, a full one, in the slot of a level that spans its tick. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Taking what has come, and draining upper slots before they are needed. */
 #include "base/probes.h"
-#include "wheel/calendar_internal.h"
+#include "wheel/calendar_short.h"
 
 /* ---- taking ---- */
 
@@ -84,6 +84,34 @@ static void scatter_to(verge__calendar *calendar, verge__level *level, uint64_t 
     }
 }
 
+/* The same for the lowest, most of whose slots are empty when there are few timers. What is noted of a first chunk (C5) is noted
+ * once for all of them; that the level is used it was before, as one above is. */
+static void scatter_to_lowest(verge__calendar *calendar, uint64_t start, const verge__entry *entries, size_t count) {
+    verge__level *level = &calendar->levels[0];
+    verge__list *slots = level->slots;
+    uint32_t mask = level->mask;
+    uint32_t first = UINT32_MAX; /* ticks after start */
+    for (size_t i = 0; i < count; i++) {
+        verge__entry entry = entries[i];
+        uint32_t mark = verge__entry_mark(entry);
+        verge__list *slot = &slots[mark & mask];
+        verge__list end = *slot;
+        if (verge__list_needs_chunk(end)) {
+            if (end == NULL) {
+                verge__level_set_occupied(level, mark & mask);
+                first = mark - (uint32_t)start < first ? mark - (uint32_t)start : first;
+            }
+            end = verge__calendar_add_chunk(calendar, end);
+        }
+        *end = entry;
+        *slot = end + 1;
+    }
+    if (first != UINT32_MAX) {
+        calendar->next_start = start + first < calendar->next_start ? start + first : calendar->next_start;
+        calendar->quiet_until = start + first < calendar->quiet_until ? start + first : calendar->quiet_until;
+    }
+}
+
 static void scatter_one(verge__calendar *calendar, size_t k, uint64_t start, verge__entry entry) {
     uint64_t tick = verge__entry_tick(entry, start);
     size_t to = verge__calendar_level(calendar, tick);
@@ -95,7 +123,11 @@ static void scatter_one(verge__calendar *calendar, size_t k, uint64_t start, ver
  * level right below, unless the slot comes so soon that some of them can go deeper. */
 static void scatter(verge__calendar *calendar, size_t k, uint64_t start, const verge__entry *entries, size_t count) {
     verge__level *below = &calendar->levels[k - 1];
-    bool is_soon = k > 1 && verge__calendar_level(calendar, start) < k - 1;
+    if (k == 1) {
+        scatter_to_lowest(calendar, start, entries, count);
+        return;
+    }
+    bool is_soon = verge__calendar_level(calendar, start) < k - 1;
     if (!is_soon && below->shift < 32 && below->mask <= UINT32_MAX >> below->shift) {
         scatter_to(calendar, below, start, entries, count);
         return;
@@ -238,6 +270,10 @@ static bool lower_uniform(verge__calendar *calendar, size_t k, uint64_t position
     return true;
 }
 
+/* Of a slot, so many chunks' records are brought towards the cache when they are drained: those of slots with more come up
+ * later. */
+enum { PREFETCH_CHUNKS = 4 };
+
 /* Drains up to `chunks` chunks of a slot. False: the budget ran out first. */
 static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t chunks, size_t *budget) {
     verge__level *level = &calendar->levels[k];
@@ -267,7 +303,8 @@ static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t
             level->slots[slot] = verge__list_from_full_chunk(chunk->below);
         }
         kinds kinds_ = calendar->has_timeouts ? kinds_of(list - moved, moved) : (kinds){.has_records = true};
-        if (chunk->depth == 0 && (k <= 2 || kinds_.has_timeouts)) {
+        if (chunk->depth < PREFETCH_CHUNKS && (k <= 2 || kinds_.has_timeouts) &&
+            calendar->entry_count > VERGE__PREFETCH_ENTRIES_MIN) {
             calendar->owner.prefetch(calendar->owner.context, list - moved, moved);
         }
         if (kinds_.has_timeouts && chunk->below != NULL) {
@@ -360,23 +397,6 @@ bool verge__calendar_take(verge__calendar *calendar, uint64_t target, size_t *bu
                                                                         : take_any(calendar, target, budget, ret_taken);
 }
 
-verge__list verge__calendar_take_only(verge__calendar *calendar, uint64_t target) {
-    uint64_t tick = calendar->quiet_until;
-    if (tick + 1 != target || tick < calendar->cursor || target > calendar->upper_quiet) {
-        return NULL;
-    }
-    verge__level *lowest = &calendar->levels[0];
-    verge__list *slot = &lowest->slots[(uint32_t)tick & lowest->mask];
-    verge__list list = *slot;
-    if (list == NULL || verge__list_chunk(list)->below != NULL || slot == calendar->scrubbed) {
-        return NULL;
-    }
-    *slot = NULL;
-    verge__level_clear_occupied(lowest, (uint32_t)tick & lowest->mask);
-    calendar->cursor = target;
-    return list;
-}
-
 /* ---- shares ---- */
 
 /* With those that a scrub holds. */
@@ -444,6 +464,7 @@ static void settle_upper(verge__calendar *calendar, size_t *budget) {
             continue;
         }
         used = k + 1;
+        VERGE__PREFETCH(level->slots[(uint32_t)position & level->mask] - 1); /* to be drained next */
         uint64_t start = position << level->shift;
         upper_start = start < upper_start ? start : upper_start;
         /* The shares of a slot of several chunks become due some time before. */
@@ -458,11 +479,19 @@ static void settle_upper(verge__calendar *calendar, size_t *budget) {
     calendar->upper_quiet = quiet;
 }
 
+size_t verge__calendar_open_upper(verge__calendar *calendar, uint64_t tick) {
+    size_t budget = SIZE_MAX;
+    calendar->cursor = tick;
+    (void)verge__calendar_open_cursor(calendar, &budget);
+    calendar->cursor = tick + 1;
+    settle_upper(calendar, &budget);
+    calendar->cursor = tick;
+    return SIZE_MAX - budget;
+}
+
 void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
     if (calendar->cursor > calendar->upper_quiet) {
         settle_upper(calendar, budget);
     }
-    uint64_t next = verge__level_next(&calendar->levels[0], calendar->cursor);
-    calendar->next_start = next < calendar->upper_start ? next : calendar->upper_start;
-    calendar->quiet_until = next < calendar->upper_quiet ? next : calendar->upper_quiet;
+    verge__calendar_settle_lowest(calendar);
 }

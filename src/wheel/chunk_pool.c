@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/compiler.h"
 
 enum {
     HUGE_PAGE_BYTES = 2 << 20,
@@ -119,7 +118,17 @@ int verge__chunk_pool_grow(verge__chunk_pool *pool, size_t count, bool prefault)
     return error;
 }
 
+static void give_recent_to_slabs(verge__chunk_pool *pool) {
+    while (pool->recent != NULL) {
+        verge__chunk *chunk = pool->recent;
+        pool->recent = chunk->below;
+        verge__chunk_pool_give_to_slab(pool, chunk);
+    }
+    pool->recent_count = 0;
+}
+
 void verge__chunk_pool_shrink(verge__chunk_pool *pool, size_t keep) {
+    give_recent_to_slabs(pool);
     for (uint32_t i = pool->slab_count; i-- > 0;) {
         verge__slab *slab = &pool->slabs[i];
         if (slab->chunks != NULL && slab->used == 0 && pool->chunk_count - slab->count >= keep) {
@@ -128,7 +137,7 @@ void verge__chunk_pool_shrink(verge__chunk_pool *pool, size_t keep) {
     }
 }
 
-verge__chunk *verge__chunk_pool_take(verge__chunk_pool *pool) {
+verge__chunk *verge__chunk_pool_take_from_slab(verge__chunk_pool *pool) {
     VERGE__INVARIANT(pool->used_count < pool->chunk_count, "C6: there is a chunk for every entry filed");
     verge__slab *slab = &pool->slabs[pool->lowest];
     while (slab->used == slab->count) {
@@ -146,7 +155,7 @@ verge__chunk *verge__chunk_pool_take(verge__chunk_pool *pool) {
     return chunk;
 }
 
-void verge__chunk_pool_give(verge__chunk_pool *pool, verge__chunk *chunk) {
+void verge__chunk_pool_give_to_slab(verge__chunk_pool *pool, verge__chunk *chunk) {
     verge__slab *slab = &pool->slabs[chunk->slab];
     chunk->below = slab->free;
     slab->free = chunk;

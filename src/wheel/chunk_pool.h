@@ -4,13 +4,16 @@
  *
  * take() cannot fail: whoever files entries has made sure before that there are chunks enough
  * (calendar.h, invariant C6). Chunks are taken from the lowest slab that has one, so that the
- * higher slabs empty themselves as the wheel turns and can be given back.
+ * higher slabs empty themselves as the wheel turns and can be given back; but first those that were given back last, a few.
  */
 #ifndef VERGE_SRC_WHEEL_CHUNK_POOL_H
 #define VERGE_SRC_WHEEL_CHUNK_POOL_H
 
+#include "base/compiler.h"
 #include "verge/base.h"
 #include "wheel/entry.h"
+
+enum { VERGE__RECENT_CHUNKS_MAX = 32 };
 
 typedef struct verge__slab {
     verge__chunk *chunks; /* NULL: this place is vacant */
@@ -26,8 +29,10 @@ typedef struct verge__chunk_pool {
     uint32_t slab_count; /* places, vacant ones too */
     uint32_t slab_room;  /* places there is memory for */
     uint32_t lowest;     /* no slab below this has a chunk to take */
+    uint32_t recent_count;
+    verge__chunk *recent; /* given back last, newest first: the next to be taken. Their slabs have them as used */
     size_t chunk_count;
-    size_t used_count;
+    size_t used_count; /* those as well */
     size_t bytes;
 } verge__chunk_pool;
 
@@ -40,7 +45,33 @@ int verge__chunk_pool_grow(verge__chunk_pool *pool, size_t count, bool prefault)
 /* Gives back slabs without a used chunk as long as `keep` chunks remain. */
 void verge__chunk_pool_shrink(verge__chunk_pool *pool, size_t keep);
 
-verge__chunk *verge__chunk_pool_take(verge__chunk_pool *pool);
-void verge__chunk_pool_give(verge__chunk_pool *pool, verge__chunk *chunk);
+/* From the slabs, and back to them. */
+verge__chunk *verge__chunk_pool_take_from_slab(verge__chunk_pool *pool);
+void verge__chunk_pool_give_to_slab(verge__chunk_pool *pool, verge__chunk *chunk);
+
+static inline verge__chunk *verge__chunk_pool_take(verge__chunk_pool *pool) {
+    verge__chunk *chunk = pool->recent;
+    if (VERGE__UNLIKELY(chunk == NULL)) {
+        return verge__chunk_pool_take_from_slab(pool);
+    }
+    pool->recent = chunk->below;
+    pool->recent_count--;
+    return chunk;
+}
+
+static inline void verge__chunk_pool_give(verge__chunk_pool *pool, verge__chunk *chunk) {
+    if (VERGE__UNLIKELY(pool->recent_count == VERGE__RECENT_CHUNKS_MAX)) {
+        verge__chunk_pool_give_to_slab(pool, chunk);
+        return;
+    }
+    chunk->below = pool->recent;
+    pool->recent = chunk;
+    pool->recent_count++;
+}
+
+/* How many chunks are in use. */
+static inline size_t verge__chunk_pool_used(const verge__chunk_pool *pool) {
+    return pool->used_count - pool->recent_count;
+}
 
 #endif

@@ -6,6 +6,7 @@
 #define VERGE_SRC_WHEEL_DUE_H
 
 #include "base/probes.h"
+#include "wheel/calendar_short.h"
 #include "wheel/wheel_internal.h"
 
 /* How far ahead records are brought towards the cache: entries of the list at hand, and ticks after the next one. Where a tick
@@ -14,6 +15,10 @@ enum {
     VERGE__PREFETCH_AHEAD = 24,
     VERGE__PREFETCH_TICKS = 3,
 };
+
+/* quiet_until in a short poll: it is not quiet, as the rest of a tick is to be handed out (W5), but nothing else has happened. No
+ * tick that is still to come is as early. */
+#define VERGE__IN_SHORT_POLL 1
 
 /* ---- poll.c ---- */
 
@@ -89,9 +94,13 @@ static VERGE__ALWAYS_INLINE const verge__entry *verge__entry_ahead(const verge__
 
 /* ---- a chunk ---- */
 
-/* Whether it may be one to refile as a whole: it is full, and its newest entry is of a timeout. */
-static VERGE__ALWAYS_INLINE bool verge__may_refile_chunk(verge__list list) {
-    return verge__list_needs_chunk(list) && verge__entry_is_timeout(*(list - 1));
+/* Whether it may be one to refile as a whole: it is full, and its newest entry is of a timeout that was moved on. */
+static VERGE__ALWAYS_INLINE bool verge__may_refile_chunk(const verge_wheel *wheel, verge__list list) {
+    if (!verge__list_needs_chunk(list) || !verge__entry_is_timeout(*(list - 1))) {
+        return false;
+    }
+    const verge__record *newest = &verge__entry_timeout(*(list - 1))->record;
+    return newest->generation != 0 && verge__wheel_tick(wheel, newest->deadline_ns) >= wheel->calendar.cursor;
 }
 
 /* ---- a poll ---- */
@@ -111,24 +120,35 @@ static VERGE__ALWAYS_INLINE bool verge__wheel_pass_quietly(verge_wheel *wheel, u
 }
 
 /*
- * The common poll that finds something: one tick has come, and holds not much. Takes it; false, and nothing has changed: it
- * is another poll. A wheel whose reach is short is plain and, if it was quiet, without a backlog (W5).
+ * Whether it is the common poll that finds something: a single tick has come since the last in which there is something to do.
+ * A wheel whose reach is short is plain and, if it was quiet, without a backlog (W5).
  */
-static VERGE__ALWAYS_INLINE bool verge__wheel_take_only_tick(verge_wheel *wheel, uint64_t now_ns) {
-    if (wheel->short_reach == 0 || wheel->calendar.quiet_until == 0 || wheel->options.work_limit != 0 ||
-        now_ns < wheel->now_ns) {
-        return false;
-    }
-    verge__list list = verge__calendar_take_only(&wheel->calendar, (now_ns >> wheel->shift) + 1);
-    if (list == NULL) {
+static VERGE__ALWAYS_INLINE bool verge__wheel_is_short_poll(const verge_wheel *wheel, uint64_t now_ns) {
+    uint64_t tick = wheel->calendar.quiet_until;
+    return tick == now_ns >> wheel->shift && tick >= wheel->calendar.cursor && tick > VERGE__IN_SHORT_POLL &&
+           wheel->short_reach != 0 && wheel->options.work_limit == 0 && now_ns >= wheel->now_ns;
+}
+
+/* Takes its entries, if they are few; false: they are not. The upper levels are quiet. */
+static VERGE__ALWAYS_INLINE bool verge__wheel_take_few(verge_wheel *wheel, uint64_t now_ns, verge__list *ret_list) {
+    if (VERGE__UNLIKELY(!verge__calendar_take_few(&wheel->calendar, now_ns >> wheel->shift, ret_list))) {
         return false;
     }
     wheel->now_ns = now_ns;
-    wheel->calendar.quiet_until = 0; /* W5 */
+    wheel->calendar.quiet_until = VERGE__IN_SHORT_POLL; /* W5 */
+    return true;
+}
+
+/* Whether something is to be done in the upper levels first. */
+static VERGE__ALWAYS_INLINE bool verge__wheel_has_upper(const verge_wheel *wheel) {
+    return wheel->calendar.quiet_until >= wheel->calendar.upper_quiet;
+}
+
+/* What a short poll took is the batch. */
+static VERGE__ALWAYS_INLINE void verge__wheel_begin_batch(verge_wheel *wheel, verge__list list) {
     wheel->batch.pile.list = list;
     wheel->batch_tick = wheel->calendar.cursor - 1;
     wheel->batch_is_exact = false;
-    return true;
 }
 
 /* Brings the records of a tick that comes soon towards the cache. */
@@ -136,6 +156,28 @@ static VERGE__ALWAYS_INLINE void verge__wheel_prefetch_soon(verge_wheel *wheel) 
     verge__wheel_prefetch_list(wheel, verge__calendar_peek_after(&wheel->calendar, VERGE__PREFETCH_TICKS),
                                VERGE__CHUNK_ENTRIES);
     wheel->prefetched_tick = wheel->calendar.next_start + VERGE__PREFETCH_TICKS;
+}
+
+/*
+ * At the end of a short poll, which handed out so many, and all of its tick. False, and nothing has changed: it is not as it was
+ * left, or more is to be done. (What is past, and a poll within the poll, set quiet_until; nothing else moves the cursor.)
+ */
+static VERGE__ALWAYS_INLINE bool verge__wheel_settle_shortly(verge_wheel *wheel, size_t count) {
+    verge__calendar *calendar = &wheel->calendar;
+    size_t untidied = wheel->expired_untidied + count + 1;
+    if (VERGE__UNLIKELY(calendar->quiet_until != VERGE__IN_SHORT_POLL || calendar->cursor > calendar->upper_quiet ||
+                        untidied >= VERGE__EXPIRED_BETWEEN || wheel->records.aside_from != VERGE__NO_RECORD)) {
+        return false;
+    }
+    wheel->expired_untidied = untidied;
+    verge__calendar_settle_lowest(calendar);
+    if (calendar->entry_count > VERGE__PREFETCH_ENTRIES_MIN) {
+        verge__wheel_prefetch_soon(wheel);
+    } else if (VERGE__UNLIKELY(calendar->quiet_until == VERGE__NO_TICK) && verge__wheel_pending(wheel) == 0) {
+        size_t budget = SIZE_MAX;
+        verge__wheel_tidy_after_poll(wheel, &budget);
+    }
+    return true;
 }
 
 /* At the end of a poll, which handed out so many. */

@@ -47,8 +47,8 @@
 enum {
     VERGE__CHUNK_BYTES = 256,
     VERGE__CHUNK_ENTRIES = 30,
-    VERGE__TICK_LOW_BITS = 8,
-    VERGE__SLAB_COUNT_MAX = 1 << 24,
+    VERGE__TICK_LOW_BITS = 9,
+    VERGE__SLAB_COUNT_MAX = 1 << 23,
 };
 
 #define VERGE__ENTRY_INDEX_MAX (UINT32_MAX >> 1)
@@ -87,8 +87,8 @@ struct verge__chunk {
     verge__chunk *below;           /* the next older chunk of the list */
     uint32_t depth : 31;           /* how many there are below */
     uint32_t below_is_uniform : 1; /* the next older one is */
-    uint32_t slab : 24;            /* the slab it was cut from */
-    uint32_t tick_low : 8;         /* of a uniform one: the low bits of its tick */
+    uint32_t slab : 23;            /* the slab it was cut from */
+    uint32_t tick_low : 9;         /* of a uniform one: the low bits of its tick */
     _Alignas(16) verge__entry entries[VERGE__CHUNK_ENTRIES];
 };
 

@@ -76,7 +76,7 @@ static void hand_out_unordered(verge_wheel *wheel, verge__due *due, uint64_t tic
                           : wheel->batch_is_exact ? VERGE__TICK_EXACT
                                                   : wheel->batch_tick;
     while (verge__pile_open(&due->pile) && !is_full(to)) {
-        if (due != &wheel->past && verge__may_refile_chunk(due->pile.list)) {
+        if (due != &wheel->past && verge__may_refile_chunk(wheel, due->pile.list)) {
             to->budget -= verge__wheel_refile_chunks(wheel, &due->pile.list, to->budget);
             if (due->pile.list == NULL || is_full(to)) {
                 continue;
@@ -330,13 +330,26 @@ static size_t poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_
 }
 
 static VERGE__NOINLINE size_t poll_due(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
-    if (out == NULL || limit == 0 || !verge__wheel_take_only_tick(wheel, now_ns)) {
-        return poll(wheel, now_ns, out, limit, false);
+    verge__list list = NULL;
+    size_t work = 0;
+    bool is_short = out != NULL && limit > 0 && verge__wheel_is_short_poll(wheel, now_ns);
+    if (is_short && verge__wheel_has_upper(wheel)) {
+        work = verge__calendar_open_upper(&wheel->calendar, now_ns >> wheel->shift);
     }
-    handout to = {.out = out, .limit = limit, .budget = SIZE_MAX};
-    hand_out_chunk(wheel, &wheel->batch.pile.list, wheel->batch_tick, wheel->batch_tick, &to);
+    if (!is_short || !verge__wheel_take_few(wheel, now_ns, &list)) {
+        size_t count = poll(wheel, now_ns, out, limit, false);
+        wheel->last_poll_work += work;
+        return count;
+    }
+    handout to = {.out = out, .limit = limit, .budget = SIZE_MAX - work};
+    if (list != NULL) {
+        verge__wheel_begin_batch(wheel, list);
+        hand_out_chunk(wheel, &wheel->batch.pile.list, wheel->batch_tick, wheel->batch_tick, &to);
+    }
     account(wheel, &to);
-    verge__wheel_settle(wheel, &to.budget, to.count);
+    if (VERGE__UNLIKELY(wheel->batch.pile.list != NULL || !verge__wheel_settle_shortly(wheel, to.count))) {
+        verge__wheel_settle(wheel, &to.budget, to.count);
+    }
     wheel->last_poll_work = SIZE_MAX - to.budget;
     return to.count;
 }

@@ -37,13 +37,26 @@ static VERGE__ALWAYS_INLINE void end_and_call(verge_wheel *wheel, verge__record 
 
 /* ---- unordered: the list is the order ---- */
 
-/* All of a pile. What is not due - its timer was moved - is filed again. The function may change anything: nothing is
- * remembered over a call. */
+/* An entry that came up. If it is not due - its timer was moved - it is filed again. */
+static VERGE__ALWAYS_INLINE void run_entry(verge_wheel *wheel, verge__entry entry, uint64_t tick, uint64_t entry_tick,
+                                           calls *to) {
+    verge__record *record = verge__wheel_record(wheel, entry);
+    to->work++;
+    if (VERGE__UNLIKELY(!verge__unordered_counts(record, entry))) {
+        verge__wheel_drop(wheel, record, entry);
+    } else if (VERGE__LIKELY(verge__is_due(wheel, record, tick) && record->u.entry_tick == entry_tick)) {
+        end_and_call(wheel, record, entry, to);
+    } else {
+        verge__wheel_refile(wheel, record, entry);
+    }
+}
+
+/* All of a pile. The function may change anything: nothing is remembered over a call. */
 static VERGE__ALWAYS_INLINE void run_due(verge_wheel *wheel, verge__due *due, bool is_past, calls *to) {
     while (verge__pile_open(&due->pile)) {
         verge__list *list = &due->pile.list;
         size_t refiled =
-            !is_past && verge__may_refile_chunk(*list) ? verge__wheel_refile_chunks(wheel, list, SIZE_MAX) : 0;
+            !is_past && verge__may_refile_chunk(wheel, *list) ? verge__wheel_refile_chunks(wheel, list, SIZE_MAX) : 0;
         if (refiled > 0) {
             to->work += refiled;
             continue;
@@ -54,17 +67,8 @@ static VERGE__ALWAYS_INLINE void run_due(verge_wheel *wheel, verge__due *due, bo
             VERGE__PREFETCH_WRITE(verge__wheel_record(wheel, *ahead));
         }
         verge__entry entry = verge__calendar_list_pop(&wheel->calendar, list);
-        verge__record *record = verge__wheel_record(wheel, entry);
-        uint64_t tick = is_past ? verge__wheel_target(wheel) - 1 : wheel->batch_tick;
-        uint64_t entry_tick = is_past ? VERGE__TICK_PAST : wheel->batch_tick;
-        to->work++;
-        if (VERGE__UNLIKELY(!verge__wheel_counts(wheel, record, entry))) {
-            verge__wheel_drop(wheel, record, entry);
-        } else if (VERGE__LIKELY(verge__is_due(wheel, record, tick) && record->u.entry_tick == entry_tick)) {
-            end_and_call(wheel, record, entry, to);
-        } else {
-            verge__wheel_refile(wheel, record, entry);
-        }
+        run_entry(wheel, entry, is_past ? verge__wheel_target(wheel) - 1 : wheel->batch_tick,
+                  is_past ? VERGE__TICK_PAST : wheel->batch_tick, to);
     }
 }
 
@@ -152,27 +156,96 @@ static void run_long(verge_wheel *wheel, uint64_t now_ns, calls *to) {
     }
 }
 
-static VERGE__NOINLINE size_t run(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry, void *context) {
+static void end_run(verge_wheel *wheel, const calls *to) {
+    size_t budget = verge__wheel_work_limit(wheel);
+    budget = budget > to->work ? budget - to->work : 0;
+    size_t left = budget;
+    verge__wheel_settle(wheel, &left, to->count);
+    wheel->last_poll_work = to->work + budget - left;
+}
+
+static VERGE__NOINLINE size_t run(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry, void *context,
+                                  size_t work) {
     if (VERGE__UNLIKELY(on_expiry == NULL)) {
         return verge_wheel_poll(wheel, now_ns, NULL, 0);
     }
-    calls to = {.on_expiry = on_expiry, .context = context};
-    if (VERGE__LIKELY(verge__wheel_take_only_tick(wheel, now_ns))) {
-        run_batch(wheel, &to);
-    } else {
-        run_long(wheel, now_ns, &to);
-    }
-    size_t budget = verge__wheel_work_limit(wheel);
-    budget = budget > to.work ? budget - to.work : 0;
-    size_t left = budget;
-    verge__wheel_settle(wheel, &left, to.count);
-    wheel->last_poll_work = to.work + budget - left;
+    calls to = {.on_expiry = on_expiry, .context = context, .work = work};
+    run_long(wheel, now_ns, &to);
+    end_run(wheel, &to);
     return to.count;
+}
+
+/* ---- a short run: a tick and no more, with a chunk of entries or less. Each step ends with the next, and keeps nothing ---- */
+
+static VERGE__NOINLINE size_t end_short_run_slowly(verge_wheel *wheel, size_t count, size_t work) {
+    calls to = {.count = count, .work = work};
+    end_run(wheel, &to);
+    return count;
+}
+
+static VERGE__ALWAYS_INLINE size_t end_short_run(verge_wheel *wheel, const calls *to) {
+    if (VERGE__UNLIKELY(!verge__wheel_settle_shortly(wheel, to->count))) {
+        return end_short_run_slowly(wheel, to->count, to->work);
+    }
+    wheel->last_poll_work = to->work;
+    return to->count;
+}
+
+static VERGE__NOINLINE size_t run_one(verge_wheel *wheel, verge__entry entry, on_expiry_function *on_expiry,
+                                      void *context, size_t work) {
+    calls to = {.on_expiry = on_expiry, .context = context, .work = work};
+    uint64_t tick = wheel->calendar.cursor - 1;
+    run_entry(wheel, entry, tick, tick, &to);
+    return end_short_run(wheel, &to);
+}
+
+static VERGE__NOINLINE size_t run_several(verge_wheel *wheel, verge__list list, on_expiry_function *on_expiry,
+                                          void *context, size_t work) {
+    calls to = {.on_expiry = on_expiry, .context = context, .work = work};
+    verge__wheel_begin_batch(wheel, list);
+    run_batch(wheel, &to);
+    return end_short_run(wheel, &to);
+}
+
+static VERGE__NOINLINE size_t run_none(verge_wheel *wheel, size_t work) {
+    const calls to = {.work = work};
+    return end_short_run(wheel, &to);
+}
+
+static VERGE__ALWAYS_INLINE size_t run_few(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry,
+                                           void *context, size_t work) {
+    verge__list list = NULL;
+    if (VERGE__UNLIKELY(!verge__wheel_take_few(wheel, now_ns, &list))) {
+        return run(wheel, now_ns, on_expiry, context, work);
+    }
+    if (VERGE__UNLIKELY(list == NULL)) {
+        return run_none(wheel, work);
+    }
+    if (!verge__list_is_first_of_chunk(list - 1)) {
+        return run_several(wheel, list, on_expiry, context, work);
+    }
+    verge__entry entry = verge__calendar_list_pop(&wheel->calendar, &list);
+    return run_one(wheel, entry, on_expiry, context, work);
+}
+
+static VERGE__NOINLINE size_t run_after_upper(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry,
+                                              void *context) {
+    size_t work = verge__calendar_open_upper(&wheel->calendar, now_ns >> wheel->shift);
+    return run_few(wheel, now_ns, on_expiry, context, work);
+}
+
+static VERGE__NOINLINE size_t run_tick(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry,
+                                       void *context) {
+    if (VERGE__UNLIKELY(on_expiry == NULL || !verge__wheel_is_short_poll(wheel, now_ns))) {
+        return run(wheel, now_ns, on_expiry, context, 0);
+    }
+    return verge__wheel_has_upper(wheel) ? run_after_upper(wheel, now_ns, on_expiry, context)
+                                         : run_few(wheel, now_ns, on_expiry, context, 0);
 }
 
 size_t verge_wheel_run(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry, void *context) {
     if (VERGE__UNLIKELY(wheel == NULL) || VERGE__LIKELY(verge__wheel_pass_quietly(wheel, now_ns))) {
         return 0;
     }
-    return run(wheel, now_ns, on_expiry, context);
+    return run_tick(wheel, now_ns, on_expiry, context);
 }

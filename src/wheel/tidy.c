@@ -206,7 +206,7 @@ static bool records_are_sparse(const verge_wheel *wheel) {
 static bool chunks_are_sparse(const verge_wheel *wheel) {
     return is_sparse(wheel, wheel->calendar.entry_count, verge__wheel_reserved(wheel),
                      wheel->calendar.entry_capacity) &&
-           wheel->calendar.pool.used_count < wheel->calendar.pool.chunk_count / 2;
+           verge__chunk_pool_used(&wheel->calendar.pool) < wheel->calendar.pool.chunk_count / 2;
 }
 
 /* Gives back what can be given back; true if there is more to do. */

@@ -52,6 +52,9 @@
 /* A bit beside those of a shift. */
 #define VERGE__MOVES_ENTRIES (UINT64_C(1) << 6)
 
+/* Timers and polls between two times that a poll tidies. */
+enum { VERGE__EXPIRED_BETWEEN = 256 };
+
 /* Due entries. */
 typedef struct verge__due {
     verge__pile pile;
@@ -218,7 +221,12 @@ static inline verge__entry verge__entry_marked(verge__entry entry, uint32_t mark
  * may change them on the way. */
 uint32_t verge__wheel_next_pending(const verge_wheel *wheel, uint32_t from);
 
-/* Whether an entry counts. */
+/* Whether an entry counts: in a wheel that is not ordered, in any. */
+static inline bool verge__unordered_counts(const verge__record *record, verge__entry entry) {
+    return (record->generation & 1) != 0 &&
+           (verge__entry_is_timeout(entry) || (uint32_t)record->u.entry_tick == verge__entry_mark(entry));
+}
+
 static inline bool verge__wheel_counts(const verge_wheel *wheel, const verge__record *record, verge__entry entry) {
     uint32_t mark = verge__wheel_is_ordered(wheel) ? record->link : (uint32_t)record->u.entry_tick;
     return (record->generation & 1) != 0 && (verge__entry_is_timeout(entry) || mark == verge__entry_mark(entry));
@@ -308,9 +316,8 @@ size_t verge__wheel_sift_some(verge_wheel *wheel, size_t max);
 void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget);
 
 static inline bool verge__wheel_wants_tidying(verge_wheel *wheel, size_t expired) {
-    enum { EXPIRED_BETWEEN = 256 };
     wheel->expired_untidied += expired + 1;
-    return wheel->expired_untidied >= EXPIRED_BETWEEN || wheel->is_untidy || verge__wheel_pending(wheel) == 0 ||
+    return wheel->expired_untidied >= VERGE__EXPIRED_BETWEEN || wheel->is_untidy || verge__wheel_pending(wheel) == 0 ||
            verge__records_is_closing(&wheel->records);
 }
 

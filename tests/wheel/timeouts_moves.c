@@ -109,21 +109,21 @@ static void chunks_that_would_come_and_go(void **state) {
         timeouts[i] = timeout_new(wheel, i);
         set(wheel, timeouts[i], 20000 * TICK);
     }
-    assert_int_equal(wheel->calendar.pool.used_count, 2);
+    assert_int_equal(verge__chunk_pool_used(&wheel->calendar.pool), 2);
     move_always(wheel);
     for (size_t round = 0; round < ROUNDS; round++) {
         set(wheel, timeouts[0], 5 * TICK);
-        assert_int_equal(wheel->calendar.pool.used_count, 3);
+        assert_int_equal(verge__chunk_pool_used(&wheel->calendar.pool), 3);
         assert_int_equal(stats_of(wheel).entries, COUNT + (round == 0 ? 1 : 2));
         assert_int_equal(verge_timeout_clear(wheel, timeouts[0]), 0);
         set(wheel, timeouts[0], 20000 * TICK);
-        assert_int_equal(wheel->calendar.pool.used_count, 3);
+        assert_int_equal(verge__chunk_pool_used(&wheel->calendar.pool), 3);
         assert_int_equal(stats_of(wheel).entries, COUNT + 2);
         assert_well(wheel);
     }
     set(wheel, timeouts[0], 5 * TICK);
     set(wheel, timeouts[1], 5 * TICK);
-    assert_int_equal(wheel->calendar.pool.used_count, 2);
+    assert_int_equal(verge__chunk_pool_used(&wheel->calendar.pool), 2);
     assert_int_equal(stats_of(wheel).entries, COUNT + 1);
     assert_strikes_all(wheel, 5 * TICK, 2);
     assert_strikes_all(wheel, 20000 * TICK, COUNT - 2);
@@ -312,6 +312,7 @@ static bool keeps_its_entry(verge_wheel *wheel, verge_timeout *timeout, uint64_t
 static void entries_that_seldom_serve(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
+    assert_int_equal(verge_timeout_reserve(wheel, 100), 0); /* without room, one that serves is kept in any case */
     verge_timeout *timeout = timeout_new(wheel, 1);
     verge_timeout *other = timeout_new(wheel, 2);
     assert_true(keeps_its_entry(wheel, timeout, 0));
@@ -398,16 +399,16 @@ static void first_times_do_not_count(void **state) {
 static void later_ones_do_not_come_down(void **state) {
     (void)state;
     enum { TIMEOUTS = 60 };
-    for (uint64_t later = 300; later < 200000; later = later * 3 / 2) {
+    for (uint64_t later = 600; later < 200000; later = later * 3 / 2) {
         verge_wheel *wheel = wheel_new(NULL);
         verge_timeout *timeouts[TIMEOUTS];
         for (size_t i = 0; i < TIMEOUTS; i++) {
             timeouts[i] = timeout_new(wheel, i);
-            set(wheel, timeouts[i], (300 + i) * TICK);
+            set(wheel, timeouts[i], (600 + i) * TICK);
             set(wheel, timeouts[i], (later + i) * TICK);
         }
         assert_int_equal(stats_of(wheel).entries_filed, TIMEOUTS);
-        assert_quiet(wheel, 256 * TICK);
+        assert_quiet(wheel, 512 * TICK);
         assert_well(wheel);
         assert_quiet(wheel, (later - 1) * TICK);
         assert_int_equal(stats_of(wheel).entries_refiled, 0);
