@@ -102,7 +102,7 @@ typedef struct verge_wheel_options {
     size_t struct_size;    /* set by the functions below */
     uint64_t start_ns;     /* the wheel's first now */
     uint64_t precision_ns; /* a power of two; used when level_count is 0 */
-    size_t level_count;    /* 0: two levels of 256 slots, then of 64, from precision_ns to the end of time */
+    size_t level_count;    /* 0: a level of 512 slots, one of 256, then of 64, from precision_ns to the end of time */
     verge_wheel_level levels[VERGE_LEVEL_COUNT_MAX];
     bool coarse;       /* never cascade: a timer comes out with the resolution of its level */
     bool strict;       /* only if deadline < now */
@@ -116,7 +116,7 @@ typedef struct verge_wheel_options {
 } verge_wheel_options;
 
 typedef enum verge_wheel_preset {
-    VERGE_PRESET_DEFAULT = 0, /* 2^20 ns, two levels of 256 slots and then of 64, all of time, exact */
+    VERGE_PRESET_DEFAULT = 0, /* 2^20 ns, levels of 512, 256 and then 64 slots, all of time, exact */
     VERGE_PRESET_THREE_LEVEL, /* 2^20, 2^30, 2^36 ns x 1024, coarse: 19.5 hours */
     VERGE_PRESET_TWO_LEVEL,   /* 2^20, 2^30 ns x 1024: 18.3 minutes */
     VERGE_PRESET_ALARM,       /* 1 ns, 2^61 intervals, strict, FIFO, past rejected: 73 years */

@@ -6,8 +6,8 @@
 
 enum {
     DEFAULT_PRECISION_SHIFT = 20,
-    WIDE_LEVELS = 2, /* what most timers need, and what comes up often; one that is wide takes four times the memory */
-    WIDE_LEVEL_BITS = 8,
+    LOWEST_LEVEL_BITS = 9, /* what most timers need, and what comes up often, is wide: it takes more memory */
+    SECOND_LEVEL_BITS = 8,
     LEVEL_BITS = 6,
 };
 
@@ -99,11 +99,11 @@ int verge_wheel_options_from_duration(verge_wheel_options *options, uint64_t tic
     return verge_wheel_options_levels(options, precision_ns, bits, level_count);
 }
 
-/* Two levels of 256 slots, then of 64, from the precision to the end of time. */
+/* A level of 512 slots, one of 256, then of 64, from the precision to the end of time. */
 static size_t full_range(unsigned shift, verge_wheel_level *levels) {
     size_t count = 0;
     for (unsigned bits = 0; shift < 64; shift += bits) {
-        bits = count < WIDE_LEVELS ? WIDE_LEVEL_BITS : LEVEL_BITS;
+        bits = count == 0 ? LOWEST_LEVEL_BITS : count == 1 ? SECOND_LEVEL_BITS : LEVEL_BITS;
         bits = bits < 64 - shift ? bits : 64 - shift;
         levels[count++] = (verge_wheel_level){.shift = (uint8_t)shift, .bits = (uint8_t)bits};
     }

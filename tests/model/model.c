@@ -24,7 +24,7 @@ static void default_levels(verge_wheel_options *options) {
         shift++;
     }
     while (shift < 64) {
-        const unsigned wide = options->level_count < 2 ? 8 : 6;
+        const unsigned wide = options->level_count == 0 ? 9 : options->level_count == 1 ? 8 : 6;
         const unsigned bits = 64 - shift < wide ? 64 - shift : wide;
         options->levels[options->level_count++] = (verge_wheel_level){(uint8_t)shift, (uint8_t)bits};
         shift += bits;

@@ -433,27 +433,28 @@ static void levels_have_statistics(void **state) {
  * bytes with room for 30 entries. */
 static void levels_say_what_they_hold(void **state) {
     (void)state;
-    enum { COUNT = 40, SLOTS = 256, RING = 2 * SLOTS, SUMMARY = 8 };
+    enum { COUNT = 40 };
     verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 0);
     verge_timer timers[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
         timers[i] = schedule(wheel, 5 * TICK, i); /* all in one slot */
     }
-    (void)schedule(wheel, 300 * TICK, COUNT);
+    (void)schedule(wheel, 600 * TICK, COUNT);
     assert_int_equal(verge_wheel_cancel(wheel, timers[0], NULL), 0);
     static const struct {
-        uint64_t slots_used, chunks, active, garbage;
-    } levels[] = {{1, 2, COUNT - 1, 1}, {1, 1, 1, 0}};
+        uint64_t slots, slots_used, chunks, active, garbage;
+    } levels[] = {{512, 1, 2, COUNT - 1, 1}, {256, 1, 1, 1, 0}};
     for (size_t k = 0; k < 2; k++) {
         verge_wheel_level_stats stats = {.struct_size = sizeof(stats)};
         assert_int_equal(verge_wheel_get_level_stats(wheel, k, &stats), 0);
-        assert_int_equal(stats.resolution_ns, TICK << (8 * k));
-        assert_int_equal(stats.slots, SLOTS);
+        assert_int_equal(stats.resolution_ns, TICK << (9 * k));
+        assert_int_equal(stats.slots, levels[k].slots);
         assert_int_equal(stats.slots_used, levels[k].slots_used);
         assert_int_equal(stats.active, levels[k].active);
         assert_int_equal(stats.garbage, levels[k].garbage);
         assert_int_equal(stats.capacity, 30 * levels[k].chunks);
-        assert_int_equal(stats.bytes, RING * sizeof(void *) + RING / 8 + 256 * levels[k].chunks);
+        const uint64_t ring = 2 * levels[k].slots;
+        assert_int_equal(stats.bytes, ring * sizeof(void *) + ring / 8 + 256 * levels[k].chunks);
     }
     wheel_end(wheel);
 }

@@ -202,7 +202,7 @@ static void levels_of_the_presets(void **state) {
         size_t level_count;
         uint8_t ends[8];
     } presets[] = {
-        {VERGE_PRESET_DEFAULT, 7, {28, 36, 42, 48, 54, 60, 64}},
+        {VERGE_PRESET_DEFAULT, 7, {29, 37, 43, 49, 55, 61, 64}},
         {VERGE_PRESET_THREE_LEVEL, 3, {30, 40, 46}},
         {VERGE_PRESET_TWO_LEVEL, 2, {30, 40}},
         {VERGE_PRESET_ALARM, 6, {11, 21, 31, 41, 51, 61}},
