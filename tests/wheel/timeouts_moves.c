@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* G3 and G7 of timeouts that are set again and again: each has one entry at the most, and takes it along. */
 #include "wheel/garbage.h"
-#include "wheel/timeouts.h"
-#include "wheel/wheel_internal.h"
+#include "wheel/timeouts_inside.h"
 
 /* What may be left behind: one for each chunk that lost its last entry and was kept. */
 enum { LEFT_MAX = 256 };
@@ -90,12 +89,6 @@ static void timers_take_the_place(void **state) {
         }
     }
     wheel_end(wheel);
-}
-
-/* From now on, the entry of a timeout that was cleared and is set moves, for some rounds. */
-static void move_always(verge_wheel *wheel) {
-    wheel->keeping.rounds_without = 2;
-    wheel->timeout_shift |= VERGE__MOVES_ENTRIES;
 }
 
 /* The last entry of a chunk takes the place of one that leaves: the chunk stays, with an entry that is nobody's, and goes with
@@ -215,20 +208,6 @@ static void while_slots_are_scrubbed(void **state) {
     end_all(wheel, timeouts, COUNT);
     wheel_end(wheel);
     verge__garbage_allowed = VERGE__GARBAGE_ALLOWED;
-}
-
-static void begin_scrub(verge_wheel *wheel) {
-    for (size_t i = 0; i < 100 && wheel->calendar.scrub_list == NULL; i++) {
-        (void)verge__calendar_scrub(&wheel->calendar, VERGE__CHUNK_ENTRIES);
-    }
-    assert_non_null(wheel->calendar.scrub_list);
-}
-
-static void end_scrub(verge_wheel *wheel) {
-    while (wheel->calendar.scrub_list != NULL) {
-        (void)verge__calendar_scrub(&wheel->calendar, VERGE__CHUNK_ENTRIES);
-    }
-    assert_well(wheel);
 }
 
 /* A pass drops the second entry of a timer that it sees. So what it has seen must not take the place of what it has not. */

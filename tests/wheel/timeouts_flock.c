@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: MIT */
+/* G1 to G3 of timeouts that are set one after the other, again and again: their entries go on together, chunk by chunk. */
+#include "wheel/timeouts_inside.h"
+
+enum {
+    CHUNK = VERGE__CHUNK_ENTRIES,
+    WHOLE = 4 * CHUNK, /* fill some chunks */
+    COUNT_MAX = 3 * WHOLE,
+    RUNS = 0, /* in place of a limit: a run */
+    LIMIT_MAX = 64,
+};
+
+/* Timeouts, and when each has to strike. */
+struct flock {
+    verge_wheel *wheel;
+    size_t count;
+    size_t limit;                       /* of a poll */
+    bool is_coarse;                     /* they strike late */
+    uint64_t before;                    /* the tick of the last poll but one */
+    verge_timeout *timeouts[COUNT_MAX]; /* NULL: it has gone */
+    uint64_t ticks[COUNT_MAX];          /* 0: it is not set */
+    const void *places[COUNT_MAX];
+};
+
+/* Slots of 256 ticks and less know the tick of a chunk, wider ones have to ask. */
+static const uint8_t geometries[][6] = {{8, 8, 8, 0}, {10, 10, 10, 0}, {4, 4, 4, 4, 4, 0}, {3, 6, 12, 0}};
+static const uint64_t distances[] = {7, 200, 3000, 100000};
+
+static uint64_t now_of(const struct flock *flock) {
+    return verge_wheel_now(flock->wheel) / TICK;
+}
+
+static void strike(void *context, const verge_expiry *expiry) {
+    struct flock *flock = context;
+    uint64_t *tick = &flock->ticks[number_of(expiry->data)];
+    assert_int_equal(expiry->deadline_ns, *tick * TICK);
+    assert_in_range(*tick, flock->is_coarse ? 1 : flock->before + 1, now_of(flock));
+    *tick = 0;
+}
+
+/* All that a tick has: those strike which have to. */
+static void poll_all(struct flock *flock, uint64_t tick) {
+    verge_expiry out[LIMIT_MAX];
+    flock->before = tick > now_of(flock) ? now_of(flock) : flock->before;
+    do {
+        size_t count = 0;
+        if (flock->limit == RUNS) {
+            (void)verge_wheel_run(flock->wheel, tick * TICK, strike, flock);
+        } else {
+            count = verge_wheel_poll(flock->wheel, tick * TICK, out, flock->limit);
+        }
+        for (size_t i = 0; i < count; i++) {
+            strike(flock, &out[i]);
+        }
+        const uint64_t work_limit = flock->wheel->options.work_limit;
+        assert_true(work_limit == 0 || stats_of(flock->wheel).last_poll_work <= work_limit);
+    } while (verge_wheel_has_backlog(flock->wheel));
+    for (size_t i = 0; i < flock->count && !flock->is_coarse; i++) {
+        assert_true(flock->ticks[i] == 0 || flock->ticks[i] > tick);
+    }
+}
+
+/* Polls now and then, and each of the last ticks. */
+static void pass(struct flock *flock, uint64_t tick) {
+    enum { STRIDE = 61, LAST = 70 };
+    for (uint64_t now = now_of(flock); now < tick;) {
+        now = now + STRIDE + LAST < tick ? now + STRIDE : now + 1;
+        poll_all(flock, now);
+        if (now % 64 == 0) {
+            assert_well(flock->wheel);
+        }
+    }
+    assert_well(flock->wheel);
+}
+
+static void set_one(struct flock *flock, size_t i, uint64_t tick) {
+    set(flock->wheel, flock->timeouts[i], tick * TICK);
+    flock->ticks[i] = tick;
+}
+
+static void set_from(struct flock *flock, size_t first, size_t count, uint64_t tick) {
+    for (size_t i = first; i < first + count; i++) {
+        set_one(flock, i, tick);
+    }
+}
+
+static void attach(struct flock *flock, size_t count) {
+    for (; count > 0; count--, flock->count++) {
+        flock->timeouts[flock->count] = timeout_new(flock->wheel, flock->count);
+        flock->ticks[flock->count] = 0;
+    }
+}
+
+static struct flock flock_of(const verge_wheel_options *options, size_t count) {
+    struct flock flock = {.wheel = wheel_new(options), .limit = LIMIT_MAX, .is_coarse = options->coarse};
+    attach(&flock, count);
+    return flock;
+}
+
+static struct flock flock_in(size_t geometry, size_t count) {
+    const verge_wheel_options options = options_of_levels(TICK, geometries[geometry]);
+    return flock_of(&options, count);
+}
+
+static void detach(struct flock *flock, size_t i) {
+    timeout_end(flock->wheel, flock->timeouts[i]);
+    flock->timeouts[i] = NULL;
+    flock->ticks[i] = 0;
+}
+
+/* By then, all have to have struck. */
+static void flock_end(struct flock *flock, uint64_t tick) {
+    pass(flock, tick);
+    for (size_t i = 0; i < flock->count; i++) {
+        assert_int_equal(flock->ticks[i], 0);
+        if (flock->timeouts[i] != NULL) {
+            timeout_end(flock->wheel, flock->timeouts[i]);
+        }
+    }
+    wheel_end(flock->wheel);
+}
+
+static void note_places(struct flock *flock) {
+    for (size_t i = 0; i < flock->count; i++) {
+        flock->places[i] = flock->timeouts[i] == NULL ? NULL : flock->timeouts[i]->entry;
+    }
+}
+
+/* Whether the entries are where they were, in their chunks, wherever these are. */
+static bool are_together(const struct flock *flock, size_t first, size_t count) {
+    size_t there = 0;
+    for (size_t i = first; i < first + count; i++) {
+        there += flock->timeouts[i]->entry == flock->places[i] && flock->timeouts[i]->slot == NULL;
+    }
+    return there == count;
+}
+
+/* Chunks in the slots that are said to be uniform. */
+static size_t uniform_chunks(const verge_wheel *wheel) {
+    const verge__calendar *calendar = &wheel->calendar;
+    size_t count = 0;
+    for (size_t k = 0; k < calendar->levels_ready; k++) {
+        for (uint32_t slot = 0; slot <= calendar->levels[k].mask; slot++) {
+            const verge__list list = calendar->levels[k].slots[slot];
+            for (const verge__chunk *chunk = list == NULL ? NULL : verge__list_chunk(list); chunk != NULL;
+                 chunk = chunk->below) {
+                count += chunk->below_is_uniform;
+            }
+        }
+    }
+    return count;
+}
+
+/* Sets them so that their entries come up soon, and then to a tick; when the entries have come up, they go there together. */
+static void gather(struct flock *flock, size_t first, size_t count, uint64_t tick) {
+    const uint64_t soon = now_of(flock) + 5;
+    set_from(flock, first, count, soon);
+    set_from(flock, first, count, tick);
+    note_places(flock);
+    pass(flock, soon);
+    assert_true(are_together(flock, first, count / CHUNK * CHUNK));
+}
+
+/* ---- together ---- */
+
+/* Round after round, in the levels below and above. Those that fill no chunk go one by one. */
+static void go_on_together(void **state) {
+    (void)state;
+    static const size_t counts[] = {WHOLE, WHOLE + 7, 2 * CHUNK};
+    for (size_t k = 0; k < COUNT_OF(geometries) * COUNT_OF(distances) * COUNT_OF(counts); k++) {
+        const size_t count = counts[k / COUNT_OF(geometries) / COUNT_OF(distances)];
+        const uint64_t distance = distances[k / COUNT_OF(geometries) % COUNT_OF(distances)];
+        struct flock flock = flock_in(k % COUNT_OF(geometries), count);
+        uint64_t tick = 10 + distance;
+        gather(&flock, 0, count, tick);
+        const size_t whole = count / CHUNK * CHUNK;
+        assert_int_equal(uniform_chunks(flock.wheel), count / CHUNK - (count == whole));
+        for (size_t round = 0; round < 3; round++) {
+            pass(&flock, tick - 1);
+            assert_true(are_together(&flock, 0, whole));
+            set_from(&flock, 0, count, tick + distance);
+            assert_int_equal(stats_of(flock.wheel).entries, count);
+            poll_all(&flock, tick);
+            assert_true(are_together(&flock, 0, whole));
+            tick += distance;
+        }
+        assert_int_equal(stats_of(flock.wheel).entries_filed, count);
+        assert_int_equal(stats_of(flock.wheel).entries_refiled, 4 * count);
+        flock_end(&flock, tick);
+    }
+}
+
+/* Over many blocks at once; set again in between, or not. */
+static void over_many_blocks(void **state) {
+    (void)state;
+    for (size_t k = 0; k < COUNT_OF(geometries) * 2; k++) {
+        struct flock flock = flock_in(k / 2, WHOLE + 7);
+        uint64_t tick = 3000;
+        gather(&flock, 0, flock.count, tick);
+        for (uint64_t jump = 50; jump < 200000; jump *= 3) {
+            if (k % 2 == 1) {
+                set_from(&flock, 0, flock.count, tick + 4 * jump);
+            } else if (flock.ticks[0] == 0) {
+                set_from(&flock, 0, WHOLE, tick + jump / 2);
+            }
+            tick += jump;
+            poll_all(&flock, tick);
+            assert_well(flock.wheel);
+        }
+        flock_end(&flock, tick + 800000);
+    }
+}
+
+/* ---- ticks that flock, and some that do not ---- */
+
+/* When the entries of a flock have come up: ticks of its timeouts, and whether they go on together. */
+static void flock_or_not(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t ticks[4]; /* of the first and last third of each chunk; and of the very first and last of it */
+        bool is_together;
+    } rows[] = {
+        {{500, 501, 0, 0}, true},        {{501, 500, 0, 0}, true},        {{500, 9000, 0, 0}, true},
+        {{9000, 500, 0, 0}, true},       {{500, 501, 9000, 9001}, true},  {{9001, 9000, 501, 500}, true},
+        {{500, 9000, 501, 9001}, true},  {{6, 9000, 0, 0}, true},         {{500, 600, 700, 0}, false},
+        {{500, 600, 0, 700}, false},     {{500, 502, 504, 0}, false},     {{500, 502, 0, 504}, false},
+        {{500, 9000, 0, 9002}, false},   {{500, 9000, 0, 5}, false},      {{500, 9000, 5, 0}, false},
+        {{500, 5, 0, 0}, false},         {{5, 500, 0, 0}, false},         {{500, 500, 5, 0}, false},
+        {{500, 500, 0, 5}, false},       {{500, 500, 70000, 900}, false}, {{500, 70000, 70001, 499}, true},
+        {{70000, 500, 501, 499}, false}, {{70000, 500, 499, 501}, false},
+    };
+    for (size_t k = 0; k < COUNT_OF(rows) * COUNT_OF(geometries); k++) {
+        struct flock flock = flock_in(k % COUNT_OF(geometries), WHOLE + 7);
+        const uint64_t *ticks = rows[k / COUNT_OF(geometries)].ticks;
+        set_from(&flock, 0, flock.count, 5);
+        for (size_t i = 0; i < flock.count; i++) {
+            const size_t at = i % CHUNK;
+            const uint64_t tick = at == 0 ? ticks[2] : at == CHUNK - 1 ? ticks[3] : 0;
+            set_one(&flock, i, tick != 0 ? tick : ticks[at >= CHUNK / 3]);
+        }
+        pass(&flock, 4);
+        poll_all(&flock, 5);
+        assert_well(flock.wheel);
+        assert_int_equal(uniform_chunks(flock.wheel) > 0, rows[k / COUNT_OF(geometries)].is_together);
+        flock_end(&flock, 70001);
+    }
+}
+
+/* A slot of an upper level that is drained: what was set later goes on together, and does not come down. */
+static void later_before_they_come_down(void **state) {
+    (void)state;
+    for (size_t k = 0; k < COUNT_OF(geometries) * 4; k++) {
+        struct flock flock = flock_in(k / 4, WHOLE);
+        set_from(&flock, 0, WHOLE, 3000);
+        for (size_t i = 0; i < WHOLE; i++) {
+            set_one(&flock, i,
+                    k % 4 == 0   ? 100000
+                    : k % 4 == 1 ? 3000 + i % 2
+                    : k % 4 == 2 ? 3000 + i % CHUNK
+                                 : 3000 + i % 2 * 97000);
+        }
+        note_places(&flock);
+        pass(&flock, 2999);
+        assert_int_equal(are_together(&flock, 0, WHOLE), k % 4 != 2);
+        flock_end(&flock, 100001);
+    }
+}
+
+/* ---- those that leave ---- */
+
+enum leaving { EARLIER, EARLIER_AND_BACK, CLEARED, CLEARED_AND_SET, DETACHED, WAYS_TO_LEAVE };
+
+static void leave(struct flock *flock, size_t i, enum leaving how, uint64_t tick) {
+    if (how == EARLIER || how == EARLIER_AND_BACK) {
+        set_one(flock, i, now_of(flock) + 2 + i % 3);
+    }
+    if (how == CLEARED || how == CLEARED_AND_SET) {
+        clear(flock->wheel, flock->timeouts[i]);
+        flock->ticks[i] = 0;
+    }
+    if (how == EARLIER_AND_BACK || how == CLEARED_AND_SET) {
+        set_one(flock, i, tick);
+    }
+    if (how == DETACHED) {
+        detach(flock, i);
+    }
+}
+
+/* The first of each chunk, the last, all of one, all but one, all. */
+enum { WHICH = 5 };
+static bool is_one(size_t i, size_t which) {
+    const bool is_one_of[WHICH] = {i % CHUNK == 0, i % CHUNK == CHUNK - 1, i / CHUNK == 1, i % CHUNK != 3, true};
+    return is_one_of[which];
+}
+
+static void leave_some(struct flock *flock, size_t which, enum leaving how, uint64_t tick) {
+    for (size_t i = 0; i < WHOLE; i++) {
+        if (is_one(i, which)) {
+            leave(flock, i, how, tick);
+        }
+    }
+    assert_well(flock->wheel);
+}
+
+static void some_leave(void **state) {
+    (void)state;
+    for (size_t k = 0; k < (size_t)WAYS_TO_LEAVE * WHICH * COUNT_OF(geometries) * 4; k++) {
+        const enum leaving how = (enum leaving)(k % WAYS_TO_LEAVE);
+        const size_t which = k / WAYS_TO_LEAVE % WHICH;
+        const size_t variant = k / WAYS_TO_LEAVE / WHICH % 4;
+        struct flock flock = flock_in(k / WAYS_TO_LEAVE / WHICH / 4, WHOLE + CHUNK);
+        const uint64_t tick = variant < 2 ? 3000 : 20000;
+        if (variant % 2 == 1) {
+            move_always(flock.wheel);
+        }
+        gather(&flock, 0, WHOLE, tick);
+        assert_true(uniform_chunks(flock.wheel) > 0);
+        leave_some(&flock, which, how, tick);
+        set_from(&flock, WHOLE, CHUNK, tick); /* others come to the slot */
+        pass(&flock, tick - 1);
+        for (size_t i = 0; i < WHOLE; i++) {
+            if (flock.timeouts[i] != NULL && i % 2 == 0) {
+                set_one(&flock, i, tick + 5000);
+            }
+        }
+        flock_end(&flock, tick + 5000);
+    }
+}
+
+/* Of entries that were due and not returned yet, when the chunk they are in was found not to flock. */
+static void leave_what_is_due(void **state) {
+    (void)state;
+    for (size_t k = 0; k < WAYS_TO_LEAVE; k++) {
+        struct flock flock = flock_in(0, WHOLE);
+        set_from(&flock, 0, WHOLE, 5);
+        set_from(&flock, 0, WHOLE - 2, 500);
+        verge_expiry out[1];
+        assert_int_equal(verge_wheel_poll(flock.wheel, 5 * TICK, out, 1), 1);
+        strike(&flock, out);
+        leave(&flock, WHOLE - CHUNK, (enum leaving)k, 600);
+        leave(&flock, WHOLE - 3, (enum leaving)k, 600);
+        leave(&flock, 0, (enum leaving)k, 600);
+        assert_well(flock.wheel);
+        poll_all(&flock, 5);
+        flock_end(&flock, 600);
+    }
+}
+
+/* ---- what else is in the slot ---- */
+
+/* The chunks of a second flock come below the newest, which is the last of a first one by then, and lost entries to the chunk
+ * below. */
+static void the_newest_chunk_changes(void **state) {
+    (void)state;
+    enum { FLOCK = 0, ANOTHER = WHOLE, OTHERS = 2 * WHOLE, OTHER_COUNT = CHUNK + 5 };
+    for (size_t k = 0; k < COUNT_OF(geometries) * 8; k++) {
+        struct flock flock = flock_in(k / 8, OTHERS + OTHER_COUNT);
+        const uint64_t tick = 3000;
+        set_from(&flock, OTHERS, OTHER_COUNT, tick);
+        gather(&flock, FLOCK, WHOLE, tick);
+        for (size_t i = 0; i < (k % 8 < 4 ? 10 : 20); i++) { /* the newest chunk goes, and some of the next */
+            leave(&flock, OTHERS + i, k % 2 == 0 ? EARLIER : DETACHED, tick);
+        }
+        if (k % 4 < 2) {
+            attach(&flock, 3);
+            set_from(&flock, flock.count - 3, 3, tick);
+        }
+        verge_timer timer = 0;
+        assert_int_equal(verge_wheel_schedule(flock.wheel, tick * TICK, NULL, &timer), 0);
+        gather(&flock, ANOTHER, WHOLE, tick);
+        assert_true(uniform_chunks(flock.wheel) >= 4);
+        leave_some(&flock, k % WHICH, EARLIER, tick);
+        for (size_t i = 20; i < OTHER_COUNT; i++) {
+            leave(&flock, OTHERS + i, k % 4 < 2 ? EARLIER : DETACHED, tick);
+        }
+        assert_int_equal(verge_wheel_cancel(flock.wheel, timer, NULL), 0);
+        flock_end(&flock, tick);
+    }
+}
+
+/* An entry of a timer in the middle of each chunk, or in place of the first or last: none goes on as it is. */
+static void with_handles_among_them(void **state) {
+    (void)state;
+    for (size_t k = 0; k < COUNT_OF(geometries) * CHUNK; k++) {
+        struct flock flock = flock_in(k / CHUNK, WHOLE);
+        verge_timer timers[WHOLE / CHUNK];
+        for (size_t i = 0; i < WHOLE; i++) {
+            if (i % CHUNK == k % CHUNK) {
+                timers[i / CHUNK] = schedule(flock.wheel, 5 * TICK, i);
+                flock.ticks[i] = 5;
+            } else {
+                set_one(&flock, i, 5);
+            }
+        }
+        for (size_t i = 0; i < WHOLE; i++) {
+            if (i % CHUNK != k % CHUNK) {
+                set_one(&flock, i, 3000);
+            } else if (k % 2 == 0) {
+                assert_int_equal(verge_wheel_reschedule(flock.wheel, timers[i / CHUNK], 3000 * TICK), 0);
+                flock.ticks[i] = 3000;
+            }
+        }
+        pass(&flock, 5);
+        flock_end(&flock, 3000);
+    }
+}
+
+/* ---- slots that are sifted ---- */
+
+/* A scrub has seen a part of the slot. Others come, some leave; and it comes down, half seen. */
+static void while_the_slot_is_scrubbed(void **state) {
+    (void)state;
+    for (size_t k = 0; k < (size_t)WAYS_TO_LEAVE * WHICH * 4; k++) {
+        struct flock flock = flock_in(k / WAYS_TO_LEAVE % 2, 2 * WHOLE);
+        const uint64_t tick = k % 2 == 0 ? 3000 : 200;
+        gather(&flock, 0, WHOLE, tick);
+        begin_scrub(flock.wheel);
+        assert_well(flock.wheel);
+        gather(&flock, WHOLE, WHOLE, tick);
+        leave_some(&flock, k / WAYS_TO_LEAVE % WHICH, (enum leaving)(k % WAYS_TO_LEAVE), tick);
+        if (k / WAYS_TO_LEAVE / WHICH / 2 == 0) {
+            end_scrub(flock.wheel);
+        }
+        flock_end(&flock, tick);
+    }
+}
+
+/* After a compaction, a timeout that leaves takes its entry along. */
+static void compacted(void **state) {
+    (void)state;
+    for (size_t k = 0; k < WHICH * COUNT_OF(geometries); k++) {
+        struct flock flock = flock_in(k / WHICH, WHOLE);
+        gather(&flock, 0, WHOLE, 3000);
+        leave_some(&flock, k % WHICH, CLEARED, 0);
+        verge_wheel_compact(flock.wheel);
+        assert_int_equal(stats_of(flock.wheel).garbage, 0);
+        for (size_t i = 0; i < WHOLE; i++) {
+            set_one(&flock, i, 2000);
+        }
+        assert_in_range(stats_of(flock.wheel).entries, WHOLE, WHOLE + 1);
+        flock_end(&flock, 2000);
+    }
+}
+
+/* What is asked for the next deadline puts entries where they belong. */
+static void asked_for_the_next(void **state) {
+    (void)state;
+    for (size_t k = 0; k < WHICH * COUNT_OF(geometries); k++) {
+        struct flock flock = flock_in(k / WHICH, WHOLE);
+        gather(&flock, 0, WHOLE, 3000);
+        leave_some(&flock, k % WHICH, CLEARED_AND_SET, 8000);
+        assert_int_equal(verge_wheel_next_deadline(flock.wheel), (k % WHICH == 4 ? 8000 : 3000) * TICK);
+        assert_well(flock.wheel);
+        flock_end(&flock, 8000);
+    }
+}
+
+/* ---- ways to poll ---- */
+
+/* A limit on what is returned, a limit on the work, runs. */
+static void within_limits(void **state) {
+    (void)state;
+    static const size_t limits[] = {RUNS, 1, 7, LIMIT_MAX};
+    static const size_t work_limits[] = {0, 1, 10, 29, 30, 31, 100, 1000};
+    for (size_t k = 0; k < COUNT_OF(limits) * COUNT_OF(work_limits) * COUNT_OF(geometries); k++) {
+        verge_wheel_options options = options_of_levels(TICK, geometries[k % COUNT_OF(geometries)]);
+        options.work_limit = work_limits[k / COUNT_OF(geometries) % COUNT_OF(work_limits)];
+        struct flock flock = flock_of(&options, 2 * WHOLE);
+        flock.limit = limits[k / COUNT_OF(geometries) / COUNT_OF(work_limits)];
+        set_from(&flock, 0, 2 * WHOLE, 5);
+        for (uint64_t tick = 3000; tick < 20000; tick += 3000) {
+            set_from(&flock, 0, WHOLE, tick);
+            set_from(&flock, WHOLE, WHOLE, 18000);
+            note_places(&flock);
+            pass(&flock, tick - 1);
+            assert_true(are_together(&flock, 0, WHOLE) || options.work_limit != 0);
+        }
+        flock_end(&flock, 18000);
+    }
+}
+
+/* To the nanosecond: half of a tick is due, and most of that is not returned at once. */
+static void exactly(void **state) {
+    (void)state;
+    for (size_t k = 0; k < COUNT_OF(geometries); k++) {
+        struct flock flock = flock_in(k, WHOLE);
+        gather(&flock, 0, WHOLE, 3000);
+        for (size_t i = 0; i < WHOLE; i++) {
+            set(flock.wheel, flock.timeouts[i], 3000 * TICK + 1 + i % 2);
+        }
+        pass(&flock, 2999);
+        memset(flock.ticks, 0, sizeof(flock.ticks));
+        verge_expiry out[WHOLE];
+        const uint64_t now_ns = 3000 * TICK + 1;
+        assert_int_equal(verge_wheel_poll_exact(flock.wheel, now_ns, out, 7), 7);
+        assert_well(flock.wheel);
+        assert_int_equal(verge_wheel_poll_exact(flock.wheel, now_ns, out, WHOLE), WHOLE / 2 - 7);
+        assert_well(flock.wheel);
+        for (size_t i = 1; i < WHOLE; i += 2) {
+            set_one(&flock, i, 4000);
+        }
+        flock_end(&flock, 4000);
+    }
+}
+
+/* Where the order counts, and where nothing comes down, each entry is looked at. */
+static void one_by_one(void **state) {
+    (void)state;
+    for (size_t k = 0; k < COUNT_OF(timeout_orders) * COUNT_OF(geometries) * 2; k++) {
+        verge_wheel_options options = options_of_levels(TICK, geometries[k % COUNT_OF(geometries)]);
+        options.order = timeout_orders[k / COUNT_OF(geometries) % COUNT_OF(timeout_orders)];
+        options.coarse = k / COUNT_OF(geometries) >= COUNT_OF(timeout_orders);
+        if (options.order == VERGE_ORDER_ANY && !options.coarse) {
+            continue;
+        }
+        struct flock flock = flock_of(&options, WHOLE);
+        for (uint64_t tick = 5; tick < 10000; tick += 3000) {
+            pass(&flock, tick - 1);
+            set_from(&flock, 0, WHOLE, tick);
+            set_from(&flock, 0, WHOLE, tick + 3000);
+            assert_int_equal(uniform_chunks(flock.wheel), 0);
+        }
+        flock_end(&flock, 20000);
+    }
+}
+
+/* ---- the end of all ---- */
+
+static void cleared_and_begun_anew(void **state) {
+    (void)state;
+    for (size_t k = 0; k < COUNT_OF(geometries) * 2; k++) {
+        struct flock flock = flock_in(k / 2, WHOLE);
+        gather(&flock, 0, WHOLE, 3000);
+        if (k % 2 == 0) {
+            verge_wheel_clear(flock.wheel);
+        } else {
+            leave_some(&flock, WHICH - 1, CLEARED, 0);
+            assert_int_equal(verge_wheel_set_start(flock.wheel, 1000 * TICK), 0);
+        }
+        assert_int_equal(stats_of(flock.wheel).entries, 0);
+        assert_well(flock.wheel);
+        gather(&flock, 0, WHOLE, 4000);
+        flock_end(&flock, 4000);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(go_on_together),
+        cmocka_unit_test(over_many_blocks),
+        cmocka_unit_test(flock_or_not),
+        cmocka_unit_test(later_before_they_come_down),
+        cmocka_unit_test(some_leave),
+        cmocka_unit_test(leave_what_is_due),
+        cmocka_unit_test(the_newest_chunk_changes),
+        cmocka_unit_test(with_handles_among_them),
+        cmocka_unit_test(while_the_slot_is_scrubbed),
+        cmocka_unit_test(compacted),
+        cmocka_unit_test(asked_for_the_next),
+        cmocka_unit_test(within_limits),
+        cmocka_unit_test(exactly),
+        cmocka_unit_test(one_by_one),
+        cmocka_unit_test(cleared_and_begun_anew),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
