@@ -115,10 +115,11 @@ static inline verge__chunk *verge__list_chunk(verge__list list) {
     return (verge__chunk *)(((uintptr_t)list - 1) & ~(uintptr_t)(VERGE__CHUNK_BYTES - 1));
 }
 
+/* NULL will do. */
 static VERGE__ALWAYS_INLINE void verge__prefetch_chunk(const verge__chunk *chunk) {
     enum { LINE_BYTES = 64 };
-    for (size_t i = 0; i < VERGE__CHUNK_BYTES; i += LINE_BYTES) {
-        VERGE__PREFETCH((const char *)chunk + i);
+    for (uintptr_t i = 0; i < VERGE__CHUNK_BYTES; i += LINE_BYTES) {
+        VERGE__PREFETCH((const void *)((uintptr_t)chunk + i));
     }
 }
 
