@@ -198,8 +198,9 @@ static bool scatter_timeouts(verge__calendar *calendar, size_t k, uint64_t posit
     uint64_t ticks[VERGE__CHUNK_ENTRIES];
     size_t kept = calendar->owner.refile_timeouts(calendar->owner.context, entries, count, ticks);
     calendar->entry_count -= count - kept;
+    verge__chunk *chunk = verge__list_chunk(entries + count);
     if (kept == VERGE__CHUNK_ENTRIES && !calendar->owner.marks_are_private &&
-        move_chunk(calendar, k, position, verge__list_chunk(entries + count), ticks)) {
+        verge__chunk_pool_may_keep(&calendar->pool, chunk) && move_chunk(calendar, k, position, chunk, ticks)) {
         return false;
     }
     const verge__level below = calendar->levels[k - 1];

@@ -74,4 +74,10 @@ static inline size_t verge__chunk_pool_used(const verge__chunk_pool *pool) {
     return pool->used_count - pool->recent_count;
 }
 
+/* Whether a chunk may go on as it is. Not where half of the pool is free, and one of a lower slab is to be had: its entries
+ * should move there, for its own slab to become empty. */
+static inline bool verge__chunk_pool_may_keep(const verge__chunk_pool *pool, const verge__chunk *chunk) {
+    return chunk->slab <= pool->lowest || pool->used_count >= pool->chunk_count / 2;
+}
+
 #endif

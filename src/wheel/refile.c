@@ -119,10 +119,10 @@ static bool has_timeouts_alone(const verge__chunk *chunk) {
 
 /* A full chunk of what has come up. Files it as it is, if all its timeouts were moved on, and together. */
 static VERGE__ALWAYS_INLINE bool refile_chunk(verge_wheel *wheel, verge__chunk *chunk, bool is_uniform) {
-    if (!is_uniform && !has_timeouts_alone(chunk)) {
+    const verge__calendar *calendar = &wheel->calendar;
+    if (!verge__chunk_pool_may_keep(&calendar->pool, chunk) || (!is_uniform && !has_timeouts_alone(chunk))) {
         return false;
     }
-    const verge__calendar *calendar = &wheel->calendar;
     uint64_t tick = verge__wheel_tick(wheel, verge__entry_timeout(chunk->entries[0])->record.deadline_ns);
     if (tick < calendar->cursor || tick - calendar->cursor >= verge__calendar_ready_reach(calendar) ||
         !stamp(wheel, chunk, &tick)) {

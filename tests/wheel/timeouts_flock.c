@@ -524,6 +524,43 @@ static void one_by_one(void **state) {
     }
 }
 
+/* ---- memory ---- */
+
+/* A few of many go on in step: G7, their chunks do not keep the memory that all of them needed. */
+static void chunks_do_not_stay_where_they_are(void **state) {
+    (void)state;
+    enum { TICKS = 200, CHUNKS_A_TICK = 20, A_TICK = CHUNKS_A_TICK * CHUNK, COUNT = TICKS * A_TICK };
+    for (size_t k = 0; k < 4; k++) {
+        const uint64_t ahead = k / 2 == 0 ? TICKS * 3 / 2 : TICKS * 20;
+        const verge_wheel_options options = options_of_levels(TICK, geometries[2]);
+        verge_wheel *wheel = wheel_new(&options);
+        verge_timeout *timeouts = calloc(COUNT, sizeof(*timeouts));
+        assert_non_null(timeouts);
+        for (size_t i = 0; i < COUNT; i++) {
+            assert_int_equal(verge_timeout_attach(wheel, &timeouts[i], NULL), 0);
+        }
+        size_t most = 0;
+        for (uint64_t now = 1; now < ahead * 5; now++) {
+            for (size_t i = now % TICKS * A_TICK; i < (now % TICKS + 1) * A_TICK; i++) {
+                const bool goes_on = k % 2 == 0 ? i / A_TICK % 20 == 0 : i / CHUNK % CHUNKS_A_TICK == 0;
+                if (now < TICKS * 2 || goes_on) {
+                    set(wheel, &timeouts[i], (now + ahead) * TICK);
+                }
+            }
+            verge_expiry out[A_TICK];
+            (void)verge_wheel_poll(wheel, now * TICK, out, COUNT_OF(out));
+            const size_t chunk_count = wheel->calendar.pool.chunk_count;
+            most = chunk_count > most ? chunk_count : most;
+        }
+        assert_in_range(wheel->calendar.pool.chunk_count, 0, most / 3);
+        for (size_t i = 0; i < COUNT; i++) {
+            assert_int_equal(verge_timeout_detach(wheel, &timeouts[i]), 0);
+        }
+        free(timeouts);
+        wheel_end(wheel);
+    }
+}
+
 /* ---- the end of all ---- */
 
 static void cleared_and_begun_anew(void **state) {
@@ -560,6 +597,7 @@ int main(void) {
         cmocka_unit_test(within_limits),
         cmocka_unit_test(exactly),
         cmocka_unit_test(one_by_one),
+        cmocka_unit_test(chunks_do_not_stay_where_they_are),
         cmocka_unit_test(cleared_and_begun_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
