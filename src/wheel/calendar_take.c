@@ -247,15 +247,24 @@ static VERGE__ALWAYS_INLINE void prefetch_timeouts(const verge__chunk *chunk) {
     }
 }
 
+/* The tick of a uniform chunk of a slot. False: its first entry, which has to be asked, is nobody's. */
+static VERGE__ALWAYS_INLINE bool uniform_tick(const verge__chunk *chunk, unsigned shift, uint64_t position,
+                                              uint64_t *ret_tick) {
+    if (VERGE__LIKELY(shift <= VERGE__TICK_LOW_BITS)) {
+        *ret_tick = (position << shift) + (chunk->tick_low & verge__bit_mask(shift));
+        return true;
+    }
+    const verge_timeout *first = verge__entry_timeout(chunk->entries[0]);
+    *ret_tick = first->record.u.entry_tick;
+    return first->number != 0;
+}
+
 /* Files the chunk below the newest one of a slot in the levels below, as it is. False: its tick is not known, it has to be
  * looked at as any. */
 static bool lower_uniform(verge__calendar *calendar, size_t k, uint64_t position, verge__chunk *newest) {
     verge__chunk *chunk = newest->below;
-    unsigned shift = calendar->levels[k].shift;
-    uint64_t tick = VERGE__LIKELY(shift <= VERGE__TICK_LOW_BITS)
-                        ? (position << shift) + (chunk->tick_low & verge__bit_mask(shift))
-                        : verge__entry_timeout(chunk->entries[0])->record.u.entry_tick;
-    if (tick >> shift != position) { /* nobody's */
+    uint64_t tick = 0;
+    if (!uniform_tick(chunk, calendar->levels[k].shift, position, &tick)) {
         newest->below_is_uniform = 0;
         return false;
     }

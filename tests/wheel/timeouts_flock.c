@@ -346,6 +346,41 @@ static void leave_what_is_due(void **state) {
     }
 }
 
+/* The last slot of all time, where an entry that is nobody's must not be asked for its tick. */
+static void at_the_end_of_time(void **state) {
+    (void)state;
+    static const uint8_t bits[] = {10, 10, 10, 10, 10, 14, 0};
+    verge_wheel_options options = options_of_levels(1, bits);
+    options.start_ns = VERGE_NEVER - (UINT64_C(3) << 20);
+    struct flock flock = flock_of(&options, WHOLE);
+    verge_wheel *wheel = flock.wheel;
+    verge_expiry out[WHOLE];
+    for (size_t i = 0; i < 2; i++) { /* one that is set anew when it is due leaves an entry that is nobody's */
+        set(wheel, flock.timeouts[i], options.start_ns + 1);
+    }
+    assert_int_equal(verge_wheel_poll(wheel, options.start_ns + 1, out, 1), 1);
+    const uint64_t deadline_ns = VERGE_NEVER - 500;
+    for (size_t i = 0; i < WHOLE; i++) {
+        set(wheel, flock.timeouts[i], deadline_ns);
+    }
+    note_places(&flock);
+    assert_quiet(wheel, VERGE_NEVER - (UINT64_C(1) << 20) + 10);
+    assert_true(are_together(&flock, 0, WHOLE));
+    for (size_t i = 0; i < WHOLE; i += CHUNK) {
+        set(wheel, flock.timeouts[i], deadline_ns - 100);
+    }
+    assert_quiet(wheel, VERGE_NEVER - 1000);
+    assert_well(wheel);
+    assert_quiet(wheel, deadline_ns - 101);
+    assert_int_equal(verge_wheel_poll(wheel, deadline_ns - 100, out, WHOLE), WHOLE / CHUNK);
+    assert_quiet(wheel, deadline_ns - 1);
+    assert_int_equal(verge_wheel_poll(wheel, deadline_ns, out, WHOLE), WHOLE - WHOLE / CHUNK);
+    for (size_t i = 0; i < WHOLE; i++) {
+        timeout_end(wheel, flock.timeouts[i]);
+    }
+    wheel_end(wheel);
+}
+
 /* ---- what else is in the slot ---- */
 
 /* The chunks of a second flock come below the newest, which is the last of a first one by then, and lost entries to the chunk
@@ -589,6 +624,7 @@ int main(void) {
         cmocka_unit_test(later_before_they_come_down),
         cmocka_unit_test(some_leave),
         cmocka_unit_test(leave_what_is_due),
+        cmocka_unit_test(at_the_end_of_time),
         cmocka_unit_test(the_newest_chunk_changes),
         cmocka_unit_test(with_handles_among_them),
         cmocka_unit_test(while_the_slot_is_scrubbed),
