@@ -204,9 +204,9 @@ void verge__calendar_put(verge__calendar *calendar, uint64_t tick, verge__entry 
 void verge__calendar_put_chunk(verge__calendar *calendar, uint64_t tick, verge__chunk *chunk);
 
 /*
- * Ticks that flock together: they are two neighbours at the most, or two such pairs. The entries of timeouts that were set one after
- * the other lie together, and when they come up, those that were set again since, in the same order, are for ticks that flock;
- * with those that were not yet. Then all of them go on together, to the least.
+ * Ticks that flock together: each is that of the first or a neighbour of it, or the same of the first one that is not. The
+ * entries of timeouts that were set one after the other lie together, and when they come up, those that were set again since,
+ * in the same order, are for ticks that flock; with those that were not yet. Then all of them go on together, to the least.
  */
 typedef struct verge__flock {
     uint64_t one;

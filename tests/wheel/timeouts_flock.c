@@ -4,7 +4,9 @@
 
 enum {
     CHUNK = VERGE__CHUNK_ENTRIES,
+    TWO_CHUNKS = 2 * CHUNK,
     WHOLE = 4 * CHUNK, /* fill some chunks */
+    TWICE = 2 * WHOLE,
     COUNT_MAX = 3 * WHOLE,
     RUNS = 0, /* in place of a limit: a run */
     LIMIT_MAX = 64,
@@ -141,9 +143,9 @@ static size_t uniform_chunks(const verge_wheel *wheel) {
     size_t count = 0;
     for (size_t k = 0; k < calendar->levels_ready; k++) {
         for (uint32_t slot = 0; slot <= calendar->levels[k].mask; slot++) {
-            const verge__list list = calendar->levels[k].slots[slot];
-            for (const verge__chunk *chunk = list == NULL ? NULL : verge__list_chunk(list); chunk != NULL;
-                 chunk = chunk->below) {
+            verge__list list = calendar->levels[k].slots[slot];
+            const verge__chunk *chunk = list == NULL ? NULL : verge__list_chunk(list);
+            for (; chunk != NULL; chunk = chunk->below) {
                 count += chunk->below_is_uniform;
             }
         }
@@ -166,7 +168,7 @@ static void gather(struct flock *flock, size_t first, size_t count, uint64_t tic
 /* Round after round, in the levels below and above. Those that fill no chunk go one by one. */
 static void go_on_together(void **state) {
     (void)state;
-    static const size_t counts[] = {WHOLE, WHOLE + 7, 2 * CHUNK};
+    static const size_t counts[] = {WHOLE, WHOLE + 7, TWO_CHUNKS};
     for (size_t k = 0; k < COUNT_OF(geometries) * COUNT_OF(distances) * COUNT_OF(counts); k++) {
         const size_t count = counts[k / COUNT_OF(geometries) / COUNT_OF(distances)];
         const uint64_t distance = distances[k / COUNT_OF(geometries) % COUNT_OF(distances)];
@@ -217,7 +219,7 @@ static void over_many_blocks(void **state) {
 static void flock_or_not(void **state) {
     (void)state;
     static const struct {
-        uint64_t ticks[4]; /* of the first and last third of each chunk; and of the very first and last of it */
+        uint64_t ticks[4]; /* of a third of each chunk, and of the rest; of its first and its last one, unless 0 */
         bool is_together;
     } rows[] = {
         {{500, 501, 0, 0}, true},        {{501, 500, 0, 0}, true},        {{500, 9000, 0, 0}, true},
@@ -246,22 +248,20 @@ static void flock_or_not(void **state) {
     }
 }
 
-/* A slot of an upper level that is drained: what was set later goes on together, and does not come down. */
+/* They are in an upper level when they are set later, and found to flock when their slot is drained; one row does not. */
 static void later_before_they_come_down(void **state) {
     (void)state;
-    for (size_t k = 0; k < COUNT_OF(geometries) * 4; k++) {
-        struct flock flock = flock_in(k / 4, WHOLE);
+    enum { ROWS = 4, ROW_APART = 2 };
+    for (size_t k = 0; k < COUNT_OF(geometries) * ROWS; k++) {
+        struct flock flock = flock_in(k / ROWS, WHOLE);
         set_from(&flock, 0, WHOLE, 3000);
         for (size_t i = 0; i < WHOLE; i++) {
-            set_one(&flock, i,
-                    k % 4 == 0   ? 100000
-                    : k % 4 == 1 ? 3000 + i % 2
-                    : k % 4 == 2 ? 3000 + i % CHUNK
-                                 : 3000 + i % 2 * 97000);
+            const uint64_t ticks[ROWS] = {100000, 3000 + i % 2, 3000 + i % CHUNK, 3000 + i % 2 * 97000};
+            set_one(&flock, i, ticks[k % ROWS]);
         }
         note_places(&flock);
         pass(&flock, 2999);
-        assert_int_equal(are_together(&flock, 0, WHOLE), k % 4 != 2);
+        assert_int_equal(are_together(&flock, 0, WHOLE), k % ROWS != ROW_APART);
         flock_end(&flock, 100001);
     }
 }
@@ -387,7 +387,7 @@ static void at_the_end_of_time(void **state) {
  * below. */
 static void the_newest_chunk_changes(void **state) {
     (void)state;
-    enum { FLOCK = 0, ANOTHER = WHOLE, OTHERS = 2 * WHOLE, OTHER_COUNT = CHUNK + 5 };
+    enum { FLOCK = 0, ANOTHER = WHOLE, OTHERS = TWICE, OTHER_COUNT = CHUNK + 5 };
     for (size_t k = 0; k < COUNT_OF(geometries) * 8; k++) {
         struct flock flock = flock_in(k / 8, OTHERS + OTHER_COUNT);
         const uint64_t tick = 3000;
@@ -446,7 +446,7 @@ static void with_handles_among_them(void **state) {
 static void while_the_slot_is_scrubbed(void **state) {
     (void)state;
     for (size_t k = 0; k < (size_t)WAYS_TO_LEAVE * WHICH * 4; k++) {
-        struct flock flock = flock_in(k / WAYS_TO_LEAVE % 2, 2 * WHOLE);
+        struct flock flock = flock_in(k / WAYS_TO_LEAVE % 2, TWICE);
         const uint64_t tick = k % 2 == 0 ? 3000 : 200;
         gather(&flock, 0, WHOLE, tick);
         begin_scrub(flock.wheel);
@@ -500,9 +500,9 @@ static void within_limits(void **state) {
     for (size_t k = 0; k < COUNT_OF(limits) * COUNT_OF(work_limits) * COUNT_OF(geometries); k++) {
         verge_wheel_options options = options_of_levels(TICK, geometries[k % COUNT_OF(geometries)]);
         options.work_limit = work_limits[k / COUNT_OF(geometries) % COUNT_OF(work_limits)];
-        struct flock flock = flock_of(&options, 2 * WHOLE);
+        struct flock flock = flock_of(&options, TWICE);
         flock.limit = limits[k / COUNT_OF(geometries) / COUNT_OF(work_limits)];
-        set_from(&flock, 0, 2 * WHOLE, 5);
+        set_from(&flock, 0, TWICE, 5);
         for (uint64_t tick = 3000; tick < 20000; tick += 3000) {
             set_from(&flock, 0, WHOLE, tick);
             set_from(&flock, WHOLE, WHOLE, 18000);
@@ -578,7 +578,7 @@ static void chunks_do_not_stay_where_they_are(void **state) {
         for (uint64_t now = 1; now < ahead * 5; now++) {
             for (size_t i = now % TICKS * A_TICK; i < (now % TICKS + 1) * A_TICK; i++) {
                 const bool goes_on = k % 2 == 0 ? i / A_TICK % 20 == 0 : i / CHUNK % CHUNKS_A_TICK == 0;
-                if (now < TICKS * 2 || goes_on) {
+                if (now / 2 < TICKS || goes_on) {
                     set(wheel, &timeouts[i], (now + ahead) * TICK);
                 }
             }
