@@ -265,7 +265,6 @@ static bool lower_uniform(verge__calendar *calendar, size_t k, uint64_t position
     verge__chunk *chunk = newest->below;
     uint64_t tick = 0;
     if (!uniform_tick(chunk, calendar->levels[k].shift, position, &tick)) {
-        newest->below_is_uniform = 0;
         return false;
     }
     newest->below = chunk->below;
