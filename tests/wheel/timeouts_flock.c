@@ -192,6 +192,18 @@ static void go_on_together(void **state) {
     }
 }
 
+/* Each entry that comes down from the level above the lowest counts as moved. */
+static void come_down_counted(void **state) {
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        struct flock flock = flock_in(k, WHOLE + 7);
+        gather(&flock, 0, flock.count, 3000);
+        pass(&flock, 2999);
+        assert_int_equal(stats_of(flock.wheel).entries_moved, flock.count);
+        flock_end(&flock, 3000);
+    }
+}
+
 /* Over many blocks at once; set again in between, or not. */
 static void over_many_blocks(void **state) {
     (void)state;
@@ -324,6 +336,20 @@ static void some_leave(void **state) {
             }
         }
         flock_end(&flock, tick + 5000);
+    }
+}
+
+/* When the tick of a chunk has come, the entries of those that were cleared are dropped: only the others go on. */
+static void cleared_ones_stay_behind(void **state) {
+    (void)state;
+    for (size_t k = 0; k < WHICH * COUNT_OF(geometries); k++) {
+        struct flock flock = flock_in(k / WHICH, WHOLE);
+        gather(&flock, 0, WHOLE, 200);
+        set_from(&flock, 0, WHOLE, 3000);
+        leave_some(&flock, k % WHICH, CLEARED, 0);
+        pass(&flock, 200);
+        assert_int_equal(stats_of(flock.wheel).garbage, 0);
+        flock_end(&flock, 3000);
     }
 }
 
@@ -619,10 +645,12 @@ static void cleared_and_begun_anew(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(go_on_together),
+        cmocka_unit_test(come_down_counted),
         cmocka_unit_test(over_many_blocks),
         cmocka_unit_test(flock_or_not),
         cmocka_unit_test(later_before_they_come_down),
         cmocka_unit_test(some_leave),
+        cmocka_unit_test(cleared_ones_stay_behind),
         cmocka_unit_test(leave_what_is_due),
         cmocka_unit_test(at_the_end_of_time),
         cmocka_unit_test(the_newest_chunk_changes),
