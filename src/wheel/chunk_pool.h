@@ -31,6 +31,7 @@ typedef struct verge__chunk_pool {
     uint32_t lowest;     /* no slab below this has a chunk to take */
     uint32_t recent_count;
     verge__chunk *recent; /* given back last, newest first: the next to be taken. Their slabs have them as used */
+    bool is_sparse;       /* the owner says so: slabs are given back as they become empty */
     size_t chunk_count;
     size_t used_count; /* those as well */
     size_t bytes;
@@ -74,10 +75,10 @@ static inline size_t verge__chunk_pool_used(const verge__chunk_pool *pool) {
     return pool->used_count - pool->recent_count;
 }
 
-/* Whether a chunk may go on as it is. Not where half of the pool is free, and one of a lower slab is to be had: its entries
- * should move there, for its own slab to become empty. */
+/* Whether a chunk may go on as it is. Not if its slab should become empty, and one of a lower slab is to be had: its entries
+ * move there. */
 static inline bool verge__chunk_pool_may_keep(const verge__chunk_pool *pool, const verge__chunk *chunk) {
-    return chunk->slab <= pool->lowest || pool->used_count >= pool->chunk_count / 2;
+    return !pool->is_sparse || chunk->slab <= pool->lowest;
 }
 
 #endif

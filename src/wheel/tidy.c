@@ -166,25 +166,6 @@ size_t verge__wheel_sift_some(verge_wheel *wheel, size_t max) {
     return seen;
 }
 
-/* Half of what is allowed beyond what there is may be used up by cancels, which cost 1 3/8 each or 1 5/8, and half by
- * entries filed. */
-static void set_checkpoints(verge_wheel *wheel) {
-    verge__calendar *calendar = &wheel->calendar;
-    size_t allowed = verge__entries_allowed((size_t)verge__wheel_pending(wheel));
-    size_t room = calendar->entry_count < allowed ? allowed - calendar->entry_count : 0;
-    bool is_closing = verge__records_is_closing(&wheel->records);
-    uint64_t cancelled = wheel->cancels_due - wheel->cancels_left;
-    uint64_t cleared = verge__wheel_timeouts_cleared(wheel);
-    size_t share = wheel->places.count == 0 ? 0 : room / 8;
-    wheel->cancels_left = is_closing ? 0 : room / 4 - share;
-    wheel->cancels_due = cancelled + wheel->cancels_left;
-    wheel->clears_left = share;
-    wheel->clears_due = cleared + wheel->clears_left;
-    verge__wheel_judge_keeping(wheel);
-    size_t limit = calendar->entry_count + room / 2;
-    calendar->entry_limit = limit < calendar->entry_capacity ? limit : calendar->entry_capacity;
-}
-
 /* ---- memory ---- */
 
 /* Timers to keep room for, when so many are pending and so many reserved. */
@@ -229,6 +210,26 @@ static bool give_back(verge_wheel *wheel, size_t records_at_once) {
 }
 
 /* ---- when ---- */
+
+/* Half of what is allowed beyond what there is may be used up by cancels, which cost 1 3/8 each or 1 5/8, and half by
+ * entries filed. */
+static void set_checkpoints(verge_wheel *wheel) {
+    verge__calendar *calendar = &wheel->calendar;
+    size_t allowed = verge__entries_allowed((size_t)verge__wheel_pending(wheel));
+    size_t room = calendar->entry_count < allowed ? allowed - calendar->entry_count : 0;
+    bool is_closing = verge__records_is_closing(&wheel->records);
+    uint64_t cancelled = wheel->cancels_due - wheel->cancels_left;
+    uint64_t cleared = verge__wheel_timeouts_cleared(wheel);
+    size_t share = wheel->places.count == 0 ? 0 : room / 8;
+    wheel->cancels_left = is_closing ? 0 : room / 4 - share;
+    wheel->cancels_due = cancelled + wheel->cancels_left;
+    wheel->clears_left = share;
+    wheel->clears_due = cleared + wheel->clears_left;
+    verge__wheel_judge_keeping(wheel);
+    calendar->pool.is_sparse = chunks_are_sparse(wheel);
+    size_t limit = calendar->entry_count + room / 2;
+    calendar->entry_limit = limit < calendar->entry_capacity ? limit : calendar->entry_capacity;
+}
 
 int verge__wheel_tidy(verge_wheel *wheel) {
     if (verge__records_is_closing(&wheel->records)) {
