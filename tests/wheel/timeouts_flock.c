@@ -439,6 +439,30 @@ static void the_newest_chunk_changes(void **state) {
     }
 }
 
+/* When the tick has come, chunks that are said to be uniform lie above one that is not: of timeouts that know their slot, or
+ * of timers. */
+static void above_others(void **state) {
+    (void)state;
+    for (size_t k = 0; k < 4; k++) {
+        struct flock flock = flock_in(k / 2, WHOLE + CHUNK + 1);
+        for (size_t i = WHOLE; i < flock.count; i++) {
+            if (k % 2 == 0) {
+                set_one(&flock, i, 200);
+            } else {
+                (void)schedule(flock.wheel, 200 * TICK, i);
+                flock.ticks[i] = 200;
+            }
+        }
+        gather(&flock, 0, WHOLE, 200);
+        set_from(&flock, 0, k % 2 == 0 ? flock.count : WHOLE, 500);
+        pass(&flock, 200);
+        for (size_t i = WHOLE; i < flock.count && k % 2 == 0; i++) {
+            leave(&flock, i, EARLIER, 0);
+        }
+        flock_end(&flock, 500);
+    }
+}
+
 /* An entry of a timer in the middle of each chunk, or in place of the first or last: none goes on as it is. */
 static void with_handles_among_them(void **state) {
     (void)state;
@@ -576,9 +600,11 @@ static void one_by_one(void **state) {
         }
         struct flock flock = flock_of(&options, WHOLE);
         for (uint64_t tick = 5; tick < 10000; tick += 3000) {
-            pass(&flock, tick - 1);
             set_from(&flock, 0, WHOLE, tick);
             set_from(&flock, 0, WHOLE, tick + 3000);
+            pass(&flock, tick);
+            assert_int_equal(uniform_chunks(flock.wheel), 0);
+            pass(&flock, tick + 2990);
             assert_int_equal(uniform_chunks(flock.wheel), 0);
         }
         flock_end(&flock, 20000);
@@ -654,6 +680,7 @@ int main(void) {
         cmocka_unit_test(leave_what_is_due),
         cmocka_unit_test(at_the_end_of_time),
         cmocka_unit_test(the_newest_chunk_changes),
+        cmocka_unit_test(above_others),
         cmocka_unit_test(with_handles_among_them),
         cmocka_unit_test(while_the_slot_is_scrubbed),
         cmocka_unit_test(compacted),
