@@ -9,10 +9,11 @@
 enum {
     HUGE_PAGE_BYTES = 2 << 20,
     HUGE_PAGE_CHUNKS = HUGE_PAGE_BYTES / VERGE__CHUNK_BYTES,
+    RECENT_MAX = 32,
 };
 
 void verge__chunk_pool_init(verge__chunk_pool *pool, const verge_allocator *allocator) {
-    *pool = (verge__chunk_pool){.allocator = allocator};
+    *pool = (verge__chunk_pool){.allocator = allocator, .recent_limit = RECENT_MAX};
 }
 
 static void release(verge__chunk_pool *pool, void *memory, size_t size) {
@@ -125,6 +126,14 @@ static void give_recent_to_slabs(verge__chunk_pool *pool) {
         verge__chunk_pool_give_to_slab(pool, chunk);
     }
     pool->recent_count = 0;
+}
+
+void verge__chunk_pool_set_sparse(verge__chunk_pool *pool, bool is_sparse) {
+    pool->is_sparse = is_sparse;
+    pool->recent_limit = is_sparse ? 0 : RECENT_MAX;
+    if (is_sparse) {
+        give_recent_to_slabs(pool);
+    }
 }
 
 void verge__chunk_pool_shrink(verge__chunk_pool *pool, size_t keep) {

@@ -4,7 +4,8 @@
  *
  * take() cannot fail: whoever files entries has made sure before that there are chunks enough
  * (calendar.h, invariant C6). Chunks are taken from the lowest slab that has one, so that the
- * higher slabs empty themselves as the wheel turns and can be given back; but first those that were given back last, a few.
+ * higher slabs empty themselves as the wheel turns and can be given back; while that is not wanted, first those that were
+ * given back last, a few.
  */
 #ifndef VERGE_SRC_WHEEL_CHUNK_POOL_H
 #define VERGE_SRC_WHEEL_CHUNK_POOL_H
@@ -12,8 +13,6 @@
 #include "base/compiler.h"
 #include "verge/base.h"
 #include "wheel/entry.h"
-
-enum { VERGE__RECENT_CHUNKS_MAX = 32 };
 
 typedef struct verge__slab {
     verge__chunk *chunks; /* NULL: this place is vacant */
@@ -30,8 +29,9 @@ typedef struct verge__chunk_pool {
     uint32_t slab_room;  /* places there is memory for */
     uint32_t lowest;     /* no slab below this has a chunk to take */
     uint32_t recent_count;
-    verge__chunk *recent; /* given back last, newest first: the next to be taken. Their slabs have them as used */
+    uint32_t recent_limit;
     bool is_sparse;       /* the owner says so: slabs are given back as they become empty */
+    verge__chunk *recent; /* given back last, newest first: the next to be taken. Their slabs have them as used */
     size_t chunk_count;
     size_t used_count; /* those as well */
     size_t bytes;
@@ -45,6 +45,9 @@ int verge__chunk_pool_grow(verge__chunk_pool *pool, size_t count, bool prefault)
 
 /* Gives back slabs without a used chunk as long as `keep` chunks remain. */
 void verge__chunk_pool_shrink(verge__chunk_pool *pool, size_t keep);
+
+/* Whether the pool is sparse: its slabs should become empty. */
+void verge__chunk_pool_set_sparse(verge__chunk_pool *pool, bool is_sparse);
 
 /* From the slabs, and back to them. */
 verge__chunk *verge__chunk_pool_take_from_slab(verge__chunk_pool *pool);
@@ -61,7 +64,7 @@ static inline verge__chunk *verge__chunk_pool_take(verge__chunk_pool *pool) {
 }
 
 static inline void verge__chunk_pool_give(verge__chunk_pool *pool, verge__chunk *chunk) {
-    if (VERGE__UNLIKELY(pool->recent_count == VERGE__RECENT_CHUNKS_MAX)) {
+    if (VERGE__UNLIKELY(pool->recent_count >= pool->recent_limit)) {
         verge__chunk_pool_give_to_slab(pool, chunk);
         return;
     }

@@ -226,7 +226,7 @@ static void set_checkpoints(verge_wheel *wheel) {
     wheel->clears_left = share;
     wheel->clears_due = cleared + wheel->clears_left;
     verge__wheel_judge_keeping(wheel);
-    calendar->pool.is_sparse = chunks_are_sparse(wheel);
+    verge__chunk_pool_set_sparse(&calendar->pool, chunks_are_sparse(wheel));
     size_t limit = calendar->entry_count + room / 2;
     calendar->entry_limit = limit < calendar->entry_capacity ? limit : calendar->entry_capacity;
 }

@@ -24,7 +24,7 @@ struct flock {
     const void *places[COUNT_MAX];
 };
 
-/* Slots of 256 ticks and less know the tick of a chunk, wider ones have to ask. */
+/* Slots of 512 ticks and less know the tick of a chunk, wider ones have to ask. */
 static const uint8_t geometries[][6] = {{8, 8, 8, 0}, {10, 10, 10, 0}, {4, 4, 4, 4, 4, 0}, {3, 6, 12, 0}};
 static const uint64_t distances[] = {7, 200, 3000, 100000};
 
