@@ -64,6 +64,12 @@ void verge__calendar_list_add(verge__calendar *calendar, verge__list *list, verg
     calendar->entry_count++;
 }
 
+void verge__calendar_list_drop_chunk(verge__calendar *calendar, verge__list *list) {
+    verge__chunk *chunk = verge__list_chunk(*list);
+    *list = verge__list_from_full_chunk(chunk->below);
+    verge__chunk_pool_give(&calendar->pool, chunk);
+}
+
 /* ---- filing ---- */
 
 /* An upper slot gets its first chunk, or a further one. Returns the tick from which on there is something to do. */

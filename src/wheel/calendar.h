@@ -244,13 +244,8 @@ uint64_t verge__calendar_round(const verge__calendar *calendar, uint64_t tick);
 
 /* Adds to and takes chunks from lists that are the owner's, not in slots. C4 counts them. */
 void verge__calendar_list_add(verge__calendar *calendar, verge__list *list, verge__entry entry);
+void verge__calendar_list_drop_chunk(verge__calendar *calendar, verge__list *list);
 void verge__calendar_list_clear(verge__calendar *calendar, verge__list *list);
-
-static inline void verge__calendar_list_drop_chunk(verge__calendar *calendar, verge__list *list) {
-    verge__chunk *chunk = verge__list_chunk(*list);
-    *list = verge__list_from_full_chunk(chunk->below);
-    verge__chunk_pool_give(&calendar->pool, chunk);
-}
 
 /* Takes the newest entry of a list, which is not empty. */
 static VERGE__ALWAYS_INLINE verge__entry verge__calendar_list_pop(verge__calendar *calendar, verge__list *list) {
@@ -258,7 +253,9 @@ static VERGE__ALWAYS_INLINE verge__entry verge__calendar_list_pop(verge__calenda
     verge__entry entry = *newest;
     calendar->entry_count--;
     if (verge__list_is_first_of_chunk(newest)) {
-        verge__calendar_list_drop_chunk(calendar, list);
+        verge__chunk *chunk = verge__list_chunk(*list);
+        *list = verge__list_from_full_chunk(chunk->below);
+        verge__chunk_pool_give(&calendar->pool, chunk);
     } else {
         *list = newest;
     }

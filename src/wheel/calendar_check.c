@@ -25,6 +25,9 @@ static const char *check_entry(const verge__calendar *calendar, const verge__lis
 
 static const char *check_uniform(const verge__chunk *chunk) {
     uint64_t tick = VERGE__NO_TICK;
+    if (chunk == NULL) {
+        return "E2: there is a chunk that is said to be uniform";
+    }
     for (size_t i = 0; i < VERGE__CHUNK_ENTRIES; i++) {
         if (!verge__entry_is_timeout(chunk->entries[i])) {
             return "E2: a uniform chunk has timeouts alone";
