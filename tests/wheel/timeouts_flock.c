@@ -45,6 +45,7 @@ static void poll_all(struct flock *flock, uint64_t tick) {
     verge_expiry out[LIMIT_MAX];
     flock->before = tick > now_of(flock) ? now_of(flock) : flock->before;
     do {
+        const uint64_t refiled = stats_of(flock->wheel).entries_refiled;
         size_t count = 0;
         if (flock->limit == RUNS) {
             (void)verge_wheel_run(flock->wheel, tick * TICK, strike, flock);
@@ -55,7 +56,9 @@ static void poll_all(struct flock *flock, uint64_t tick) {
             strike(flock, &out[i]);
         }
         const uint64_t work_limit = flock->wheel->options.work_limit;
-        assert_true(work_limit == 0 || stats_of(flock->wheel).last_poll_work <= work_limit);
+        const verge_wheel_stats stats = stats_of(flock->wheel);
+        assert_true(work_limit == 0 || stats.last_poll_work <= work_limit);
+        assert_true(work_limit == 0 || stats.entries_refiled - refiled <= work_limit);
     } while (verge_wheel_has_backlog(flock->wheel));
     for (size_t i = 0; i < flock->count && !flock->is_coarse; i++) {
         assert_true(flock->ticks[i] == 0 || flock->ticks[i] > tick);
@@ -564,6 +567,36 @@ static void within_limits(void **state) {
     }
 }
 
+/* G8: chunks that go on are work, of polls and of runs. */
+static void going_on_is_work(void **state) {
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        struct flock flock = flock_in(0, WHOLE);
+        flock.limit = k == 0 ? RUNS : LIMIT_MAX;
+        gather(&flock, 0, WHOLE, 3000);
+        assert_int_equal(stats_of(flock.wheel).last_poll_work, WHOLE);
+        flock_end(&flock, 3000);
+    }
+}
+
+/* G5: what is set for the past while there is a backlog comes out next, and does not go on to its tick. */
+static void past_ones_come_next(void **state) {
+    (void)state;
+    struct flock flock = flock_in(0, TWICE);
+    set_from(&flock, 0, WHOLE, 10);
+    verge_expiry out[WHOLE];
+    assert_int_equal(verge_wheel_poll(flock.wheel, 30 * TICK, out, 1), 1);
+    strike(&flock, &out[0]);
+    set_from(&flock, WHOLE, WHOLE, 25);
+    assert_int_equal(verge_wheel_poll(flock.wheel, 30 * TICK, out, WHOLE), WHOLE);
+    for (size_t i = 0; i < WHOLE; i++) {
+        assert_int_equal(out[i].deadline_ns, 25 * TICK);
+        strike(&flock, &out[i]);
+    }
+    poll_all(&flock, 30);
+    flock_end(&flock, 31);
+}
+
 /* To the nanosecond: half of a tick is due, and most of that is not returned at once. */
 static void exactly(void **state) {
     (void)state;
@@ -686,6 +719,8 @@ int main(void) {
         cmocka_unit_test(compacted),
         cmocka_unit_test(asked_for_the_next),
         cmocka_unit_test(within_limits),
+        cmocka_unit_test(going_on_is_work),
+        cmocka_unit_test(past_ones_come_next),
         cmocka_unit_test(exactly),
         cmocka_unit_test(one_by_one),
         cmocka_unit_test(chunks_do_not_stay_where_they_are),
