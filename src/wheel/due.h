@@ -160,13 +160,15 @@ static VERGE__ALWAYS_INLINE void verge__wheel_prefetch_soon(verge_wheel *wheel) 
 
 /*
  * At the end of a short poll, which handed out so many, and all of its tick. False, and nothing has changed: it is not as it was
- * left, or more is to be done. (What is past, and a poll within the poll, set quiet_until; nothing else moves the cursor.)
+ * left, or more is to be done; so it is when the last timer has gone, and chunks are to be given back. (What is past, and a poll
+ * within the poll, set quiet_until; nothing else moves the cursor.)
  */
 static VERGE__ALWAYS_INLINE bool verge__wheel_settle_shortly(verge_wheel *wheel, size_t count) {
     verge__calendar *calendar = &wheel->calendar;
     size_t untidied = wheel->expired_untidied + count + 1;
     if (VERGE__UNLIKELY(calendar->quiet_until != VERGE__IN_SHORT_POLL || calendar->cursor > calendar->upper_quiet ||
-                        untidied >= VERGE__EXPIRED_BETWEEN || wheel->records.aside_from != VERGE__NO_RECORD)) {
+                        untidied >= VERGE__EXPIRED_BETWEEN || wheel->records.aside_from != VERGE__NO_RECORD ||
+                        (calendar->pool.is_sparse && verge__wheel_pending(wheel) == 0))) {
         return false;
     }
     wheel->expired_untidied = untidied;

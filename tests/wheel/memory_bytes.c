@@ -322,6 +322,32 @@ static void chunks_grow_again_after_they_were_given_back(void **state) {
     wheel_end(wheel);
 }
 
+/* The timers that stay longest come out one by one, and the slabs that they kept go with the last of them: nobody polls a
+ * wheel that has none. What was left behind far ahead does not keep them. */
+static void chunks_go_back_with_the_last_timer(void **state) {
+    (void)state;
+    enum { COUNT = 60000, STAY = 10 };
+    for (size_t garbage = 0; garbage < 2; garbage++) {
+        struct fixture fixture;
+        set_up(&fixture, VERGE_ORDER_ANY);
+        const verge_timer far = garbage == 1 ? schedule(fixture.wheel, HOUR, 0) : 0;
+        for (uint64_t i = 0; i < COUNT; i++) {
+            (void)schedule(fixture.wheel, 1000 * TICK, i);
+            if (i % (COUNT / STAY) == 0) {
+                (void)schedule(fixture.wheel, (2000 + i / STAY) * TICK, i);
+            }
+        }
+        drain(&fixture, 1000 * TICK);
+        const size_t bytes_kept = fixture.memory.bytes_in_use;
+        assert_int_equal(garbage == 1 ? verge_wheel_cancel(fixture.wheel, far, NULL) : 0, 0);
+        for (uint64_t tick = 1001; verge_wheel_count(fixture.wheel) > 0; tick++) {
+            drain(&fixture, tick * TICK);
+        }
+        assert_true(fixture.memory.bytes_in_use < bytes_kept);
+        tear_down(&fixture);
+    }
+}
+
 static void poll_for_a_while(verge_wheel *wheel) {
     for (int i = 0; i < 1000; i++) {
         (void)verge_wheel_poll_exact(wheel, verge_wheel_now(wheel) + 1, NULL, 0);
@@ -480,6 +506,7 @@ int main(void) {
         {"entries_outlive_their_records_fifo", entries_outlive_their_records, NULL, NULL, &fifo},
         cmocka_unit_test(garbage_is_bounded_in_every_slot),
         cmocka_unit_test(chunks_grow_again_after_they_were_given_back),
+        cmocka_unit_test(chunks_go_back_with_the_last_timer),
         cmocka_unit_test(memory_stays_until_the_ratio_is_reached),
         cmocka_unit_test(a_part_of_a_segment_goes_back),
         cmocka_unit_test(records_beyond_the_scan_are_not_lost),
