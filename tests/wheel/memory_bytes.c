@@ -348,6 +348,25 @@ static void chunks_go_back_with_the_last_timer(void **state) {
     }
 }
 
+/* A segment that is to go back does so when its last timer has come out, not some polls later. */
+static void a_segment_goes_back_with_its_last_timer(void **state) {
+    (void)state;
+    struct fixture fixture;
+    set_up(&fixture, VERGE_ORDER_ANY);
+    (void)schedule(fixture.wheel, HOUR, 0);
+    for (size_t i = 0; i < SEGMENT; i++) {
+        (void)schedule(fixture.wheel, 1000 * TICK, i);
+    }
+    (void)schedule(fixture.wheel, 2000 * TICK, 0);
+    for (uint64_t tick = 1000; tick < 2000; tick++) {
+        drain(&fixture, tick * TICK);
+    }
+    assert_int_equal(stats_of(fixture.wheel).records, 2 * SEGMENT);
+    drain(&fixture, 2000 * TICK);
+    assert_int_equal(stats_of(fixture.wheel).records, SEGMENT);
+    tear_down(&fixture);
+}
+
 static void poll_for_a_while(verge_wheel *wheel) {
     for (int i = 0; i < 1000; i++) {
         (void)verge_wheel_poll_exact(wheel, verge_wheel_now(wheel) + 1, NULL, 0);
@@ -507,6 +526,7 @@ int main(void) {
         cmocka_unit_test(garbage_is_bounded_in_every_slot),
         cmocka_unit_test(chunks_grow_again_after_they_were_given_back),
         cmocka_unit_test(chunks_go_back_with_the_last_timer),
+        cmocka_unit_test(a_segment_goes_back_with_its_last_timer),
         cmocka_unit_test(memory_stays_until_the_ratio_is_reached),
         cmocka_unit_test(a_part_of_a_segment_goes_back),
         cmocka_unit_test(records_beyond_the_scan_are_not_lost),
