@@ -245,6 +245,21 @@ static void out_of_a_slot_half_scrubbed(void **state) {
     }
 }
 
+/* The tick comes while a scrub holds all but a chunk of it: what is there is not all. */
+static void a_tick_comes_half_scrubbed(void **state) {
+    (void)state;
+    enum { COUNT = 35 };
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timer timer = 0;
+    for (uintptr_t i = 0; i < COUNT; i++) {
+        assert_int_equal(verge_wheel_schedule(wheel, 10 * TICK, data_of(i), &timer), 0);
+    }
+    begin_scrub(wheel);
+    assert_well(wheel);
+    assert_strikes_all(wheel, 10 * TICK, COUNT);
+    wheel_end(wheel);
+}
+
 /* After a compaction, and after a scrub, timeouts know their slots again: nothing is left behind. */
 static void after_all_was_sifted(void **state) {
     (void)state;
@@ -423,6 +438,7 @@ int main(void) {
         cmocka_unit_test(out_of_the_backlog),
         cmocka_unit_test(while_slots_are_scrubbed),
         cmocka_unit_test(out_of_a_slot_half_scrubbed),
+        cmocka_unit_test(a_tick_comes_half_scrubbed),
         cmocka_unit_test(after_all_was_sifted),
         cmocka_unit_test(entries_that_seldom_serve),
         cmocka_unit_test(moved_while_set_keeps_its_entry),
