@@ -459,6 +459,40 @@ static void levels_say_what_they_hold(void **state) {
     wheel_end(wheel);
 }
 
+/* A level of so many slots that the words of its bits are told by several words, all the way round, some times. */
+static void levels_of_many_slots(void **state) {
+    (void)state;
+    enum { TIMERS = 4, SLOTS = 1 << 13, ROUNDS = 3000 };
+    static const uint8_t bits[] = {13, 1, 0};
+    const verge_wheel_options options = options_of_levels(TICK, bits);
+    struct verge_test_random random = verge_test_random_from(13);
+    verge_wheel *wheel = wheel_new(&options);
+    uint64_t ticks[TIMERS] = {0};
+    for (size_t round = 0; round < ROUNDS; round++) {
+        const uint64_t now = verge_wheel_now(wheel) / TICK;
+        uint64_t next = UINT64_MAX;
+        for (uintptr_t i = 0; i < TIMERS; i++) {
+            if (ticks[i] <= now) {
+                ticks[i] = now + 1 + verge_test_below(&random, SLOTS);
+                (void)schedule(wheel, ticks[i] * TICK, i);
+            }
+            next = ticks[i] < next ? ticks[i] : next;
+        }
+        assert_int_equal(verge_wheel_next_wakeup(wheel), next * TICK);
+        verge_expiry out[TIMERS];
+        const size_t count = verge_wheel_poll(wheel, next * TICK, out, TIMERS);
+        assert_int_equal(verge_wheel_count(wheel), TIMERS - count);
+        assert_true(count > 0);
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(ticks[number_of(out[i].data)], next);
+        }
+        if (round % 100 == 0) {
+            assert_well(wheel);
+        }
+    }
+    wheel_end(wheel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(levels_say_what_they_hold),
@@ -484,6 +518,7 @@ int main(void) {
         cmocka_unit_test(first_interval_has_its_smallest_and_largest),
         cmocka_unit_test(statistics_count_everything),
         cmocka_unit_test(levels_have_statistics),
+        cmocka_unit_test(levels_of_many_slots),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
