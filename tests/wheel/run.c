@@ -501,6 +501,37 @@ static void a_run_that_did_its_work_does_no_more(void **state) {
     wheel_end(wheel);
 }
 
+/* Few timers or many in a tick, some of them in an upper slot that starts there: each is looked at, and those are moved
+ * before. */
+static void work_is_what_was_moved_and_looked_at(void **state) {
+    (void)state;
+    enum { UPPER_START = 1024, ROOM = 64 };
+    static const struct {
+        size_t upper;
+        size_t near;
+    } counts[] = {{1, 0}, {5, 5}, {20, 20}};
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        for (size_t runs = 0; runs < 2; runs++) {
+            const size_t count = counts[i].upper + counts[i].near;
+            verge_expiry out[ROOM];
+            verge_wheel *wheel = wheel_of_kind(0);
+            struct calls *calls = calls_for(wheel);
+            for (uintptr_t j = 0; j < count; j++) {
+                if (j == counts[i].upper) {
+                    assert_quiet(wheel, (UPPER_START - 20) * TICK);
+                }
+                (void)schedule(wheel, UPPER_START * TICK, j);
+            }
+            assert_int_equal(runs == 1 ? verge_wheel_run(wheel, UPPER_START * TICK, note, calls)
+                                       : verge_wheel_poll(wheel, UPPER_START * TICK, out, ROOM),
+                             count);
+            assert_int_equal(stats_of(wheel).entries_moved, counts[i].upper);
+            assert_int_equal(stats_of(wheel).last_poll_work, counts[i].upper + count);
+            wheel_end(wheel);
+        }
+    }
+}
+
 static void nothing_to_call(void **state) {
     (void)state;
     assert_int_equal(verge_wheel_run(NULL, TICK, note, NULL), 0);
@@ -534,6 +565,7 @@ int main(void) {
         cmocka_unit_test(functions_may_begin_anew),
         cmocka_unit_test(a_run_keeps_to_the_work_limit),
         cmocka_unit_test(a_run_that_did_its_work_does_no_more),
+        cmocka_unit_test(work_is_what_was_moved_and_looked_at),
         cmocka_unit_test(nothing_to_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
