@@ -5,42 +5,42 @@ set xlabel 'timers'
 set key outside right
 set grid
 $data0 << EOD
-1000 4.825
-100000 4.905
-1000000 4.948
+1000 4.816
+100000 4.883
+1000000 4.964
 EOD
 $data1 << EOD
-1000 5.898
-100000 5.965
-1000000 7.722
+1000 6.066
+100000 6.067
+1000000 7.740
 EOD
 $data2 << EOD
-1000 4.411
-100000 4.121
-1000000 4.792
+1000 3.995
+100000 4.040
+1000000 4.539
 EOD
 $data3 << EOD
-1000 45.124
-100000 64.259
-1000000 72.945
+1000 45.159
+100000 65.038
+1000000 72.681
 EOD
 $data4 << EOD
-1000 50.506
-100000 93.406
-1000000 108.022
+1000 50.356
+100000 90.820
+1000000 108.170
 EOD
 $data5 << EOD
-1000 167.740
-100000 259.886
-1000000 308.257
+1000 167.434
+100000 255.835
+1000000 307.244
 EOD
 $data6 << EOD
-1000 92.239
-100000 176.376
-1000000 222.403
+1000 91.984
+100000 172.847
+1000000 219.205
 EOD
 $data7 << EOD
-1000 694.277
+1000 691.969
 EOD
 set output 'docs/bench/churn.svg'
 set title 'churn'
@@ -48,42 +48,42 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', $data7 using 1:2 with linespoints lw 2 title 'timerfd', 
 set output
 $data0 << EOD
-1000 5.852
-100000 12.848
-1000000 45.838
+1000 5.845
+100000 12.538
+1000000 45.830
 EOD
 $data1 << EOD
-1000 6.555
-100000 43.658
-1000000 97.912
+1000 6.665
+100000 42.257
+1000000 95.826
 EOD
 $data2 << EOD
-1000 4.464
-100000 12.878
-1000000 41.557
+1000 4.110
+100000 12.592
+1000000 36.748
 EOD
 $data3 << EOD
-1000 16.197
-100000 67.942
-1000000 115.173
+1000 16.193
+100000 45.516
+1000000 116.322
 EOD
 $data4 << EOD
-1000 24.892
-100000 58.883
-1000000 180.104
+1000 24.665
+100000 57.312
+1000000 177.328
 EOD
 $data5 << EOD
-1000 84.727
-100000 353.955
-1000000 559.677
+1000 84.515
+100000 352.362
+1000000 515.922
 EOD
 $data6 << EOD
-1000 67.840
-100000 406.001
-1000000 729.296
+1000 67.903
+100000 394.331
+1000000 717.235
 EOD
 $data7 << EOD
-1000 741.347
+1000 737.282
 EOD
 set output 'docs/bench/churn-rand.svg'
 set title 'churn-rand'
@@ -91,42 +91,42 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', $data7 using 1:2 with linespoints lw 2 title 'timerfd', 
 set output
 $data0 << EOD
-1000 6.181
-100000 9.527
-1000000 34.277
+1000 6.158
+100000 9.307
+1000000 33.175
 EOD
 $data1 << EOD
-1000 3.923
-100000 26.629
-1000000 58.504
+1000 3.899
+100000 27.172
+1000000 57.515
 EOD
 $data2 << EOD
-1000 3.054
-100000 6.866
-1000000 23.129
+1000 2.617
+100000 6.697
+1000000 22.277
 EOD
 $data3 << EOD
-1000 10.558
-100000 25.946
-1000000 59.068
+1000 10.824
+100000 22.820
+1000000 59.439
 EOD
 $data4 << EOD
-1000 14.505
-100000 44.461
-1000000 112.962
+1000 14.606
+100000 33.924
+1000000 110.980
 EOD
 $data5 << EOD
-1000 76.159
-100000 377.862
-1000000 471.287
+1000 76.137
+100000 349.114
+1000000 456.927
 EOD
 $data6 << EOD
-1000 44.212
-100000 436.899
-1000000 638.133
+1000 44.453
+100000 358.756
+1000000 604.631
 EOD
 $data7 << EOD
-1000 456.358
+1000 454.341
 EOD
 set output 'docs/bench/reset.svg'
 set title 'reset'
@@ -134,39 +134,39 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', $data7 using 1:2 with linespoints lw 2 title 'timerfd', 
 set output
 $data0 << EOD
-1000 174.660
-100000 82.245
-1000000 161.010
+1000 171.349
+100000 91.455
+1000000 156.969
 EOD
 $data1 << EOD
-1000 236.609
-100000 58.998
-1000000 36.800
+1000 202.300
+100000 56.045
+1000000 38.080
 EOD
 $data2 << EOD
-1000 243.218
-100000 61.425
-1000000 47.394
+1000 209.692
+100000 60.949
+1000000 47.019
 EOD
 $data3 << EOD
-1000 184.002
-100000 138.435
-1000000 249.041
+1000 196.136
+100000 139.954
+1000000 251.455
 EOD
 $data4 << EOD
-1000 2728.094
-100000 240.436
-1000000 432.210
+1000 2764.353
+100000 241.387
+1000000 428.669
 EOD
 $data5 << EOD
-1000 2315.604
-100000 815.121
-1000000 1680.024
+1000 2314.028
+100000 793.206
+1000000 1699.155
 EOD
 $data6 << EOD
-1000 1806.517
-100000 697.014
-1000000 1848.559
+1000 1824.328
+100000 710.739
+1000000 1876.774
 EOD
 set output 'docs/bench/expire.svg'
 set title 'expire'
@@ -174,32 +174,32 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-100000 981.045
-1000000 287.305
+100000 987.955
+1000000 280.716
 EOD
 $data1 << EOD
-100000 166.442
-1000000 116.168
+100000 160.267
+1000000 91.562
 EOD
 $data2 << EOD
-100000 184.575
-1000000 135.347
+100000 182.967
+1000000 121.365
 EOD
 $data3 << EOD
-100000 142.072
-1000000 257.710
+100000 144.780
+1000000 259.341
 EOD
 $data4 << EOD
-100000 278.941
-1000000 439.025
+100000 276.387
+1000000 448.896
 EOD
 $data5 << EOD
-100000 833.016
-1000000 1644.792
+100000 868.454
+1000000 1636.635
 EOD
 $data6 << EOD
-100000 734.053
-1000000 1804.636
+100000 760.022
+1000000 1881.292
 EOD
 set output 'docs/bench/expire-24h.svg'
 set title 'expire-24h'
@@ -207,39 +207,39 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 11.942
-100000 14.728
-1000000 46.759
+1000 11.949
+100000 14.419
+1000000 45.221
 EOD
 $data1 << EOD
-1000 23.195
-100000 53.804
-1000000 88.360
+1000 23.882
+100000 56.718
+1000000 86.736
 EOD
 $data2 << EOD
-1000 11.579
-100000 19.382
-1000000 34.442
+1000 11.542
+100000 19.343
+1000000 35.135
 EOD
 $data3 << EOD
-1000 21.895
-100000 78.586
-1000000 154.210
+1000 21.620
+100000 74.870
+1000000 146.529
 EOD
 $data4 << EOD
-1000 32.035
-100000 94.498
-1000000 218.283
+1000 31.998
+100000 94.705
+1000000 215.992
 EOD
 $data5 << EOD
-1000 103.778
-100000 493.102
-1000000 879.436
+1000 107.004
+100000 478.369
+1000000 827.728
 EOD
 $data6 << EOD
-1000 83.587
-100000 372.709
-1000000 822.000
+1000 82.699
+100000 384.655
+1000000 839.735
 EOD
 set output 'docs/bench/mixed.svg'
 set title 'mixed'
@@ -247,39 +247,39 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 195.954
-100000 195.989
-1000000 196.251
+1000 195.812
+100000 195.843
+1000000 196.003
 EOD
 $data1 << EOD
-1000 6.076
-100000 6.377
-1000000 8.042
+1000 5.949
+100000 5.926
+1000000 5.950
 EOD
 $data2 << EOD
-1000 6.002
-100000 5.999
-1000000 6.004
+1000 5.901
+100000 5.934
+1000000 5.938
 EOD
 $data3 << EOD
-1000 4.572
-100000 5.477
-1000000 5.261
+1000 4.239
+100000 5.225
+1000000 4.946
 EOD
 $data4 << EOD
-1000 47.640
-100000 49.236
-1000000 47.634
+1000 51.944
+100000 53.938
+1000000 48.913
 EOD
 $data5 << EOD
-1000 44.843
-100000 48.892
-1000000 49.457
+1000 44.821
+100000 51.555
+1000000 49.359
 EOD
 $data6 << EOD
-1000 30.308
-100000 34.156
-1000000 32.242
+1000 34.028
+100000 30.902
+1000000 30.657
 EOD
 set output 'docs/bench/idle.svg'
 set title 'idle'
@@ -287,32 +287,32 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-100000 36213.000
-1000000 601050.000
+100000 45003.000
+1000000 603108.000
 EOD
 $data1 << EOD
-100000 856.000
-1000000 2336.000
+100000 802.000
+1000000 2762.000
 EOD
 $data2 << EOD
-100000 2704.000
-1000000 17367.000
+100000 2733.000
+1000000 19686.000
 EOD
 $data3 << EOD
-100000 1526.000
-1000000 31553.000
+100000 22941.000
+1000000 28336.000
 EOD
 $data4 << EOD
-100000 20464.000
-1000000 36130.000
+100000 19328.000
+1000000 39037.000
 EOD
 $data5 << EOD
-100000 27380.000
-1000000 92266.000
+100000 28808.000
+1000000 97167.000
 EOD
 $data6 << EOD
-100000 27699.000
-1000000 82549.000
+100000 23454.000
+1000000 92474.000
 EOD
 set output 'docs/bench/tail-p99-99.svg'
 set title 'tail p99.99'
@@ -320,32 +320,32 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-100000 37277.000
-1000000 608773.000
+100000 48898.000
+1000000 613782.000
 EOD
 $data1 << EOD
-100000 3246.000
-1000000 6770.000
+100000 3665.000
+1000000 6714.000
 EOD
 $data2 << EOD
-100000 3035.000
-1000000 20891.000
+100000 3205.000
+1000000 20074.000
 EOD
 $data3 << EOD
-100000 31273.000
-1000000 58494.000
+100000 40377.000
+1000000 60562.000
 EOD
 $data4 << EOD
-100000 35010.000
-1000000 63798.000
+100000 40932.000
+1000000 54427.000
 EOD
 $data5 << EOD
-100000 41566.000
-1000000 676306.000
+100000 43428.000
+1000000 491441.000
 EOD
 $data6 << EOD
-100000 46525.000
-1000000 97747.000
+100000 35578.000
+1000000 108772.000
 EOD
 set output 'docs/bench/tail-longest.svg'
 set title 'tail longest'
@@ -353,42 +353,42 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 14.778
-100000 123.282
-1000000 269.005
+1000 14.910
+100000 164.967
+1000000 269.963
 EOD
 $data1 << EOD
-1000 25.492
-100000 25.211
-1000000 38.332
+1000 24.670
+100000 25.380
+1000000 41.230
 EOD
 $data2 << EOD
-1000 24.352
-100000 55.561
-1000000 83.336
+1000 23.423
+100000 56.189
+1000000 82.809
 EOD
 $data3 << EOD
-1000 53.401
-100000 127.580
-1000000 248.205
+1000 53.772
+100000 130.262
+1000000 254.061
 EOD
 $data4 << EOD
-1000 116.796
-100000 195.850
-1000000 440.386
+1000 117.556
+100000 202.651
+1000000 445.965
 EOD
 $data5 << EOD
-1000 183.930
-100000 803.292
-1000000 1076.078
+1000 184.066
+100000 877.725
+1000000 1075.766
 EOD
 $data6 << EOD
-1000 103.315
-100000 699.439
-1000000 1197.060
+1000 104.395
+100000 731.411
+1000000 1192.850
 EOD
 $data7 << EOD
-1000 1023.210
+1000 997.461
 EOD
 set output 'docs/bench/burst.svg'
 set title 'burst'
