@@ -65,9 +65,7 @@ void verge__calendar_list_add(verge__calendar *calendar, verge__list *list, verg
 }
 
 void verge__calendar_list_drop_chunk(verge__calendar *calendar, verge__list *list) {
-    verge__chunk *chunk = verge__list_chunk(*list);
-    *list = verge__list_from_full_chunk(chunk->below);
-    verge__chunk_pool_give(&calendar->pool, chunk);
+    verge__calendar_drop_newest_chunk(calendar, list);
 }
 
 /* ---- filing ---- */

@@ -247,15 +247,19 @@ void verge__calendar_list_add(verge__calendar *calendar, verge__list *list, verg
 void verge__calendar_list_drop_chunk(verge__calendar *calendar, verge__list *list);
 void verge__calendar_list_clear(verge__calendar *calendar, verge__list *list);
 
+static VERGE__ALWAYS_INLINE void verge__calendar_drop_newest_chunk(verge__calendar *calendar, verge__list *list) {
+    verge__chunk *chunk = verge__list_chunk(*list);
+    *list = verge__list_from_full_chunk(chunk->below);
+    verge__chunk_pool_give(&calendar->pool, chunk);
+}
+
 /* Takes the newest entry of a list, which is not empty. */
 static VERGE__ALWAYS_INLINE verge__entry verge__calendar_list_pop(verge__calendar *calendar, verge__list *list) {
     verge__list newest = *list - 1;
     verge__entry entry = *newest;
     calendar->entry_count--;
     if (verge__list_is_first_of_chunk(newest)) {
-        verge__chunk *chunk = verge__list_chunk(*list);
-        *list = verge__list_from_full_chunk(chunk->below);
-        verge__chunk_pool_give(&calendar->pool, chunk);
+        verge__calendar_drop_newest_chunk(calendar, list);
     } else {
         *list = newest;
     }

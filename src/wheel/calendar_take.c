@@ -84,31 +84,24 @@ static void scatter_to(verge__calendar *calendar, verge__level *level, uint64_t 
     }
 }
 
-/* The same for the lowest, most of whose slots are empty when there are few timers. What is noted of a first chunk (C5) is noted
- * once for all of them; that the level is used it was before, as one above is. */
-static void scatter_to_lowest(verge__calendar *calendar, uint64_t start, const verge__entry *entries, size_t count) {
+/* The same for the lowest, most of whose slots are empty when there are few timers. Nothing has to be noted of a first chunk
+ * (C5): the slot that is drained starts no later, and the level is used if one above is. */
+static void scatter_to_lowest(verge__calendar *calendar, const verge__entry *entries, size_t count) {
     verge__level *level = &calendar->levels[0];
     verge__list *slots = level->slots;
     uint32_t mask = level->mask;
-    uint32_t first = UINT32_MAX; /* ticks after start */
     for (size_t i = 0; i < count; i++) {
         verge__entry entry = entries[i];
-        uint32_t mark = verge__entry_mark(entry);
-        verge__list *slot = &slots[mark & mask];
-        verge__list end = *slot;
+        uint32_t slot = verge__entry_mark(entry) & mask;
+        verge__list end = slots[slot];
         if (verge__list_needs_chunk(end)) {
             if (end == NULL) {
-                verge__level_set_occupied(level, mark & mask);
-                first = mark - (uint32_t)start < first ? mark - (uint32_t)start : first;
+                verge__level_set_occupied(level, slot);
             }
             end = verge__calendar_add_chunk(calendar, end);
         }
         *end = entry;
-        *slot = end + 1;
-    }
-    if (first != UINT32_MAX) {
-        calendar->next_start = start + first < calendar->next_start ? start + first : calendar->next_start;
-        calendar->quiet_until = start + first < calendar->quiet_until ? start + first : calendar->quiet_until;
+        slots[slot] = end + 1;
     }
 }
 
@@ -124,7 +117,7 @@ static void scatter_one(verge__calendar *calendar, size_t k, uint64_t start, ver
 static void scatter(verge__calendar *calendar, size_t k, uint64_t start, const verge__entry *entries, size_t count) {
     verge__level *below = &calendar->levels[k - 1];
     if (k == 1) {
-        scatter_to_lowest(calendar, start, entries, count);
+        scatter_to_lowest(calendar, entries, count);
         return;
     }
     bool is_soon = verge__calendar_level(calendar, start) < k - 1;
