@@ -363,6 +363,7 @@ static void leave_what_is_due(void **state) {
         struct flock flock = flock_in(0, WHOLE);
         set_from(&flock, 0, WHOLE, 5);
         set_from(&flock, 0, WHOLE - 2, 500);
+        set_from(&flock, WHOLE - 1, 1, 500); /* the newest: so the chunk is looked at, and does not go on */
         verge_expiry out[1];
         assert_int_equal(verge_wheel_poll(flock.wheel, 5 * TICK, out, 1), 1);
         strike(&flock, out);
