@@ -109,23 +109,25 @@ void verge__calendar_put_chunk_in(verge__calendar *calendar, verge__level *level
     uint64_t position = tick >> level->shift;
     verge__list *slot = &level->slots[(uint32_t)position & level->mask];
     verge__chunk *newest = *slot == NULL ? NULL : verge__list_chunk(*slot);
+    if (level->shift == 0) {
+        verge__chunk_bellwether(chunk)->record.u.entry_tick = tick | calendar->owner.bellwether;
+    }
     chunk->tick_low = tick & ((1 << VERGE__TICK_LOW_BITS) - 1);
+    chunk->is_uniform = 1;
+    chunk->is_ahead = 0;
     if (newest == NULL || newest->below == NULL) { /* else it is known that the slot has several */
         note_chunk(calendar, level, position);
     }
     if (newest == NULL) {
         chunk->below = NULL;
         chunk->depth = 0;
-        chunk->below_is_uniform = 0;
         *slot = verge__list_from_full_chunk(chunk);
         return;
     }
     chunk->below = newest->below;
     chunk->depth = newest->depth;
-    chunk->below_is_uniform = newest->below_is_uniform;
     newest->below = chunk;
     newest->depth++;
-    newest->below_is_uniform = 1;
 }
 
 void verge__calendar_put_chunk(verge__calendar *calendar, uint64_t tick, verge__chunk *chunk) {
@@ -168,9 +170,19 @@ void verge__calendar_begin_chunk(verge__calendar *calendar, uint64_t tick) {
     level->slots[(uint32_t)position & level->mask] = verge__calendar_add_slot_chunk(calendar, level, position);
 }
 
-void verge__calendar_put_slot(verge__calendar *calendar, size_t level, uint64_t position, verge__entry entry) {
+/* A timeout leaves its flock: it is no bellwether, and has not gone on any more. */
+static void leave_flock(const verge__calendar *calendar, verge_timeout *timeout, unsigned shift, uint64_t position) {
+    uint64_t tick = verge__calendar_timeout_tick(calendar, timeout);
+    timeout->record.u.entry_tick = tick >> shift == position ? tick : position << shift;
+}
+
+void verge__calendar_put_slot(verge__calendar *calendar, size_t k, uint64_t position, verge__entry entry) {
+    verge__level *level = &calendar->levels[k];
+    if (verge__entry_is_timeout(entry) && !calendar->owner.marks_are_private) {
+        leave_flock(calendar, verge__entry_timeout(entry), level->shift, position);
+    }
     calendar->entry_count++;
-    verge__calendar_put_in(calendar, &calendar->levels[level], position, entry);
+    verge__calendar_put_in(calendar, level, position, entry);
 }
 
 /* ---- all of it ---- */

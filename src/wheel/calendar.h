@@ -25,7 +25,7 @@
  *
  * Invariants (verge__calendar_check)
  *   C1  a slot's bit is set if and only if its list is not empty
- *   C2  an entry of level k lies in the slot that spans its tick
+ *   C2  an entry of level k lies in the slot that spans its tick; that of a timeout which knows no slot, no later
  *   C3  every slot starts at or after the cursor
  *   C4  entry_count is the number of entries in all lists, of the owner's lists too
  *   C5  nothing happens before quiet_until: no slot starts, no share is due; nor, in the levels above the lowest,
@@ -86,6 +86,8 @@ typedef struct verge__calendar_owner {
     /* These few entries come up soon. */
     void (*prefetch)(void *owner, const verge__entry *entries, size_t count);
     void *context;
+    /* The bit of the ticks of timeouts that marks a bellwether; 0: ticks have all bits. */
+    uint64_t bellwether;
     /* The marks are the owner's own, not ticks: then the owner is asked whenever an entry moves. */
     bool marks_are_private;
     /* The budgets may be small. */
@@ -200,7 +202,38 @@ void verge__calendar_put_within_reach(verge__calendar *calendar, uint64_t tick, 
 /* Files an entry for which there is room, at verge__calendar_round(tick). */
 void verge__calendar_put(verge__calendar *calendar, uint64_t tick, verge__entry entry);
 
-/* Files a uniform chunk (entry.h), a full one that is in no list, at a tick that levels which are ready reach. */
+/* The tick of a timeout's entry. */
+static inline uint64_t verge__calendar_timeout_tick(const verge__calendar *calendar, const verge_timeout *timeout) {
+    return timeout->record.u.entry_tick & ~calendar->owner.bellwether;
+}
+
+/* The tick of a uniform chunk's timeouts. False: the first entry, which is asked, is nobody's. */
+static inline bool verge__calendar_first_tick(const verge__calendar *calendar, const verge__chunk *chunk,
+                                              uint64_t *ret_tick) {
+    const verge_timeout *first = verge__entry_timeout(chunk->entries[0]);
+    *ret_tick = verge__calendar_timeout_tick(calendar, first);
+    return first->number != 0;
+}
+
+/* Of the timeouts of a uniform chunk, which were set in the order of their entries or the other way round: the one that was set
+ * last, and so will be the next time. */
+static VERGE__ALWAYS_INLINE void verge__chunk_choose_bellwether(verge__chunk *chunk) {
+    chunk->begins_last = verge__entry_timeout(chunk->entries[0])->record.deadline_ns >
+                         verge__entry_timeout(chunk->entries[VERGE__CHUNK_ENTRIES - 1])->record.deadline_ns;
+}
+
+static VERGE__ALWAYS_INLINE verge_timeout *verge__chunk_bellwether(const verge__chunk *chunk) {
+    return verge__entry_timeout(chunk->entries[chunk->begins_last ? 0 : VERGE__CHUNK_ENTRIES - 1]);
+}
+
+/* Whether a chunk may go on as it is to a tick: one that levels which are ready reach. */
+static inline bool verge__calendar_may_put_chunk(const verge__calendar *calendar, uint64_t tick,
+                                                 const verge__chunk *chunk) {
+    return tick - calendar->cursor < verge__calendar_ready_reach(calendar) &&
+           verge__chunk_pool_may_keep(&calendar->pool, chunk);
+}
+
+/* Files a uniform chunk (entry.h), a full one that is in no list, at such a tick. */
 void verge__calendar_put_chunk(verge__calendar *calendar, uint64_t tick, verge__chunk *chunk);
 
 /*
@@ -328,7 +361,7 @@ uint64_t verge__level_next(const verge__level *level, uint64_t position);
 verge__list verge__calendar_take_slot(verge__calendar *calendar, size_t level, uint32_t slot);
 
 /* Puts an entry back into a slot it was taken from. */
-void verge__calendar_put_slot(verge__calendar *calendar, size_t level, uint64_t position, verge__entry entry);
+void verge__calendar_put_slot(verge__calendar *calendar, size_t k, uint64_t position, verge__entry entry);
 
 /* Sifts the next chunk of the next slot, round robin, but no more than `max` entries, which is not 0; returns how many it
  * looked at. What is kept may go to a lower level, as it would when its slot is drained. */

@@ -15,18 +15,25 @@ static const char *check_entry(const verge__calendar *calendar, const verge__lis
         if (timeout->entry != entry || (timeout->slot != NULL && timeout->slot != slot)) {
             return "C9: a timeout knows where its entry is, and its slot if it knows one";
         }
+        if ((timeout->record.u.entry_tick & calendar->owner.bellwether) != 0 && timeout->slot != NULL) {
+            return "E3: a bellwether knows no slot";
+        }
     }
     bool is_known = !calendar->owner.marks_are_private && (is_timeout || shift < 32);
-    if (is_known && (verge__entry_tick(*entry, start) - start) >> shift != 0) {
+    uint64_t after = verge__calendar_entry_tick(calendar, *entry, start) - start;
+    bool may_be_ahead = is_timeout && verge__entry_timeout(*entry)->slot == NULL && after + start >= start;
+    if (is_known && after >> shift != 0 && !may_be_ahead) {
         return "C2: an entry lies in the slot that spans its tick";
     }
     return NULL;
 }
 
-static const char *check_uniform(const verge__chunk *chunk) {
+/* A uniform chunk of a slot. */
+static const char *check_uniform(const verge__calendar *calendar, uint8_t shift, uint64_t position,
+                                 const verge__chunk *chunk) {
     uint64_t tick = VERGE__NO_TICK;
-    if (chunk == NULL) {
-        return "E2: there is a chunk that is said to be uniform";
+    if (chunk->is_ahead && shift > 0) {
+        return "E3: chunks of the lowest level alone are ahead";
     }
     for (size_t i = 0; i < VERGE__CHUNK_ENTRIES; i++) {
         if (!verge__entry_is_timeout(chunk->entries[i])) {
@@ -36,10 +43,14 @@ static const char *check_uniform(const verge__chunk *chunk) {
         if (timeout->number == 0) {
             continue; /* it stands for one that was withdrawn */
         }
-        if (timeout->slot != NULL || (tick != VERGE__NO_TICK && tick != timeout->record.u.entry_tick)) {
+        uint64_t its_tick = verge__calendar_timeout_tick(calendar, timeout);
+        if (timeout->slot != NULL || (tick != VERGE__NO_TICK && tick != its_tick)) {
             return "E2: the timeouts of a uniform chunk have one tick, and know no slot";
         }
-        tick = timeout->record.u.entry_tick;
+        tick = its_tick;
+        if (chunk->is_ahead ? tick <= position : tick >> shift != position) {
+            return "E3: the timeouts of a uniform chunk are for its slot or, if it is ahead, for a later one";
+        }
     }
     return NULL;
 }
@@ -68,7 +79,8 @@ static const char *check_slot(const verge__calendar *calendar, size_t k, uint32_
             if (in_chunk == 0 || (chunk->below != NULL) != (chunk->depth > 0)) {
                 return "E1: no chunk of a list is empty, and its depth is the number of those below";
             }
-            const char *broken = chunk->below_is_uniform ? check_uniform(chunk->below) : NULL;
+            bool is_uniform = chunk->below != NULL && chunk->below->is_uniform;
+            const char *broken = is_uniform ? check_uniform(calendar, level->shift, position, chunk->below) : NULL;
             for (size_t j = 0; j < in_chunk && broken == NULL; j++) {
                 broken = check_entry(calendar, &level->slots[slot], level->shift, position, &chunk->entries[j]);
             }

@@ -83,9 +83,13 @@ static inline uint64_t verge__calendar_drain_begin(const verge__calendar *calend
 /* A chunk on top of a list that has no room in its newest one. */
 static inline verge__list verge__calendar_add_chunk(verge__calendar *calendar, verge__list end) {
     verge__chunk *chunk = verge__chunk_pool_take(&calendar->pool);
-    chunk->below = end == NULL ? NULL : verge__list_chunk(end);
-    chunk->depth = end == NULL ? 0 : chunk->below->depth + 1;
-    chunk->below_is_uniform = 0;
+    verge__chunk *below = end == NULL ? NULL : verge__list_chunk(end);
+    chunk->below = below;
+    chunk->depth = 0;
+    if (below != NULL) {
+        chunk->depth = below->depth + 1;
+        below->is_uniform = 0; /* entries have come and gone there */
+    }
     return chunk->entries;
 }
 
@@ -118,8 +122,8 @@ static VERGE__ALWAYS_INLINE void verge__calendar_put_in(verge__calendar *calenda
 }
 
 /* The tick of an entry whose slot starts at `start`. */
-static inline uint64_t verge__entry_tick(verge__entry entry, uint64_t start) {
-    return verge__entry_is_timeout(entry) ? verge__entry_timeout(entry)->record.u.entry_tick
+static inline uint64_t verge__calendar_entry_tick(const verge__calendar *calendar, verge__entry entry, uint64_t start) {
+    return verge__entry_is_timeout(entry) ? verge__calendar_timeout_tick(calendar, verge__entry_timeout(entry))
                                           : start + (uint32_t)(verge__entry_mark(entry) - (uint32_t)start);
 }
 

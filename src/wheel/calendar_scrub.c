@@ -42,6 +42,13 @@ static size_t take_and_sift(verge__calendar *calendar, verge__list *unsifted, ve
     return count;
 }
 
+/* An entry was put into the list of a slot. One that has gone on with its flock is not for it, and knows no slot. */
+static void seat_in_slot(const verge__calendar *calendar, verge__entry *entry, verge__list *slot, verge__span span) {
+    bool is_ahead =
+        !calendar->owner.marks_are_private && verge__calendar_entry_tick(calendar, *entry, span.first) > span.last;
+    verge__entry_seat(entry, is_ahead ? NULL : slot);
+}
+
 /* The same, from one list to another, which is that of a slot, or will be, or has none. */
 static size_t sift_chunk(verge__calendar *calendar, verge__list *unsifted, verge__list *sifted, verge__list *slot,
                          verge__span span, size_t max) {
@@ -50,7 +57,7 @@ static size_t sift_chunk(verge__calendar *calendar, verge__list *unsifted, verge
     size_t count = take_and_sift(calendar, unsifted, span, max, entries, &kept);
     for (size_t i = 0; i < kept; i++) {
         *sifted = verge__calendar_append(calendar, *sifted, entries[i]);
-        verge__entry_seat(*sifted - 1, slot);
+        seat_in_slot(calendar, *sifted - 1, slot, span);
     }
     return count;
 }
@@ -137,14 +144,14 @@ static void put_kept(verge__calendar *calendar, verge__span span, const verge__e
     verge__list *slot = &calendar->levels[k].slots[calendar->scrub_slot];
     bool can_go_down = !calendar->coarse && !calendar->owner.marks_are_private && calendar->levels[k].shift <= 32;
     for (size_t i = 0; i < count; i++) {
-        uint64_t tick = can_go_down ? verge__entry_tick(entries[i], span.first) : 0;
+        uint64_t tick = can_go_down ? verge__calendar_entry_tick(calendar, entries[i], span.first) : 0;
         size_t to = can_go_down ? verge__calendar_level(calendar, tick) : k;
         if (to < k) {
             verge__calendar_put_in(calendar, &calendar->levels[to], tick >> calendar->levels[to].shift, entries[i]);
             calendar->entries_moved++;
         } else {
             *slot = verge__calendar_append(calendar, *slot, entries[i]);
-            verge__entry_seat(*slot - 1, slot);
+            seat_in_slot(calendar, *slot - 1, slot, span);
         }
     }
 }

@@ -106,7 +106,7 @@ static void scatter_to_lowest(verge__calendar *calendar, const verge__entry *ent
 }
 
 static void scatter_one(verge__calendar *calendar, size_t k, uint64_t start, verge__entry entry) {
-    uint64_t tick = verge__entry_tick(entry, start);
+    uint64_t tick = verge__calendar_entry_tick(calendar, entry, start);
     size_t to = verge__calendar_level(calendar, tick);
     verge__level *level = &calendar->levels[to < k ? to : k - 1];
     verge__calendar_put_in(calendar, level, tick >> level->shift, entry);
@@ -179,6 +179,7 @@ static bool move_chunk(verge__calendar *calendar, size_t k, uint64_t position, v
         timeout->record.u.entry_tick = flock.least;
         timeout->slot = NULL;
     }
+    verge__chunk_choose_bellwether(chunk);
     verge__level *level = &calendar->levels[level_to_drain_to(calendar, k, position, flock.least)];
     verge__calendar_put_chunk_in(calendar, level, flock.least, chunk);
     return true;
@@ -241,15 +242,13 @@ static VERGE__ALWAYS_INLINE void prefetch_timeouts(const verge__chunk *chunk) {
 }
 
 /* The tick of a uniform chunk of a slot. False: its first entry, which has to be asked, is nobody's. */
-static VERGE__ALWAYS_INLINE bool uniform_tick(const verge__chunk *chunk, unsigned shift, uint64_t position,
-                                              uint64_t *ret_tick) {
+static VERGE__ALWAYS_INLINE bool uniform_tick(const verge__calendar *calendar, const verge__chunk *chunk,
+                                              unsigned shift, uint64_t position, uint64_t *ret_tick) {
     if (VERGE__LIKELY(shift <= VERGE__TICK_LOW_BITS)) {
         *ret_tick = (position << shift) + (chunk->tick_low & verge__bit_mask(shift));
         return true;
     }
-    const verge_timeout *first = verge__entry_timeout(chunk->entries[0]);
-    *ret_tick = first->record.u.entry_tick;
-    return first->number != 0;
+    return verge__calendar_first_tick(calendar, chunk, ret_tick);
 }
 
 /* Files the chunk below the newest one of a slot in the levels below, as it is. False: its tick is not known, it has to be
@@ -257,13 +256,12 @@ static VERGE__ALWAYS_INLINE bool uniform_tick(const verge__chunk *chunk, unsigne
 static bool lower_uniform(verge__calendar *calendar, size_t k, uint64_t position, verge__chunk *newest) {
     verge__chunk *chunk = newest->below;
     uint64_t tick = 0;
-    if (!uniform_tick(chunk, calendar->levels[k].shift, position, &tick)) {
+    if (!uniform_tick(calendar, chunk, calendar->levels[k].shift, position, &tick)) {
         return false;
     }
     newest->below = chunk->below;
     newest->depth--;
-    newest->below_is_uniform = chunk->below_is_uniform;
-    if (chunk->below_is_uniform) {
+    if (chunk->below != NULL) {
         VERGE__PREFETCH(chunk->below->below);
     }
     verge__level *level = &calendar->levels[level_to_drain_to(calendar, k, position, tick)];
@@ -288,7 +286,8 @@ static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t
         if (moved == 0) {
             return false;
         }
-        if (chunk->below_is_uniform && *budget >= VERGE__CHUNK_ENTRIES && lower_uniform(calendar, k, position, chunk)) {
+        if (calendar->has_timeouts && chunk->below != NULL && chunk->below->is_uniform &&
+            *budget >= VERGE__CHUNK_ENTRIES && lower_uniform(calendar, k, position, chunk)) {
             *budget -= VERGE__CHUNK_ENTRIES;
             calendar->entries_moved += VERGE__CHUNK_ENTRIES;
             continue;

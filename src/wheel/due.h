@@ -46,6 +46,11 @@ static VERGE__ALWAYS_INLINE bool verge__is_due(const verge_wheel *wheel, const v
     return verge__wheel_tick(wheel, record->deadline_ns) <= tick;
 }
 
+/* Whether an entry is for a tick; be it the bellwether's. */
+static VERGE__ALWAYS_INLINE bool verge__is_of_tick(const verge__record *record, uint64_t tick) {
+    return ((record->u.entry_tick ^ tick) & ~VERGE__BELLWETHER) == 0;
+}
+
 /* Fills in what is returned, and ends the timer; whether it was a timeout. */
 static VERGE__ALWAYS_INLINE bool verge__wheel_end_timer(verge_wheel *wheel, verge__record *record, verge__entry entry,
                                                         verge_expiry *ret_expiry) {

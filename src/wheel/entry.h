@@ -28,11 +28,20 @@
  * Invariant E1: no chunk of a list is empty, and all but the newest are full.
  *
  * A chunk is uniform if its entries are all of timeouts, and for one tick. Where timeouts are set in bulk, in the same order
- * again and again, most are; and such a chunk goes from list to list as it is. The one above it says so: the newest of a
- * list is not known to be uniform, as entries come and go there; no other changes, as long as nobody takes an entry out of its
+ * again and again, most are; and such a chunk, a flock, goes from list to list as it is. What it says of itself does not hold
+ * for the newest of a list, as entries come and go there; no other changes, as long as nobody takes an entry out of its
  * middle. So the timeouts of a uniform chunk do not know their slot.
  *
- * Invariant E2: what is said to be uniform is, but for entries that are nobody's; and its timeouts know no slot.
+ * Invariant E2: a chunk that is not the newest and says so is uniform, but for entries that are nobody's; its timeouts know no
+ * slot.
+ *
+ * A flock in the lowest level has a bellwether, the timeout that was set last. When it is set again the others were, most
+ * likely, just before, and are in the cache: so that is when they are looked at, and if they still flock together, their
+ * entries are for the new tick from then on. The chunk follows when it comes up, and nobody has to look. The bellwether's tick
+ * has a bit that no tick has: its entry seems not to come in time, so to set any other takes no further look.
+ *
+ * Invariant E3: a bellwether knows no slot. The timeouts of a uniform chunk are for a tick of the slot it is in or, if it is
+ * ahead, which only those of the lowest level are, for a later one.
  */
 #ifndef VERGE_SRC_WHEEL_ENTRY_H
 #define VERGE_SRC_WHEEL_ENTRY_H
@@ -48,10 +57,13 @@ enum {
     VERGE__CHUNK_BYTES = 256,
     VERGE__CHUNK_ENTRIES = 30,
     VERGE__TICK_LOW_BITS = 9,
-    VERGE__SLAB_COUNT_MAX = 1 << 23,
+    VERGE__SLAB_COUNT_MAX = 1 << 20,
 };
 
 #define VERGE__ENTRY_INDEX_MAX (UINT32_MAX >> 1)
+
+/* The bit in the tick of a bellwether's entry. */
+#define VERGE__BELLWETHER (UINT64_C(1) << 63)
 
 /* mark << 32 | index << 1 | 1, or an address, which is even. */
 typedef struct verge__entry {
@@ -84,11 +96,13 @@ static inline verge_timeout *verge__entry_timeout(verge__entry entry) {
 
 typedef struct verge__chunk verge__chunk;
 struct verge__chunk {
-    verge__chunk *below;           /* the next older chunk of the list */
-    uint32_t depth : 31;           /* how many there are below */
-    uint32_t below_is_uniform : 1; /* the next older one is */
-    uint32_t slab : 23;            /* the slab it was cut from */
-    uint32_t tick_low : 9;         /* of a uniform one: the low bits of its tick */
+    verge__chunk *below;      /* the next older chunk of the list */
+    uint32_t depth;           /* how many there are below */
+    uint32_t slab : 20;       /* the slab it was cut from */
+    uint32_t is_uniform : 1;  /* if it is not the newest of its list */
+    uint32_t is_ahead : 1;    /* of a uniform one: its timeouts have gone on, and it is to follow them */
+    uint32_t begins_last : 1; /* of a uniform one: its first timeout was the last to be set */
+    uint32_t tick_low : 9;    /* of a uniform one: the low bits of the tick it was filed at */
     _Alignas(16) verge__entry entries[VERGE__CHUNK_ENTRIES];
 };
 

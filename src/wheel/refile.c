@@ -87,24 +87,32 @@ static bool flock_tick(const verge_wheel *wheel, const verge__chunk *chunk, uint
 }
 
 /*
- * Gives all timeouts of a chunk the tick of the first as that of their entries, or the least of those that flock together;
- * false: there is none such, and nothing has changed. Nearly always it is the same for all, and they are looked at once.
+ * Gives the entries of all timeouts of a chunk a tick, for which they were set, or the least of those that flock together;
+ * false: there is none such, and they have the tick they had. Nearly always it is the same for all, and they are looked at once.
  */
-static VERGE__ALWAYS_INLINE bool stamp(const verge_wheel *wheel, const verge__chunk *chunk, uint64_t *tick) {
-    size_t count = 0;
-    for (; count < VERGE__CHUNK_ENTRIES; count++) {
-        verge__record *record = &verge__entry_timeout(chunk->entries[count])->record;
-        if (VERGE__UNLIKELY(record->generation == 0 || verge__wheel_tick(wheel, record->deadline_ns) != *tick)) {
-            break;
+static VERGE__ALWAYS_INLINE bool stamp(const verge_wheel *wheel, const verge__chunk *chunk, uint64_t had,
+                                       uint64_t *tick) {
+    const verge__record *oldest = &verge__entry_timeout(chunk->entries[0])->record;
+    const verge__record *newest = &verge__entry_timeout(chunk->entries[VERGE__CHUNK_ENTRIES - 1])->record;
+    bool is_tried = verge__wheel_tick(wheel, oldest->deadline_ns) == *tick &&
+                    verge__wheel_tick(wheel, newest->deadline_ns) == *tick;
+    if (VERGE__LIKELY(is_tried)) {
+        uint64_t first_ns = (*tick << wheel->shift) - wheel->bias_ns; /* the tick's first deadline */
+        uint64_t apart_ns = 0;
+        uint32_t are_set = VERGE__GENERATION_SET;
+        for (size_t i = 0; i < VERGE__CHUNK_ENTRIES; i++) {
+            verge__record *record = &verge__entry_timeout(chunk->entries[i])->record;
+            are_set &= record->generation;
+            apart_ns |= record->deadline_ns - first_ns;
+            record->u.entry_tick = *tick;
         }
-        record->u.entry_tick = *tick;
+        if (VERGE__LIKELY(are_set != 0 && apart_ns >> wheel->shift == 0)) {
+            return true;
+        }
     }
-    if (VERGE__LIKELY(count == VERGE__CHUNK_ENTRIES)) {
-        return true;
-    }
-    bool is_flock = flock_tick(wheel, chunk, tick);
-    for (size_t i = 0; i < (is_flock ? VERGE__CHUNK_ENTRIES : count); i++) {
-        verge__entry_timeout(chunk->entries[i])->record.u.entry_tick = is_flock ? *tick : wheel->batch_tick;
+    bool is_flock = flock_tick(wheel, chunk, tick) && *tick > had;
+    for (size_t i = 0; i < VERGE__CHUNK_ENTRIES && (is_flock || is_tried); i++) {
+        verge__entry_timeout(chunk->entries[i])->record.u.entry_tick = is_flock ? *tick : had;
     }
     return is_flock;
 }
@@ -119,19 +127,26 @@ static bool has_timeouts_alone(const verge__chunk *chunk) {
 
 /* A full chunk of what has come up. Files it as it is, if all its timeouts were moved on, and together. */
 static VERGE__ALWAYS_INLINE bool refile_chunk(verge_wheel *wheel, verge__chunk *chunk, bool is_uniform) {
-    const verge__calendar *calendar = &wheel->calendar;
-    if (!verge__chunk_pool_may_keep(&calendar->pool, chunk) || (!is_uniform && !has_timeouts_alone(chunk))) {
+    verge__calendar *calendar = &wheel->calendar;
+    uint64_t tick = 0;
+    if (is_uniform && chunk->is_ahead && verge__calendar_first_tick(calendar, chunk, &tick) &&
+        verge__calendar_may_put_chunk(calendar, tick, chunk)) {
+        verge__calendar_put_chunk(calendar, tick, chunk);
+        return true;
+    }
+    if (!is_uniform && !has_timeouts_alone(chunk)) {
         return false;
     }
-    uint64_t tick = verge__wheel_tick(wheel, verge__entry_timeout(chunk->entries[0])->record.deadline_ns);
-    if (tick < calendar->cursor || tick - calendar->cursor >= verge__calendar_ready_reach(calendar) ||
-        !stamp(wheel, chunk, &tick)) {
+    tick = verge__wheel_tick(wheel, verge__entry_timeout(chunk->entries[0])->record.deadline_ns);
+    if (tick < calendar->cursor || !verge__calendar_may_put_chunk(calendar, tick, chunk) ||
+        !stamp(wheel, chunk, wheel->batch_tick, &tick)) {
         return false;
     }
     for (size_t i = 0; i < VERGE__CHUNK_ENTRIES && !is_uniform; i++) {
         verge__entry_timeout(chunk->entries[i])->slot = NULL;
     }
-    verge__calendar_put_chunk(&wheel->calendar, tick, chunk);
+    verge__chunk_choose_bellwether(chunk);
+    verge__calendar_put_chunk(calendar, tick, chunk);
     return true;
 }
 
@@ -140,22 +155,41 @@ size_t verge__wheel_refile_chunks(verge_wheel *wheel, verge__list *list, size_t 
         return 0;
     }
     size_t count = 0;
-    bool is_uniform = false;
     verge__chunk *chunk = verge__list_chunk(*list);
     while (chunk != NULL && count + VERGE__CHUNK_ENTRIES <= budget) {
         verge__chunk *below = chunk->below;
-        bool is_below_uniform = chunk->below_is_uniform;
-        if (is_below_uniform) {
+        if (below != NULL && !chunk->is_ahead) {
             verge__prefetch_chunk(below->below);
         }
-        if (!refile_chunk(wheel, chunk, is_uniform)) {
+        if (!refile_chunk(wheel, chunk, count > 0 && chunk->is_uniform)) {
             break;
         }
         count += VERGE__CHUNK_ENTRIES;
         chunk = below;
-        is_uniform = is_below_uniform;
     }
     *list = verge__list_from_full_chunk(chunk);
     wheel->entries_refiled += count;
     return count;
+}
+
+/* ---- a chunk, before it comes up ---- */
+
+/* Whether a chunk with entries for a tick that is still to come, of the lowest level, is the newest of its list. */
+static bool is_newest(const verge__calendar *calendar, const verge__chunk *chunk, uint64_t tick) {
+    const verge__level *lowest = &calendar->levels[0];
+    return verge__list_chunk(lowest->slots[(uint32_t)tick & lowest->mask]) == chunk ||
+           verge__list_chunk(calendar->scrub_list) == chunk;
+}
+
+void verge__wheel_lead_flock(verge_wheel *wheel, verge_timeout *bellwether) {
+    verge__record *record = &bellwether->record;
+    uint64_t had = verge__calendar_timeout_tick(&wheel->calendar, bellwether);
+    uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
+    verge__chunk *chunk = verge__list_chunk((verge__entry *)bellwether->entry + 1);
+    bool goes_on =
+        chunk->is_uniform && !is_newest(&wheel->calendar, chunk, had) && tick > had && stamp(wheel, chunk, had, &tick);
+    if (goes_on) {
+        chunk->is_ahead = 1;
+    }
+    record->u.entry_tick = goes_on ? tick : had; /* it leads no more */
 }

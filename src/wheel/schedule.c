@@ -80,7 +80,8 @@ static bool entry_serves(const verge_wheel *wheel, const verge__record *record, 
         if (is_beyond) {
             return record->u.entry_tick == VERGE__TICK_BEYOND;
         }
-        return comes_in_time(wheel, record->u.entry_tick, verge__calendar_round(&wheel->calendar, tick));
+        return comes_in_time(wheel, record->u.entry_tick & ~wheel->calendar.owner.bellwether,
+                             verge__calendar_round(&wheel->calendar, tick));
     }
     if (wheel->options.coarse) {
         return false; /* it may have been rounded up by more than it would be now */

@@ -53,6 +53,13 @@ static size_t sift_ordered(verge_wheel *wheel, verge__entry *entries, size_t cou
     return kept;
 }
 
+/* What is sifted is no longer in its chunk. */
+static void leave_flock(const verge_wheel *wheel, verge_timeout *timeout) {
+    if (timeout->record.u.entry_tick < VERGE__TICK_DEFERRED) {
+        timeout->record.u.entry_tick = verge__calendar_timeout_tick(&wheel->calendar, timeout);
+    }
+}
+
 /*
  * An entry that bears its timer's mark and is not within the span is an old one, 2^32 ticks away. Of several with the same
  * mark in one list, the first one seen is enough. A timer that gets another entry after that has it filed anew,
@@ -66,7 +73,9 @@ static size_t sift_unordered(verge_wheel *wheel, verge__entry *entries, size_t c
         if (verge__entry_is_timeout(entry)) {
             verge_timeout *timeout = verge__entry_timeout(entry);
             bool is_set = timeout->record.generation != 0;
-            if (!is_set) {
+            if (is_set) {
+                leave_flock(wheel, timeout);
+            } else {
                 verge__timeout_has_no_entry(wheel, timeout);
             }
             entries[kept] = entry;

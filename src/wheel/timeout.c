@@ -288,11 +288,26 @@ static VERGE__ALWAYS_INLINE bool comes_in_time(const verge_wheel *wheel, uint64_
     return entry_tick - wheel->calendar.cursor <= ahead;
 }
 
-/* The entry does not come in time; or it was not asked for, but the timeout is set. */
+/* The same of a bellwether, whose entry does. If it will have come up when it is set the next time, all goes well, so it is to be
+ * moved now, with those that were set before. */
+static int set_bellwether(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns, uint64_t tick) {
+    uint64_t elapsed = tick - verge__wheel_tick(wheel, timeout->record.deadline_ns); /* since it was set, most likely */
+    uint64_t left = verge__calendar_timeout_tick(&wheel->calendar, timeout) - wheel->calendar.cursor;
+    (void)finish_set(wheel, timeout, deadline_ns);
+    if (left <= elapsed) {
+        verge__wheel_lead_flock(wheel, timeout);
+    }
+    return 0;
+}
+
+/* The entry does not come in time, or is a bellwether's; or it was not asked for, but the timeout is set. */
 static VERGE__NOINLINE int set_after_failure(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns,
                                              uint64_t tick) {
-    if (comes_in_time(wheel, timeout->record.u.entry_tick, tick - wheel->calendar.cursor)) {
-        return finish_set(wheel, timeout, deadline_ns);
+    uint64_t ahead = tick - wheel->calendar.cursor;
+    if (comes_in_time(wheel, verge__calendar_timeout_tick(&wheel->calendar, timeout), ahead)) {
+        return (timeout->record.u.entry_tick & VERGE__BELLWETHER) != 0
+                   ? set_bellwether(wheel, timeout, deadline_ns, tick)
+                   : finish_set(wheel, timeout, deadline_ns);
     }
     wheel->keeping.failed += timeout->record.generation == 0;
     return set_anew(wheel, timeout, deadline_ns, tick);

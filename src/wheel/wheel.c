@@ -81,6 +81,7 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     verge__records_init(&wheel->records, next_generation_base(), &wheel->allocator);
     wheel->records.recent = wheel->recent;
     verge__places_init(&wheel->places, &wheel->allocator);
+    uint64_t bellwether = wheel->is_plain && wheel->shift > 1 ? VERGE__BELLWETHER : 0; /* a bit that no tick has */
     verge__calendar_init(&wheel->calendar, levels, level_count, options->coarse,
                          (options->start_ns >> wheel->shift) + 1,
                          VERGE__SPARE_LISTS + (ordered ? 4 * VERGE__RUNS_MAX : 0), &wheel->allocator,
@@ -89,6 +90,7 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
                                                  .refile_timeouts = verge__wheel_refile_timeouts,
                                                  .prefetch = verge__wheel_prefetch,
                                                  .context = wheel,
+                                                 .bellwether = bellwether,
                                                  .marks_are_private = ordered,
                                                  .work_is_limited = wheel->options.work_limit != 0});
     wheel->nowhere = wheel->nowhere_entries + 1;

@@ -277,6 +277,10 @@ void verge__wheel_file(verge_wheel *wheel, verge__record *record, verge__entry e
 /* At the end of a round: whether timeouts go on to keep their entries. */
 void verge__wheel_judge_keeping(verge_wheel *wheel);
 
+/* A bellwether was set: so was its flock, most likely, before. Then all their entries are for the new tick from now on, and their
+ * chunk is to follow when it comes up. */
+void verge__wheel_lead_flock(verge_wheel *wheel, verge_timeout *bellwether);
+
 /* Takes the entry of a timeout out of the lists; it has one. */
 void verge__wheel_withdraw(verge_wheel *wheel, verge_timeout *timeout);
 

@@ -462,6 +462,7 @@ static const struct operation operations[] = {
     {"set", run_set, 30, false},
     {"set again and again", run_set_again, 4, false},
     {"set a flock", run_set_flock, 4, false},
+    {"lead a flock", run_lead_flock, 2, true},
     {"clear a timeout", run_clear_timeout, 15, false},
     {"reserve", do_reserve, 2, false},
     {"reserve timeouts", run_reserve_timeouts, 2, false},

@@ -85,6 +85,7 @@ void run_detach(struct run *run);
 void run_set(struct run *run);
 void run_set_again(struct run *run);
 void run_set_flock(struct run *run);
+void run_lead_flock(struct run *run);
 void run_clear_timeout(struct run *run);
 
 /* When the wheel is gone. */

@@ -186,6 +186,47 @@ void run_set_flock(struct run *run) {
     }
 }
 
+/* One of them leaves, or goes another way. */
+static void disturb_flock(struct run *run) {
+    switch (verge_test_below(&run->random, 4)) {
+    case 0:
+        run_detach(run);
+        break;
+    case 1:
+        run_clear_timeout(run);
+        break;
+    default:
+        run_set(run);
+        break;
+    }
+}
+
+/* A flock that is set again and again, in the same order, as it is about to come up or a while before. */
+void run_lead_flock(struct run *run) {
+    const uint64_t wanted = 60 + verge_test_below(&run->random, 80);
+    for (int i = 0; i < 40 && run->timeout_count < wanted; i++) {
+        run_attach(run);
+    }
+    const bool is_backwards = verge_test_chance(&run->random, 3);
+    const uint64_t ticks = 2 + verge_test_below(&run->random, verge_test_chance(&run->random, 2) ? 60 : 3000);
+    for (uint64_t laps = 2 + verge_test_below(&run->random, 5); laps > 0; laps--) {
+        const uint64_t now_ns = run->model.now_ns;
+        const uint64_t duration_ns = ticks * run->model.precision_ns;
+        for (size_t i = 0; i < run->timeout_count && now_ns + duration_ns < VERGE_NEVER / 2; i++) {
+            set_to(run, run->timeouts[is_backwards ? run->timeout_count - 1 - i : i], now_ns + duration_ns);
+            if (verge_test_chance(&run->random, 200)) {
+                disturb_flock(run);
+            }
+        }
+        const uint64_t early = verge_test_below(&run->random, verge_test_chance(&run->random, 4) ? ticks : 3);
+        const bool is_exact = verge_test_chance(&run->random, 8);
+        if (now_ns < VERGE_NEVER / 2) {
+            run_poll(run, is_exact ? MODEL_POLL_EXACT : MODEL_POLL,
+                     now_ns + (early < ticks ? ticks - early : 1) * run->model.precision_ns, RUN_OUT_MAX);
+        }
+    }
+}
+
 void run_free_timeouts(struct run *run) {
     while (run->timeout_count > 0) {
         free(run->timeouts[--run->timeout_count]);
