@@ -204,7 +204,7 @@ static void looked_at(void **state) {
 /* The bellwether's slot is half sifted when it is set. */
 static void led_while_scrubbed(void **state) {
     (void)state;
-    for (size_t k = 0; k < DIRECTIONS * 2; k++) {
+    for (size_t k = 0; k < (size_t)DIRECTIONS * 2; k++) {
         struct flock flock = flock_here(0, k % DIRECTIONS);
         begin_scrub(flock.wheel);
         set_in_step(&flock, k % DIRECTIONS, 3000);
@@ -222,11 +222,10 @@ static void led_from_the_top(void **state) {
     (void)state;
     for (size_t k = 0; k < COUNT_OF(geometries); k++) {
         struct flock flock = flock_here(k, FORWARDS);
-        const size_t newest = LED_CHUNKS * CHUNK;
+        const size_t newest = (size_t)LED_CHUNKS * CHUNK;
         for (size_t i = 0; i < newest; i++) {
             leave(&flock, i, DETACHED, 0);
         }
-        flock.count = WHOLE;
         for (size_t i = newest; i < WHOLE; i++) {
             set_one(&flock, i, 3000);
         }
