@@ -16,7 +16,7 @@
 _Static_assert(offsetof(verge_timeout, record) == 0, "a timeout and its record have one address");
 
 enum {
-    ROUNDS_WITHOUT = 15,
+    ROUNDS_WITHOUT = 63,
 };
 
 /* ---- the entry ---- */
