@@ -46,9 +46,10 @@ static VERGE__ALWAYS_INLINE bool verge__is_due(const verge_wheel *wheel, const v
     return verge__wheel_tick(wheel, record->deadline_ns) <= tick;
 }
 
-/* Whether an entry is for a tick; be it the bellwether's. */
-static VERGE__ALWAYS_INLINE bool verge__is_of_tick(const verge__record *record, uint64_t tick) {
-    return ((record->u.entry_tick ^ tick) & ~VERGE__BELLWETHER) == 0;
+/* Whether an entry is for a tick; be it the bellwether's. Where ticks have all bits there is none. */
+static VERGE__ALWAYS_INLINE bool verge__is_of_tick(const verge_wheel *wheel, const verge__record *record,
+                                                   uint64_t tick) {
+    return ((record->u.entry_tick ^ tick) & ~wheel->calendar.owner.bellwether) == 0;
 }
 
 /* Fills in what is returned, and ends the timer; whether it was a timeout. */

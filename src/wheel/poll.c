@@ -54,7 +54,7 @@ static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick,
         verge__record *record = verge__wheel_record(wheel, entry);
         if (VERGE__UNLIKELY(!verge__wheel_counts(wheel, record, entry))) {
             verge__wheel_drop(wheel, record, entry);
-        } else if (VERGE__LIKELY(verge__is_due(wheel, record, tick) && verge__is_of_tick(record, entry_tick))) {
+        } else if (VERGE__LIKELY(verge__is_due(wheel, record, tick) && verge__is_of_tick(wheel, record, entry_tick))) {
             hand_out(wheel, to, record, entry);
         } else {
             wheel->calendar.entry_count -= inspected - counted;

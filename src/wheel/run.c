@@ -44,7 +44,7 @@ static VERGE__ALWAYS_INLINE void run_entry(verge_wheel *wheel, verge__entry entr
     to->work++;
     if (VERGE__UNLIKELY(!verge__unordered_counts(record, entry))) {
         verge__wheel_drop(wheel, record, entry);
-    } else if (VERGE__LIKELY(verge__is_due(wheel, record, tick) && verge__is_of_tick(record, entry_tick))) {
+    } else if (VERGE__LIKELY(verge__is_due(wheel, record, tick) && verge__is_of_tick(wheel, record, entry_tick))) {
         end_and_call(wheel, record, entry, to);
     } else {
         verge__wheel_refile(wheel, record, entry);

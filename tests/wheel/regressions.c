@@ -267,6 +267,67 @@ static void a_tick_that_comes_while_it_is_sifted(void **state) {
     wheel_end(wheel);
 }
 
+/* ---- ticks that look like what is put in place of one, but for the highest bit ---- */
+
+enum { MOVED = 1, OTHER = 2, TICKS = 8 };
+
+/* A wheel of 1 or 2 ns, some ticks before one of the last below 2^63. */
+static verge_wheel *wheel_before(uint64_t precision_ns, uint64_t tick) {
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.precision_ns = precision_ns;
+    options.start_ns = (tick - 1000) * precision_ns;
+    return wheel_new(&options);
+}
+
+/* Moved from the past to such a tick, a timer does not come out before those of earlier ticks (G5). */
+static void a_timer_moved_out_of_the_past_waits_for_its_turn(void **state) {
+    (void)state;
+    for (uint64_t k = 0; k < (uint64_t)TICKS * 2; k++) {
+        const uint64_t precision_ns = 1 + k % 2;
+        const uint64_t tick = (UINT64_C(1) << 63) - 2 - k / 2;
+        verge_wheel *wheel = wheel_before(precision_ns, tick);
+        const verge_timer timer = schedule(wheel, verge_wheel_now(wheel) - precision_ns, MOVED);
+        assert_int_equal(verge_wheel_reschedule(wheel, timer, tick * precision_ns), 0);
+        (void)schedule(wheel, (tick - 20) * precision_ns, OTHER);
+        verge_expiry out[3];
+        assert_int_equal(verge_wheel_poll(wheel, tick * precision_ns, out, COUNT_OF(out)), 2);
+        assert_int_equal(number_of(out[0].data), OTHER);
+        assert_int_equal(number_of(out[1].data), MOVED);
+        wheel_end(wheel);
+    }
+}
+
+struct mover {
+    verge_wheel *wheel;
+    verge_timer timer;
+    size_t moved_count; /* how often the one that is moved came out */
+};
+
+static void move_to_the_past(void *context, const verge_expiry *expiry) {
+    struct mover *mover = context;
+    mover->moved_count += number_of(expiry->data) == MOVED;
+    if (number_of(expiry->data) == OTHER) {
+        assert_int_equal(verge_wheel_reschedule(mover->wheel, mover->timer, verge_wheel_now(mover->wheel) - 4), 0);
+    }
+}
+
+/* Set for the past in a run that has its entry at such a tick, a timer comes out in a later one. */
+static void a_timer_set_in_a_run_comes_out_in_a_later_one(void **state) {
+    (void)state;
+    for (uint64_t k = 0; k < (uint64_t)TICKS * 2; k++) {
+        const uint64_t precision_ns = 1 + k % 2;
+        const uint64_t tick = (UINT64_C(1) << 63) - 2 - k / 2;
+        struct mover mover = {.wheel = wheel_before(precision_ns, tick)};
+        mover.timer = schedule(mover.wheel, tick * precision_ns, MOVED);
+        (void)schedule(mover.wheel, tick * precision_ns, OTHER); /* the newest entry comes first */
+        assert_int_equal(verge_wheel_run(mover.wheel, tick * precision_ns, move_to_the_past, &mover), 1);
+        assert_int_equal(mover.moved_count, 0);
+        assert_int_equal(verge_wheel_run(mover.wheel, tick * precision_ns, move_to_the_past, &mover), 1);
+        assert_int_equal(mover.moved_count, 1);
+        wheel_end(mover.wheel);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tick_that_comes_while_it_is_sifted),
@@ -280,6 +341,8 @@ int main(void) {
         cmocka_unit_test(a_mass_cancel_is_given_back_by_polls),
         cmocka_unit_test(a_reservation_holds_with_thin_slots),
         cmocka_unit_test(the_work_limit_is_for_all_slots_on_the_way),
+        cmocka_unit_test(a_timer_moved_out_of_the_past_waits_for_its_turn),
+        cmocka_unit_test(a_timer_set_in_a_run_comes_out_in_a_later_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
