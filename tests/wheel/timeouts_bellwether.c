@@ -234,6 +234,47 @@ static void led_from_the_top(void **state) {
     }
 }
 
+/* ---- memory ---- */
+
+static uint32_t slab_of(const verge_timeout *timeout) {
+    return verge__list_chunk((verge__entry *)timeout->entry + 1)->slab;
+}
+
+/* Many timers came before them, and are gone when they come up, after a chunk that may stay where it is: G7, theirs do not keep
+ * the memory that all needed. */
+static void led_ones_do_not_stay_where_they_are(void **state) {
+    (void)state;
+    enum { STAYS = WHOLE, OTHERS = 30000, GONE = HERE - 2 };
+    for (size_t k = 0; k < COUNT_OF(geometries); k++) {
+        struct flock flock = flock_in(k, WHOLE + CHUNK);
+        set_from(&flock, STAYS, CHUNK, HERE);
+        set_one(&flock, 0, 200000);
+        for (size_t i = 0; i < OTHERS; i++) {
+            (void)schedule(flock.wheel, GONE * TICK, i);
+        }
+        set_from(&flock, 0, WHOLE, 5);
+        set_from(&flock, 0, WHOLE, HERE);
+        pass(&flock, GONE - 1);
+        static verge_expiry out[OTHERS];
+        assert_int_equal(verge_wheel_poll(flock.wheel, GONE * TICK, out, OTHERS), OTHERS);
+        pass(&flock, HERE - 1);
+        const verge__chunk_pool *pool = &flock.wheel->calendar.pool;
+        assert_true(pool->is_sparse);
+        set_in_step(&flock, FORWARDS, 300);
+        assert_int_equal(led_chunks(&flock), WHOLE / CHUNK);
+        for (size_t i = 0; i < flock.count; i++) {
+            assert_int_equal(slab_of(flock.timeouts[i]) <= pool->lowest, i >= STAYS);
+        }
+        note_places(&flock);
+        poll_all(&flock, HERE);
+        assert_true(are_together(&flock, STAYS, CHUNK));
+        for (size_t i = 0; i < flock.count; i++) {
+            assert_in_range(slab_of(flock.timeouts[i]), 0, pool->lowest);
+        }
+        flock_end(&flock, 300);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lead),
@@ -246,6 +287,7 @@ int main(void) {
         cmocka_unit_test(looked_at),
         cmocka_unit_test(led_while_scrubbed),
         cmocka_unit_test(led_from_the_top),
+        cmocka_unit_test(led_ones_do_not_stay_where_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
