@@ -234,6 +234,92 @@ static void led_from_the_top(void **state) {
     }
 }
 
+/* A scrub has taken some entries of the bellwether's chunk, and those who had them go: nobody asks for them any more. */
+static void led_by_one_half_scrubbed(void **state) {
+    (void)state;
+    enum { TAKEN = 7 };
+    for (size_t k = 0; k < (size_t)DIRECTIONS * 2; k++) {
+        struct flock flock = flock_here(0, k % DIRECTIONS);
+        verge__calendar *calendar = &flock.wheel->calendar;
+        while (calendar->scrub_list == NULL) {
+            (void)verge__calendar_scrub(calendar, TAKEN);
+        }
+        for (size_t i = 0; i < WHOLE && k / DIRECTIONS == 1; i++) {
+            if (flock.timeouts[i]->slot != NULL) {
+                leave(&flock, i, DETACHED, 0);
+            }
+        }
+        for (size_t i = 0; i < WHOLE; i++) {
+            const size_t which = k % DIRECTIONS == BACKWARDS ? WHOLE - 1 - i : i;
+            if (flock.timeouts[which] != NULL) {
+                set_one(&flock, which, 3000);
+            }
+        }
+        assert_well(flock.wheel);
+        flock_end(&flock, 3000);
+    }
+}
+
+/* The chunk was the newest of its list, lost entries, and got others, of timers or of timeouts that know their slot. */
+static void led_by_one_among_others(void **state) {
+    (void)state;
+    enum { BELOW = WHOLE, BELOW_COUNT = CHUNK + 5, LOST = 10, ABOVE = BELOW + BELOW_COUNT, ABOVE_COUNT = LOST + 5 };
+    for (size_t k = 0; k < COUNT_OF(geometries) * 2; k++) {
+        struct flock flock = flock_in(k / 2, ABOVE + ABOVE_COUNT);
+        set_one(&flock, 0, 200000);
+        pass(&flock, 4);
+        set_from(&flock, BELOW, BELOW_COUNT, HERE);
+        set_from(&flock, 0, WHOLE, 5);
+        for (size_t i = 0; i < WHOLE; i++) { /* the first of each chunk is to lead */
+            set(flock.wheel, flock.timeouts[i], HERE * TICK - i);
+            flock.ticks[i] = HERE;
+        }
+        pass(&flock, HERE - 1);
+        for (size_t i = BELOW; i < BELOW + 5 + LOST; i++) {
+            leave(&flock, i, DETACHED, 0);
+        }
+        for (size_t i = ABOVE; i < ABOVE + ABOVE_COUNT; i++) {
+            if (k % 2 == 0) {
+                set_one(&flock, i, HERE);
+            } else {
+                (void)schedule(flock.wheel, HERE * TICK, i);
+                flock.ticks[i] = HERE;
+            }
+        }
+        for (size_t i = WHOLE; i-- > 0;) {
+            set_one(&flock, i, 3000);
+        }
+        assert_int_equal(led_chunks(&flock), LED_CHUNKS);
+        assert_well(flock.wheel);
+        flock_end(&flock, 3000);
+    }
+}
+
+/* The first of a chunk has gone, and what has its place is nobody's: it tells nothing of when the others are due, though the
+ * bellwether of another chunk, which is for later, is nobody's as well. */
+static void the_first_and_another_bellwether_leave(void **state) {
+    (void)state;
+    enum { LATER = WHOLE, TICK_LATER = 180 };
+    for (size_t k = 0; k < (size_t)WAYS_TO_LEAVE * 2; k++) {
+        const enum leaving how = (enum leaving)(k % WAYS_TO_LEAVE);
+        struct flock flock = flock_in(k / WAYS_TO_LEAVE, TWICE);
+        set_one(&flock, 0, 200000);
+        set_from(&flock, 0, TWICE, 5);
+        set_from(&flock, 0, WHOLE, HERE + 1);
+        set_from(&flock, LATER, WHOLE, HERE);
+        pass(&flock, HERE - 1);
+        set_from(&flock, 0, WHOLE, TICK_LATER - 50);
+        set_from(&flock, LATER, WHOLE, TICK_LATER);
+        assert_true(led_chunks(&flock) >= TWICE / CHUNK - 2);
+        for (size_t i = 0; i < WHOLE; i += CHUNK) {
+            leave(&flock, i, how, TICK_LATER);
+            leave(&flock, LATER + i + CHUNK - 1, how, TICK_LATER);
+        }
+        assert_well(flock.wheel);
+        flock_end(&flock, TICK_LATER);
+    }
+}
+
 /* ---- memory ---- */
 
 static uint32_t slab_of(const verge_timeout *timeout) {
@@ -287,6 +373,9 @@ int main(void) {
         cmocka_unit_test(looked_at),
         cmocka_unit_test(led_while_scrubbed),
         cmocka_unit_test(led_from_the_top),
+        cmocka_unit_test(led_by_one_half_scrubbed),
+        cmocka_unit_test(led_by_one_among_others),
+        cmocka_unit_test(the_first_and_another_bellwether_leave),
         cmocka_unit_test(led_ones_do_not_stay_where_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
