@@ -320,6 +320,39 @@ static void the_first_and_another_bellwether_leave(void **state) {
     }
 }
 
+/* ---- the last ticks of time ---- */
+
+/* They have all bits that what is put in place of a tick has, but for the bellwether's, and that one too where ticks are as
+ * short as can be: a timeout without an entry, or with one among those that are past, gets one. */
+static void at_the_end_of_time(void **state) {
+    (void)state;
+    enum { NEVER_SET, WAS_CLEARED, WAS_PAST, WAYS, LAST = 8 };
+    for (size_t k = 0; k < (size_t)WAYS * LAST * 4; k++) {
+        verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+        options.precision_ns = UINT64_C(1) << k / WAYS / LAST;
+        options.start_ns = VERGE_NEVER - 100 * options.precision_ns;
+        verge_wheel *wheel = wheel_new(&options);
+        const uint64_t deadline_ns = verge_wheel_largest_deadline(wheel) - k / WAYS % LAST * options.precision_ns;
+        verge_timeout *other = timeout_new(wheel, 1);
+        set(wheel, other, deadline_ns); /* there are levels for it */
+        clear(wheel, other);
+        verge_timeout *timeout = timeout_new(wheel, 2);
+        if (k % WAYS == WAS_CLEARED) {
+            set(wheel, timeout, deadline_ns);
+            clear(wheel, timeout);
+        } else if (k % WAYS == WAS_PAST) {
+            set(wheel, timeout, options.start_ns - 1);
+        }
+        set(wheel, timeout, deadline_ns);
+        assert_well(wheel);
+        assert_quiet(wheel, deadline_ns - 1);
+        assert_strikes(wheel, verge_wheel_fires_at(wheel, deadline_ns), timeout, 2);
+        timeout_end(wheel, timeout);
+        timeout_end(wheel, other);
+        wheel_end(wheel);
+    }
+}
+
 /* ---- memory ---- */
 
 static uint32_t slab_of(const verge_timeout *timeout) {
@@ -376,6 +409,7 @@ int main(void) {
         cmocka_unit_test(led_by_one_half_scrubbed),
         cmocka_unit_test(led_by_one_among_others),
         cmocka_unit_test(the_first_and_another_bellwether_leave),
+        cmocka_unit_test(at_the_end_of_time),
         cmocka_unit_test(led_ones_do_not_stay_where_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
