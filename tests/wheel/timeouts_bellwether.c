@@ -115,13 +115,15 @@ static void lead_nobody(void **state) {
     }
 }
 
-/* Ticks that are neighbours: to the least of them. */
+/* Ticks that are neighbours: to the least of them, be it that of a single one, at the very end of it. */
 static void lead_to_the_least(void **state) {
     (void)state;
-    for (size_t k = 0; k < COUNT_OF(geometries); k++) {
-        struct flock flock = flock_here(k, FORWARDS);
+    for (size_t k = 0; k < COUNT_OF(geometries) * 2; k++) {
+        struct flock flock = flock_here(k / 2, FORWARDS);
         for (size_t i = 0; i < WHOLE; i++) {
-            set_one(&flock, i, 300 + i % CHUNK / 20);
+            const size_t at = i % CHUNK;
+            flock.ticks[i] = 300 + (k % 2 == 0 ? at / 20 : at != 15);
+            set(flock.wheel, flock.timeouts[i], flock.ticks[i] * TICK - (flock.ticks[i] == 300 ? 0 : 1));
         }
         assert_int_equal(led_chunks(&flock), LED_CHUNKS);
         poll_all(&flock, HERE);
