@@ -49,7 +49,8 @@ static VERGE__ALWAYS_INLINE bool verge__is_due(const verge_wheel *wheel, const v
 /* Whether an entry is for a tick; be it the bellwether's. Where ticks have all bits there is none. */
 static VERGE__ALWAYS_INLINE bool verge__is_of_tick(const verge_wheel *wheel, const verge__record *record,
                                                    uint64_t tick) {
-    return ((record->u.entry_tick ^ tick) & ~wheel->calendar.owner.bellwether) == 0;
+    uint64_t entry_tick = record->u.entry_tick;
+    return VERGE__LIKELY(entry_tick == tick) || (entry_tick ^ tick) == wheel->calendar.owner.bellwether;
 }
 
 /* Fills in what is returned, and ends the timer; whether it was a timeout. */
