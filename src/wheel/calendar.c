@@ -110,7 +110,7 @@ void verge__calendar_put_chunk_in(verge__calendar *calendar, verge__level *level
     verge__list *slot = &level->slots[(uint32_t)position & level->mask];
     verge__chunk *newest = *slot == NULL ? NULL : verge__list_chunk(*slot);
     if (level->shift == 0) {
-        verge__chunk_bellwether(chunk)->record.u.entry_tick = tick | calendar->owner.bellwether;
+        verge__calendar_mark_bellwether(calendar, chunk, tick);
     }
     chunk->tick_low = tick & ((1 << VERGE__TICK_LOW_BITS) - 1);
     chunk->is_uniform = 1;

@@ -222,8 +222,11 @@ static VERGE__ALWAYS_INLINE void verge__chunk_choose_bellwether(verge__chunk *ch
                          verge__entry_timeout(chunk->entries[VERGE__CHUNK_ENTRIES - 1])->record.deadline_ns;
 }
 
-static VERGE__ALWAYS_INLINE verge_timeout *verge__chunk_bellwether(const verge__chunk *chunk) {
-    return verge__entry_timeout(chunk->entries[chunk->begins_last ? 0 : VERGE__CHUNK_ENTRIES - 1]);
+/* Marks it; all have this tick. */
+static VERGE__ALWAYS_INLINE void verge__calendar_mark_bellwether(const verge__calendar *calendar,
+                                                                 const verge__chunk *chunk, uint64_t tick) {
+    verge_timeout *timeout = verge__entry_timeout(chunk->entries[chunk->begins_last ? 0 : VERGE__CHUNK_ENTRIES - 1]);
+    timeout->record.u.entry_tick = tick | calendar->owner.bellwether;
 }
 
 /* Whether a chunk may go on as it is to a tick: one that levels which are ready reach. */

@@ -182,14 +182,18 @@ static bool is_newest(const verge__calendar *calendar, const verge__chunk *chunk
 }
 
 void verge__wheel_lead_flock(verge_wheel *wheel, verge_timeout *bellwether) {
-    verge__record *record = &bellwether->record;
-    uint64_t had = verge__calendar_timeout_tick(&wheel->calendar, bellwether);
-    uint64_t tick = verge__wheel_tick(wheel, record->deadline_ns);
+    const verge__calendar *calendar = &wheel->calendar;
+    uint64_t had = verge__calendar_timeout_tick(calendar, bellwether);
+    uint64_t tick = verge__wheel_tick(wheel, bellwether->record.deadline_ns);
     verge__chunk *chunk = verge__list_chunk((verge__entry *)bellwether->entry + 1);
-    bool goes_on =
-        chunk->is_uniform && !is_newest(&wheel->calendar, chunk, had) && tick > had && stamp(wheel, chunk, had, &tick);
-    if (goes_on) {
-        chunk->is_ahead = 1;
+    bellwether->record.u.entry_tick = had; /* it leads no more */
+    if (!chunk->is_uniform || is_newest(calendar, chunk, had) || tick <= had) {
+        return;
     }
-    record->u.entry_tick = goes_on ? tick : had; /* it leads no more */
+    if (stamp(wheel, chunk, had, &tick)) {
+        chunk->is_ahead = 1;
+    } else { /* they may be set the other way round */
+        chunk->begins_last = !chunk->begins_last;
+        verge__calendar_mark_bellwether(calendar, chunk, had);
+    }
 }

@@ -64,6 +64,27 @@ static void lead(void **state) {
     }
 }
 
+/* Where all have the same deadline it is not known which was set last. */
+static void lead_the_other_way_round(void **state) {
+    (void)state;
+    for (size_t k = 0; k < COUNT_OF(geometries); k++) {
+        struct flock flock = flock_here(k, FORWARDS);
+        uint64_t tick = HERE;
+        for (size_t round = 0; round < 4; round++) {
+            pass(&flock, tick - 1);
+            for (size_t i = 0; i < WHOLE; i++) {
+                set_one(&flock, round % 2 == 0 ? WHOLE - 1 - i : i, tick + 7);
+            }
+            assert_int_equal(led_chunks(&flock), LED_CHUNKS);
+            assert_well(flock.wheel);
+            poll_all(&flock, tick);
+            assert_true(are_together(&flock, 0, WHOLE));
+            tick += 7;
+        }
+        flock_end(&flock, tick);
+    }
+}
+
 /* The bellwether strikes in time, as any. */
 static void strike_here(void **state) {
     (void)state;
@@ -399,6 +420,7 @@ static void led_ones_do_not_stay_where_they_are(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lead),
+        cmocka_unit_test(lead_the_other_way_round),
         cmocka_unit_test(strike_here),
         cmocka_unit_test(not_before_it_is_time),
         cmocka_unit_test(lead_nobody),

@@ -144,15 +144,17 @@ static void some_leave(void **state) {
     }
 }
 
-/* When the tick of a chunk has come, the entries of those that were cleared are dropped: only the others go on. They were set the
- * other way round, so that none leads them. */
+/* When the tick of a chunk has come, the entries of those that were cleared are dropped: only the others go on. One in the
+ * middle is set last, so that none leads them. */
 static void cleared_ones_stay_behind(void **state) {
     (void)state;
     for (size_t k = 0; k < WHICH * COUNT_OF(geometries); k++) {
         struct flock flock = flock_in(k / WHICH, WHOLE);
         gather(&flock, 0, WHOLE, 200);
-        for (size_t i = WHOLE; i-- > 0;) {
-            set_one(&flock, i, 3000);
+        for (size_t i = 0; i < (size_t)2 * WHOLE; i++) {
+            if ((i % CHUNK == 7) == (i >= WHOLE)) {
+                set_one(&flock, i % WHOLE, 3000);
+            }
         }
         leave_some(&flock, k % WHICH, CLEARED, 0);
         pass(&flock, 200);
