@@ -276,8 +276,7 @@ void verge__wheel_put_back_exact(verge_wheel *wheel) {
 static void account(verge_wheel *wheel, handout *to) {
     size_t timeouts = to->timeout_count - to->timeouts_accounted;
     size_t timers = to->count - to->accounted;
-    wheel->expired += timers;
-    wheel->timeouts_begun -= timeouts;
+    wheel->timers_expired += timers - timeouts;
     wheel->timeouts_expired += timeouts;
     wheel->records.taken_count -= timers - timeouts;
     to->accounted = to->count;

@@ -26,12 +26,11 @@ static VERGE__ALWAYS_INLINE void end_and_call(verge_wheel *wheel, verge__record 
                                               calls *to) {
     verge_expiry expiry;
     if (verge__wheel_end_timer(wheel, record, entry, &expiry)) {
-        wheel->timeouts_begun--;
         wheel->timeouts_expired++;
     } else {
         wheel->records.taken_count--;
+        wheel->timers_expired++;
     }
-    wheel->expired++;
     call(to, &expiry);
 }
 

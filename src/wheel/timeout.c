@@ -209,22 +209,23 @@ static VERGE__ALWAYS_INLINE void move_entry(verge_wheel *wheel, verge_timeout *t
     verge__list *left = timeout->slot;
     verge__entry *place = timeout->entry;
     verge__entry *newest = *left - 1;
+    verge__entry moved = *newest;
     verge__list end = *slot;
     size_t entry_count = wheel->calendar.entry_count;
+    *end = verge__entry_for_timeout(timeout);
+    *slot = end + 1;
     if (VERGE__LIKELY(!verge__list_is_first_of_chunk(newest))) {
         size_t is_nowhere = left == &wheel->nowhere;
-        hand_over(place, *newest);
+        hand_over(place, moved);
         *left = newest + is_nowhere;
         entry_count += is_nowhere;
     } else {
         if (newest != place) {
-            hand_over(place, *newest);
+            hand_over(place, moved);
         }
         *newest = verge__entry_for_timeout(&wheel->vacated);
         entry_count++;
     }
-    *end = verge__entry_for_timeout(timeout);
-    *slot = end + 1;
     wheel->calendar.entry_count = entry_count;
     timeout->entry = end; /* not before: its own entry may have been the newest */
     timeout->slot = slot;

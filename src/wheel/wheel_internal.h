@@ -84,7 +84,7 @@ struct verge_wheel {
     uint64_t timeout_shift; /* shift, and VERGE__MOVES_ENTRIES where timeouts do (verge__keeping) */
     verge_timer earliest_timer;
     uint64_t earliest_ns;    /* 0: not known; VERGE_NEVER: nothing is pending */
-    uint64_t timeouts_begun; /* timeouts set that were not, less those that came out */
+    uint64_t timeouts_begun; /* timeouts set that were not, less those that verge_wheel_clear dropped */
     uint64_t cancels_left;   /* before a cancel has to tidy */
     uint64_t clears_left;    /* the same for timeouts */
     uint64_t short_reach;    /* ticks from the cursor on for which the short ways apply: those that levels
@@ -110,7 +110,7 @@ struct verge_wheel {
     uint64_t sequence;         /* of the last schedule or reschedule, in ordered wheels */
     uint64_t cancels_due;      /* cancels_left counts down from here: the cancelled timers when it gets to 0 */
     uint64_t clears_due;       /* the same for timeouts */
-    uint64_t expired;
+    uint64_t timers_expired;   /* with handles */
     uint64_t cleared;
     uint64_t entries_refiled;
     uint64_t entries_dropped;
@@ -146,7 +146,7 @@ static inline uint64_t verge__wheel_timeouts_cleared(const verge_wheel *wheel) {
 
 /* Those that are set. */
 static inline uint64_t verge__wheel_timeouts(const verge_wheel *wheel) {
-    return wheel->timeouts_begun - verge__wheel_timeouts_cleared(wheel);
+    return wheel->timeouts_begun - verge__wheel_timeouts_cleared(wheel) - wheel->timeouts_expired;
 }
 
 static inline uint64_t verge__wheel_pending(const verge_wheel *wheel) {
@@ -155,6 +155,10 @@ static inline uint64_t verge__wheel_pending(const verge_wheel *wheel) {
 
 static inline uint64_t verge__wheel_cancelled(const verge_wheel *wheel) {
     return wheel->cancels_due - wheel->cancels_left + verge__wheel_timeouts_cleared(wheel);
+}
+
+static inline uint64_t verge__wheel_expired(const verge_wheel *wheel) {
+    return wheel->timers_expired + wheel->timeouts_expired;
 }
 
 /* The tick of a deadline that is not beyond the end of time. */
