@@ -289,16 +289,16 @@ static VERGE__ALWAYS_INLINE bool comes_in_time(const verge_wheel *wheel, uint64_
     return entry_tick - wheel->calendar.cursor <= ahead;
 }
 
-/* The same of a bellwether, whose entry does. If it will have come up when it is set the next time, all goes well, so it is to be
- * moved now, with those that were set before. */
+/* A bellwether, whose entry comes in time. If that will have come up by when it is set the next time, it is to be moved now, with
+ * those that were set before it. */
 static int set_bellwether(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns, uint64_t tick) {
     uint64_t elapsed = tick - verge__wheel_tick(wheel, timeout->record.deadline_ns); /* since it was set, most likely */
     uint64_t left = verge__calendar_timeout_tick(&wheel->calendar, timeout) - wheel->calendar.cursor;
-    (void)finish_set(wheel, timeout, deadline_ns);
+    int error = finish_set(wheel, timeout, deadline_ns);
     if (left <= elapsed) {
         verge__wheel_lead_flock(wheel, timeout);
     }
-    return 0;
+    return error;
 }
 
 /* The entry does not come in time, or is a bellwether's; or it was not asked for, but the timeout is set. */
