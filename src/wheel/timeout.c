@@ -291,7 +291,8 @@ static VERGE__ALWAYS_INLINE bool comes_in_time(const verge_wheel *wheel, uint64_
 
 /* A bellwether, whose entry comes in time. If that will have come up by when it is set the next time, it is to be moved now, with
  * those that were set before it. */
-static int set_bellwether(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns, uint64_t tick) {
+static VERGE__NOINLINE int set_bellwether(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns,
+                                          uint64_t tick) {
     uint64_t elapsed = tick - verge__wheel_tick(wheel, timeout->record.deadline_ns); /* since it was set, most likely */
     uint64_t left = verge__calendar_timeout_tick(&wheel->calendar, timeout) - wheel->calendar.cursor;
     int error = finish_set(wheel, timeout, deadline_ns);
