@@ -97,10 +97,12 @@ typedef struct verge__calendar_owner {
 typedef struct verge__calendar {
     /* what filing an entry reads, together */
     uint64_t cursor;      /* the first tick that was not taken yet */
+    uint64_t short_reach; /* the owner's: ticks from the cursor on for which its short ways apply */
     uint64_t quiet_until; /* while the cursor stays at or below, there is nothing to do */
     size_t entry_count;
     const verge__list *scrubbed;   /* the slot of which a scrub holds a part; NULL: none */
     size_t entry_limit;            /* how many there may be before filing takes the slow way; at most entry_capacity */
+    uint64_t upper_quiet;          /* quiet_until without the lowest level */
     verge__ring ring_of_zeros[64]; /* by the leading zero bits of tick - cursor: those of the level it goes to */
     uint8_t level_of_zeros[64];    /* the same; level_count: too far */
     verge__level levels[VERGE_LEVEL_COUNT_MAX];
@@ -108,7 +110,6 @@ typedef struct verge__calendar {
     uint64_t reach;       /* ticks from the cursor on that the levels cover; at most 2^64 - 1 */
     uint64_t next_start;  /* no slot that is not empty starts before */
     uint64_t upper_start; /* the same of the levels above the lowest */
-    uint64_t upper_quiet; /* quiet_until without the lowest level */
     size_t entry_capacity;
     uint64_t drained_to[VERGE_LEVEL_COUNT_MAX]; /* the tick up to which a level's shares were drained */
     uint8_t level_count;

@@ -112,18 +112,26 @@ static VERGE__ALWAYS_INLINE bool verge__may_refile_chunk(const verge_wheel *whee
 
 /* ---- a poll ---- */
 
-/* Moves time if that is all that there is to do. */
+/* Moves time if that is all that there is to do. (That this was no work need not be written: last_work_ns is in the past.) */
 static VERGE__ALWAYS_INLINE bool verge__wheel_pass_quietly(verge_wheel *wheel, uint64_t now_ns) {
     uint64_t before_ns = wheel->now_ns;
     uint64_t tick = now_ns >> wheel->shift;
     bool is_quiet = tick < wheel->calendar.quiet_until;
-    if (VERGE__LIKELY(is_quiet & (now_ns >= before_ns))) {
-        wheel->last_poll_work = 0;
+    if (VERGE__LIKELY(is_quiet & (now_ns > before_ns))) {
         wheel->now_ns = now_ns;
         wheel->calendar.cursor = tick + 1;
         return true;
     }
     return false;
+}
+
+/* The same where time stands still, as it does for who looks at a coarse clock. */
+static VERGE__ALWAYS_INLINE bool verge__wheel_stays_quiet(verge_wheel *wheel, uint64_t now_ns) {
+    bool is_quiet = now_ns == wheel->now_ns && now_ns >> wheel->shift < wheel->calendar.quiet_until;
+    if (is_quiet) {
+        verge__wheel_note_work(wheel, 0);
+    }
+    return is_quiet;
 }
 
 /*
@@ -133,7 +141,7 @@ static VERGE__ALWAYS_INLINE bool verge__wheel_pass_quietly(verge_wheel *wheel, u
 static VERGE__ALWAYS_INLINE bool verge__wheel_is_short_poll(const verge_wheel *wheel, uint64_t now_ns) {
     uint64_t tick = wheel->calendar.quiet_until;
     return tick == now_ns >> wheel->shift && tick >= wheel->calendar.cursor && tick > VERGE__IN_SHORT_POLL &&
-           wheel->short_reach != 0 && wheel->options.work_limit == 0 && now_ns >= wheel->now_ns;
+           wheel->calendar.short_reach != 0 && wheel->options.work_limit == 0 && now_ns >= wheel->now_ns;
 }
 
 /* Takes its entries, if they are few; false: they are not. The upper levels are quiet. */
@@ -200,7 +208,7 @@ static VERGE__ALWAYS_INLINE void verge__wheel_settle(verge_wheel *wheel, size_t 
             verge__wheel_prefetch_soon(wheel);
         }
     }
-    if (has_caught_up != (wheel->short_reach != 0)) {
+    if (has_caught_up != (wheel->calendar.short_reach != 0)) {
         verge__wheel_set_short_reach(wheel);
     }
     if (VERGE__UNLIKELY(verge__wheel_wants_tidying(wheel, count))) {

@@ -320,7 +320,7 @@ size_t verge__wheel_poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expir
     }
     account(wheel, &to);
     verge__wheel_settle(wheel, &to.budget, to.count);
-    wheel->last_poll_work = work_limit - to.budget;
+    verge__wheel_note_work(wheel, work_limit - to.budget);
     return to.count;
 }
 
@@ -332,6 +332,9 @@ static VERGE__NOINLINE size_t poll_due(verge_wheel *wheel, uint64_t now_ns, verg
     verge__list list = NULL;
     size_t work = 0;
     bool is_short = out != NULL && limit > 0 && verge__wheel_is_short_poll(wheel, now_ns);
+    if (!is_short && verge__wheel_stays_quiet(wheel, now_ns)) {
+        return 0;
+    }
     if (is_short && verge__wheel_has_upper(wheel)) {
         work = verge__calendar_open_upper(&wheel->calendar, now_ns >> wheel->shift);
     }
@@ -349,7 +352,7 @@ static VERGE__NOINLINE size_t poll_due(verge_wheel *wheel, uint64_t now_ns, verg
     if (VERGE__UNLIKELY(wheel->batch.pile.list != NULL || !verge__wheel_settle_shortly(wheel, to.count))) {
         verge__wheel_settle(wheel, &to.budget, to.count);
     }
-    wheel->last_poll_work = SIZE_MAX - to.budget;
+    verge__wheel_note_work(wheel, SIZE_MAX - to.budget);
     return to.count;
 }
 
@@ -375,7 +378,7 @@ static size_t poll_to_next_slot(verge_wheel *wheel, uint64_t now_ns, verge_expir
             verge__wheel_poll_within(wheel, next_ns < now_ns ? next_ns : now_ns, out, limit, false, work_left);
         work += (size_t)wheel->last_poll_work;
         if (count > 0 || next_ns >= now_ns || verge_wheel_has_backlog(wheel)) {
-            wheel->last_poll_work = work;
+            verge__wheel_note_work(wheel, work);
             return count;
         }
     }

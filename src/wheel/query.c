@@ -124,7 +124,7 @@ int verge_wheel_get_stats(const verge_wheel *wheel, verge_wheel_stats *ret_stats
         .records_retired = wheel->records.retired_count,
         .bytes = sizeof(*wheel) + (wheel->past.sorter != NULL ? 2 * sizeof(verge__sorter) : 0) + wheel->records.bytes +
                  wheel->places.bytes + calendar->pool.bytes + calendar->level_bytes,
-        .last_poll_work = wheel->last_poll_work,
+        .last_poll_work = verge__wheel_work(wheel),
     };
     return 0;
 }

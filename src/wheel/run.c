@@ -160,7 +160,7 @@ static void end_run(verge_wheel *wheel, const calls *to) {
     budget = budget > to->work ? budget - to->work : 0;
     size_t left = budget;
     verge__wheel_settle(wheel, &left, to->count);
-    wheel->last_poll_work = to->work + budget - left;
+    verge__wheel_note_work(wheel, to->work + budget - left);
 }
 
 static VERGE__NOINLINE size_t run(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry, void *context,
@@ -186,7 +186,7 @@ static VERGE__ALWAYS_INLINE size_t end_short_run(verge_wheel *wheel, const calls
     if (VERGE__UNLIKELY(!verge__wheel_settle_shortly(wheel, to->count))) {
         return end_short_run_slowly(wheel, to->count, to->work);
     }
-    wheel->last_poll_work = to->work;
+    verge__wheel_note_work(wheel, to->work);
     return to->count;
 }
 
@@ -236,7 +236,7 @@ static VERGE__NOINLINE size_t run_after_upper(verge_wheel *wheel, uint64_t now_n
 static VERGE__NOINLINE size_t run_tick(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry,
                                        void *context) {
     if (VERGE__UNLIKELY(on_expiry == NULL || !verge__wheel_is_short_poll(wheel, now_ns))) {
-        return run(wheel, now_ns, on_expiry, context, 0);
+        return verge__wheel_stays_quiet(wheel, now_ns) ? 0 : run(wheel, now_ns, on_expiry, context, 0);
     }
     return verge__wheel_has_upper(wheel) ? run_after_upper(wheel, now_ns, on_expiry, context)
                                          : run_few(wheel, now_ns, on_expiry, context, 0);

@@ -252,7 +252,7 @@ int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, v
     }
     /* A deadline beyond the end of time makes the sum wrap to tick 0, which is the past. */
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    if (VERGE__UNLIKELY(tick - wheel->calendar.cursor >= wheel->short_reach)) {
+    if (VERGE__UNLIKELY(tick - wheel->calendar.cursor >= wheel->calendar.short_reach)) {
         return schedule_slowly(wheel, deadline_ns, data, ret_timer);
     }
     if (wheel->records.spare == NULL && VERGE__UNLIKELY(!verge__records_pop_spare(&wheel->records))) {
@@ -270,7 +270,7 @@ int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, v
 static VERGE__ALWAYS_INLINE verge__record *move_shortly(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
     verge__record *record = verge__records_find(&wheel->records, timer);
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    if (VERGE__UNLIKELY(record == NULL || tick - wheel->calendar.cursor >= wheel->short_reach)) {
+    if (VERGE__UNLIKELY(record == NULL || tick - wheel->calendar.cursor >= wheel->calendar.short_reach)) {
         return NULL;
     }
     if (!comes_in_time(wheel, record->u.entry_tick, tick) &&

@@ -325,7 +325,7 @@ int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadl
     uint64_t shift = wheel->timeout_shift;
     uint64_t tick = (deadline_ns + wheel->bias_ns) >> (shift & (VERGE__MOVES_ENTRIES - 1));
     uint64_t ahead = tick - wheel->calendar.cursor;
-    if (VERGE__UNLIKELY(ahead >= wheel->short_reach)) {
+    if (VERGE__UNLIKELY(ahead >= wheel->calendar.short_reach)) {
         return set_slowly(wheel, timeout, deadline_ns);
     }
     if ((shift & VERGE__MOVES_ENTRIES) != 0) {

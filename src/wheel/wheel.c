@@ -25,6 +25,7 @@ static size_t wheel_bytes(bool ordered) {
 static void set_start(verge_wheel *wheel, uint64_t start_ns) {
     wheel->start_ns = start_ns;
     wheel->now_ns = start_ns;
+    verge__wheel_note_work(wheel, 0);
     wheel->batch_tick = start_ns >> wheel->shift;
 }
 

@@ -76,19 +76,21 @@ typedef struct verge__keeping {
 
 struct verge_wheel {
     /* read or written by every schedule and cancel */
-    verge__records records;
-    uint64_t last_poll_work; /* with what follows, and the cursor: what a poll that finds nothing writes */
-    uint64_t now_ns;
-    uint64_t shift;
-    uint64_t bias_ns;       /* what makes (deadline + bias) >> shift the tick of a deadline */
-    uint64_t timeout_shift; /* shift, and VERGE__MOVES_ENTRIES where timeouts do (verge__keeping) */
+    _Alignas(64)
+        verge__records records; /* at the start of a cache line, so that what is in one is the same everywhere */
+    uint64_t cancels_left;      /* before a cancel has to tidy */
+    uint64_t clears_left;       /* the same for timeouts */
+    uint64_t last_poll_work;    /* of the last poll that was not quiet (verge__wheel_pass_quietly) */
+    uint64_t last_work_ns;      /* when that was; polls since then have had no work */
     verge_timer earliest_timer;
     uint64_t earliest_ns;    /* 0: not known; VERGE_NEVER: nothing is pending */
     uint64_t timeouts_begun; /* timeouts set that were not, less those that verge_wheel_clear dropped */
-    uint64_t cancels_left;   /* before a cancel has to tidy */
-    uint64_t clears_left;    /* the same for timeouts */
-    uint64_t short_reach;    /* ticks from the cursor on for which the short ways apply: those that levels
-                                which are ready cover, if the wheel is plain and without a backlog, else 0 */
+    uint64_t timeout_shift;  /* shift, and VERGE__MOVES_ENTRIES where timeouts do (verge__keeping) */
+    uint64_t bias_ns;        /* what makes (deadline + bias) >> shift the tick of a deadline */
+    uint64_t shift;
+    size_t expired_untidied; /* since tidy_after_poll; a poll counts as one more */
+    uint64_t now_ns;         /* with the cursor, which is next: what a poll that finds nothing writes, by one store. Nor
+                                is shift beside it: to load both at once would have to wait for that store. */
     verge__calendar calendar;
 
     verge__places places;  /* of timeouts */
@@ -116,7 +118,6 @@ struct verge_wheel {
     uint64_t entries_dropped;
     uint64_t timeouts_expired;
     verge__keeping keeping;
-    size_t expired_untidied; /* since tidy_after_poll; a poll counts as one more */
     uint8_t scrub_turn;      /* which kind of lists is sifted next (tidy.c) */
     uint8_t scrub_done;      /* of which kinds all was sifted in this round: a bit each */
     uint8_t garbage_turn;    /* of three polls with a work limit that is not divisible: which this is */
@@ -131,6 +132,12 @@ struct verge_wheel {
     verge_timer recent[VERGE__RECENT_MAX]; /* of the records */
 };
 
+_Static_assert(sizeof(void *) != 8 || (offsetof(verge_wheel, now_ns) % 16 == 0 &&
+                                       offsetof(verge_wheel, calendar.cursor) == offsetof(verge_wheel, now_ns) + 8),
+               "now and the cursor can be stored at once");
+_Static_assert(sizeof(void *) != 8 || offsetof(verge_wheel, calendar.ring_of_zeros) % sizeof(verge__ring) == 0,
+               "no ring is in two cache lines");
+
 static inline bool verge__wheel_is_ordered(const verge_wheel *wheel) {
     return wheel->options.order != VERGE_ORDER_ANY;
 }
@@ -138,6 +145,17 @@ static inline bool verge__wheel_is_ordered(const verge_wheel *wheel) {
 /* Of a poll. */
 static inline size_t verge__wheel_work_limit(const verge_wheel *wheel) {
     return wheel->options.work_limit == 0 ? SIZE_MAX : wheel->options.work_limit;
+}
+
+/* At the end of a poll that was not quiet. */
+static inline void verge__wheel_note_work(verge_wheel *wheel, uint64_t work) {
+    wheel->last_poll_work = work;
+    wheel->last_work_ns = wheel->now_ns;
+}
+
+/* Of the last poll. */
+static inline uint64_t verge__wheel_work(const verge_wheel *wheel) {
+    return wheel->last_work_ns == wheel->now_ns ? wheel->last_poll_work : 0;
 }
 
 static inline uint64_t verge__wheel_timeouts_cleared(const verge_wheel *wheel) {
@@ -306,10 +324,11 @@ uint64_t verge__wheel_earliest(verge_wheel *wheel);
 const verge__record *verge__wheel_earliest_record(const verge_wheel *wheel);
 bool verge__wheel_has_live_due(verge_wheel *wheel);
 
-/* To be called when the cursor or now has moved, or what waits beyond has changed. */
+/* The short ways apply as far as levels which are ready cover, if the wheel is plain and without a backlog. To be called when the
+ * cursor or now has moved, or what waits beyond has changed. */
 static inline void verge__wheel_set_short_reach(verge_wheel *wheel) {
     bool is_short = wheel->is_plain && wheel->calendar.cursor == verge__wheel_target(wheel);
-    wheel->short_reach = is_short ? verge__calendar_ready_reach(&wheel->calendar) : 0;
+    wheel->calendar.short_reach = is_short ? verge__calendar_ready_reach(&wheel->calendar) : 0;
 }
 
 /* Keeps garbage within bounds and gives back memory: a bounded step, for every so many calls. 0. */

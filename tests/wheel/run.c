@@ -532,6 +532,28 @@ static void work_is_what_was_moved_and_looked_at(void **state) {
     }
 }
 
+/* Whichever way a poll finds nothing: in the same tick, at the same time, at an earlier one. */
+static void polls_that_find_nothing_have_no_work(void **state) {
+    (void)state;
+    static const uint64_t later_ns[] = {10 * TICK + TICK / 2, 10 * TICK, 9 * TICK, 50 * TICK};
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        for (size_t i = 0; i < 2 * COUNT_OF(later_ns); i++) {
+            verge_expiry out[2];
+            verge_wheel *wheel = wheel_of_kind(kind);
+            struct calls *calls = calls_for(wheel);
+            (void)schedule(wheel, 10 * TICK, 1);
+            (void)schedule(wheel, 100 * TICK, 2);
+            assert_int_equal(verge_wheel_poll(wheel, 10 * TICK, out, COUNT_OF(out)), 1);
+            assert_in_range(stats_of(wheel).last_poll_work, 1, 2);
+            assert_int_equal(i % 2 == 1 ? verge_wheel_run(wheel, later_ns[i / 2], note, calls)
+                                        : verge_wheel_poll(wheel, later_ns[i / 2], out, COUNT_OF(out)),
+                             0);
+            assert_int_equal(stats_of(wheel).last_poll_work, 0);
+            wheel_end(wheel);
+        }
+    }
+}
+
 static void nothing_to_call(void **state) {
     (void)state;
     assert_int_equal(verge_wheel_run(NULL, TICK, note, NULL), 0);
@@ -566,6 +588,7 @@ int main(void) {
         cmocka_unit_test(a_run_keeps_to_the_work_limit),
         cmocka_unit_test(a_run_that_did_its_work_does_no_more),
         cmocka_unit_test(work_is_what_was_moved_and_looked_at),
+        cmocka_unit_test(polls_that_find_nothing_have_no_work),
         cmocka_unit_test(nothing_to_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
