@@ -158,6 +158,7 @@ verge__chunk *verge__chunk_pool_take_from_slab(verge__chunk_pool *pool) {
     } else {
         chunk = &slab->chunks[slab->fresh++];
         chunk->slab = pool->lowest & (VERGE__SLAB_COUNT_MAX - 1);
+        chunk->is_ahead = false; /* looked at also where it says nothing, to know what to fetch */
     }
     slab->used++;
     pool->used_count++;
