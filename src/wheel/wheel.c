@@ -58,7 +58,7 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     if (options->start_ns >> levels[0].shift >= (VERGE_NEVER - 1) >> levels[0].shift) {
         return -EINVAL;
     }
-    verge_wheel *wheel = allocator.allocate(allocator.context, wheel_bytes(ordered), _Alignof(verge_wheel));
+    verge_wheel *wheel = allocator.allocate(allocator.context, wheel_bytes(ordered), VERGE__WHEEL_ALIGNMENT);
     if (wheel == NULL) {
         return -ENOMEM;
     }

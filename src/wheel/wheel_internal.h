@@ -74,14 +74,17 @@ typedef struct verge__keeping {
     uint64_t round_begin; /* timeouts that had ended when the round began */
 } verge__keeping;
 
+enum {
+    VERGE__WHEEL_ALIGNMENT = 64, /* so that which fields share a cache line is the same everywhere */
+};
+
 struct verge_wheel {
     /* read or written by every schedule and cancel */
-    _Alignas(64)
-        verge__records records; /* at the start of a cache line, so that what is in one is the same everywhere */
-    uint64_t cancels_left;      /* before a cancel has to tidy */
-    uint64_t clears_left;       /* the same for timeouts */
-    uint64_t last_poll_work;    /* of the last poll that was not quiet (verge__wheel_pass_quietly) */
-    uint64_t last_work_ns;      /* when that was; polls since then have had no work */
+    verge__records records;
+    uint64_t cancels_left;   /* before a cancel has to tidy */
+    uint64_t clears_left;    /* the same for timeouts */
+    uint64_t last_poll_work; /* of the last poll that was not quiet (verge__wheel_pass_quietly) */
+    uint64_t last_work_ns;   /* when that was; polls since then have had no work */
     verge_timer earliest_timer;
     uint64_t earliest_ns;    /* 0: not known; VERGE_NEVER: nothing is pending */
     uint64_t timeouts_begun; /* timeouts set that were not, less those that verge_wheel_clear dropped */
@@ -99,20 +102,20 @@ struct verge_wheel {
     uint64_t start_ns;
     uint64_t last_tick;                           /* of time */
     size_t runs;                                  /* under way, one in the other */
+    uint64_t sequence;                            /* of the last schedule or reschedule, in ordered wheels */
+    uint64_t batch_tick;                          /* of the batch */
+    uint64_t prefetched_tick;                     /* up to here, records were brought towards the cache */
     _Alignas(32) verge__entry nowhere_entries[2]; /* of vacated; not where a chunk's first entry may be */
     verge__due past;                              /* scheduled for the past; come out first */
     verge__due batch;                             /* of the tick taken last */
     verge__pile deferred;                         /* scheduled for the past in a run: to come out after it */
-    uint64_t batch_tick;
-    uint64_t prefetched_tick;  /* up to here, records were brought towards the cache */
-    verge__pile beyond;        /* out of the cursor's reach (beyond.c) */
-    verge__pile beyond_kept;   /* those that were looked at, while that is under way */
-    uint64_t beyond_tick;      /* no later than the first of them */
-    uint64_t beyond_kept_tick; /* the same of those that were looked at */
-    uint64_t sequence;         /* of the last schedule or reschedule, in ordered wheels */
-    uint64_t cancels_due;      /* cancels_left counts down from here: the cancelled timers when it gets to 0 */
-    uint64_t clears_due;       /* the same for timeouts */
-    uint64_t timers_expired;   /* with handles */
+    verge__pile beyond;                           /* out of the cursor's reach (beyond.c) */
+    verge__pile beyond_kept;                      /* those that were looked at, while that is under way */
+    uint64_t beyond_tick;                         /* no later than the first of them */
+    uint64_t beyond_kept_tick;                    /* the same of those that were looked at */
+    uint64_t cancels_due;    /* cancels_left counts down from here: the cancelled timers when it gets to 0 */
+    uint64_t clears_due;     /* the same for timeouts */
+    uint64_t timers_expired; /* with handles */
     uint64_t cleared;
     uint64_t entries_refiled;
     uint64_t entries_dropped;
@@ -132,6 +135,7 @@ struct verge_wheel {
     verge_timer recent[VERGE__RECENT_MAX]; /* of the records */
 };
 
+_Static_assert(_Alignof(verge_wheel) <= VERGE__WHEEL_ALIGNMENT, "a wheel is aligned");
 _Static_assert(sizeof(void *) != 8 || (offsetof(verge_wheel, now_ns) % 16 == 0 &&
                                        offsetof(verge_wheel, calendar.cursor) == offsetof(verge_wheel, now_ns) + 8),
                "now and the cursor can be stored at once");
