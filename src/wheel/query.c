@@ -122,8 +122,8 @@ int verge_wheel_get_stats(const verge_wheel *wheel, verge_wheel_stats *ret_stats
         .garbage = calendar->entry_count - pending,
         .records = wheel->records.room - wheel->records.retired_count,
         .records_retired = wheel->records.retired_count,
-        .bytes = sizeof(*wheel) + (wheel->past.sorter != NULL ? 2 * sizeof(verge__sorter) : 0) + wheel->records.bytes +
-                 wheel->places.bytes + calendar->pool.bytes + calendar->level_bytes,
+        .bytes = verge__wheel_bytes(verge__wheel_is_ordered(wheel)) + wheel->records.bytes + wheel->places.bytes +
+                 calendar->pool.bytes + calendar->level_bytes,
         .last_poll_work = verge__wheel_work(wheel),
     };
     return 0;

@@ -18,10 +18,6 @@ static verge__sorter *sorters(const verge_wheel *wheel) {
     return wheel->past.sorter;
 }
 
-static size_t wheel_bytes(bool ordered) {
-    return sizeof(verge_wheel) + (ordered ? 2 * sizeof(verge__sorter) : 0);
-}
-
 static void set_start(verge_wheel *wheel, uint64_t start_ns) {
     wheel->start_ns = start_ns;
     wheel->now_ns = start_ns;
@@ -58,11 +54,11 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     if (options->start_ns >> levels[0].shift >= (VERGE_NEVER - 1) >> levels[0].shift) {
         return -EINVAL;
     }
-    verge_wheel *wheel = allocator.allocate(allocator.context, wheel_bytes(ordered), VERGE__WHEEL_ALIGNMENT);
+    verge_wheel *wheel = allocator.allocate(allocator.context, verge__wheel_bytes(ordered), VERGE__WHEEL_ALIGNMENT);
     if (wheel == NULL) {
         return -ENOMEM;
     }
-    memset(wheel, 0, wheel_bytes(ordered));
+    memset(wheel, 0, verge__wheel_bytes(ordered));
     wheel->shift = levels[0].shift;
     wheel->timeout_shift = wheel->shift;
     wheel->bias_ns = options->strict ? precision_ns : precision_ns - 1;
@@ -110,7 +106,7 @@ void verge_wheel_destroy(verge_wheel *wheel) {
     verge__records_deinit(&wheel->records);
     verge__places_deinit(&wheel->places);
     verge_allocator allocator = wheel->allocator;
-    allocator.release(allocator.context, wheel, wheel_bytes(sorters(wheel) != NULL));
+    allocator.release(allocator.context, wheel, verge__wheel_bytes(sorters(wheel) != NULL));
 }
 
 int verge__wheel_reserve_entries(verge_wheel *wheel, size_t entries) {

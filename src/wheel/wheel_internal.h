@@ -146,6 +146,12 @@ static inline bool verge__wheel_is_ordered(const verge_wheel *wheel) {
     return wheel->options.order != VERGE_ORDER_ANY;
 }
 
+/* As it is allocated, with its sorters: a multiple of the alignment. */
+static inline size_t verge__wheel_bytes(bool ordered) {
+    size_t bytes = sizeof(verge_wheel) + (ordered ? 2 * sizeof(verge__sorter) : 0);
+    return (bytes + VERGE__WHEEL_ALIGNMENT - 1) & ~(size_t)(VERGE__WHEEL_ALIGNMENT - 1);
+}
+
 /* Of a poll. */
 static inline size_t verge__wheel_work_limit(const verge_wheel *wheel) {
     return wheel->options.work_limit == 0 ? SIZE_MAX : wheel->options.work_limit;
