@@ -5,42 +5,42 @@ set xlabel 'timers'
 set key outside right
 set grid
 $data0 << EOD
-1000 4.821
-100000 4.894
-1000000 4.972
+1000 4.818
+100000 4.878
+1000000 4.997
 EOD
 $data1 << EOD
-1000 6.048
-100000 6.082
-1000000 7.752
+1000 6.021
+100000 6.066
+1000000 7.518
 EOD
 $data2 << EOD
-1000 4.025
-100000 4.056
-1000000 4.433
+1000 3.917
+100000 3.945
+1000000 4.428
 EOD
 $data3 << EOD
-1000 45.354
-100000 64.049
-1000000 73.795
+1000 44.891
+100000 64.316
+1000000 73.017
 EOD
 $data4 << EOD
-1000 50.425
-100000 90.675
-1000000 108.637
+1000 50.690
+100000 91.084
+1000000 108.342
 EOD
 $data5 << EOD
-1000 167.670
-100000 254.319
-1000000 306.231
+1000 167.202
+100000 262.311
+1000000 309.781
 EOD
 $data6 << EOD
-1000 92.092
-100000 165.011
-1000000 218.664
+1000 92.339
+100000 178.111
+1000000 222.173
 EOD
 $data7 << EOD
-1000 704.521
+1000 697.555
 EOD
 set output 'docs/bench/churn.svg'
 set title 'churn'
@@ -48,42 +48,42 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', $data7 using 1:2 with linespoints lw 2 title 'timerfd', 
 set output
 $data0 << EOD
-1000 5.838
-100000 12.411
-1000000 45.316
+1000 5.842
+100000 13.087
+1000000 46.826
 EOD
 $data1 << EOD
-1000 6.698
-100000 29.546
-1000000 92.932
+1000 6.663
+100000 48.921
+1000000 96.419
 EOD
 $data2 << EOD
-1000 4.123
-100000 11.247
-1000000 36.308
+1000 4.039
+100000 12.835
+1000000 37.809
 EOD
 $data3 << EOD
-1000 15.919
-100000 48.188
-1000000 109.415
+1000 16.107
+100000 63.210
+1000000 121.089
 EOD
 $data4 << EOD
-1000 25.004
-100000 54.584
-1000000 165.246
+1000 24.884
+100000 57.570
+1000000 175.191
 EOD
 $data5 << EOD
-1000 84.641
-100000 300.814
-1000000 513.149
+1000 84.791
+100000 354.609
+1000000 525.677
 EOD
 $data6 << EOD
-1000 67.676
-100000 329.095
-1000000 684.846
+1000 68.559
+100000 401.198
+1000000 730.916
 EOD
 $data7 << EOD
-1000 742.839
+1000 745.006
 EOD
 set output 'docs/bench/churn-rand.svg'
 set title 'churn-rand'
@@ -92,41 +92,41 @@ plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 w
 set output
 $data0 << EOD
 1000 6.150
-100000 8.914
-1000000 32.213
+100000 9.643
+1000000 34.055
 EOD
 $data1 << EOD
-1000 3.904
-100000 16.829
-1000000 56.767
+1000 3.908
+100000 30.517
+1000000 58.374
 EOD
 $data2 << EOD
-1000 2.663
-100000 6.302
-1000000 21.545
+1000 2.506
+100000 6.897
+1000000 22.488
 EOD
 $data3 << EOD
-1000 10.779
-100000 28.530
-1000000 57.832
+1000 10.683
+100000 27.442
+1000000 62.995
 EOD
 $data4 << EOD
-1000 14.561
-100000 32.563
-1000000 106.336
+1000 14.486
+100000 38.412
+1000000 113.126
 EOD
 $data5 << EOD
-1000 75.990
-100000 315.225
-1000000 449.361
+1000 76.577
+100000 346.257
+1000000 476.986
 EOD
 $data6 << EOD
-1000 43.847
-100000 354.480
-1000000 607.713
+1000 44.941
+100000 394.192
+1000000 621.902
 EOD
 $data7 << EOD
-1000 453.929
+1000 462.800
 EOD
 set output 'docs/bench/reset.svg'
 set title 'reset'
@@ -134,39 +134,39 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', $data7 using 1:2 with linespoints lw 2 title 'timerfd', 
 set output
 $data0 << EOD
-1000 170.880
-100000 69.069
-1000000 156.585
+1000 171.050
+100000 74.549
+1000000 160.674
 EOD
 $data1 << EOD
-1000 203.359
-100000 53.518
-1000000 37.649
+1000 197.252
+100000 55.235
+1000000 38.209
 EOD
 $data2 << EOD
-1000 210.810
-100000 59.520
-1000000 45.589
+1000 203.382
+100000 59.151
+1000000 46.054
 EOD
 $data3 << EOD
-1000 184.853
-100000 141.876
-1000000 235.417
+1000 185.245
+100000 141.530
+1000000 249.565
 EOD
 $data4 << EOD
-1000 2726.028
-100000 228.438
-1000000 391.986
+1000 2771.248
+100000 251.020
+1000000 438.922
 EOD
 $data5 << EOD
-1000 2311.249
-100000 725.118
-1000000 1651.069
+1000 2320.702
+100000 834.064
+1000000 1666.551
 EOD
 $data6 << EOD
-1000 1800.076
-100000 582.634
-1000000 1712.423
+1000 1831.820
+100000 762.808
+1000000 1870.409
 EOD
 set output 'docs/bench/expire.svg'
 set title 'expire'
@@ -174,32 +174,32 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-100000 953.792
-1000000 278.825
+100000 976.080
+1000000 284.341
 EOD
 $data1 << EOD
-100000 159.654
-1000000 90.569
+100000 154.591
+1000000 91.614
 EOD
 $data2 << EOD
-100000 180.029
-1000000 118.831
+100000 179.033
+1000000 119.637
 EOD
 $data3 << EOD
-100000 140.792
-1000000 231.398
+100000 143.638
+1000000 261.071
 EOD
 $data4 << EOD
-100000 255.144
-1000000 396.149
+100000 273.570
+1000000 443.165
 EOD
 $data5 << EOD
-100000 734.467
-1000000 1600.580
+100000 817.181
+1000000 1694.380
 EOD
 $data6 << EOD
-100000 606.896
-1000000 1679.529
+100000 708.827
+1000000 1838.374
 EOD
 set output 'docs/bench/expire-24h.svg'
 set title 'expire-24h'
@@ -207,39 +207,39 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 11.954
-100000 13.909
-1000000 43.705
+1000 11.961
+100000 14.646
+1000000 45.957
 EOD
 $data1 << EOD
-1000 23.838
-100000 45.605
-1000000 84.216
+1000 23.758
+100000 57.122
+1000000 88.831
 EOD
 $data2 << EOD
-1000 11.319
-100000 17.107
-1000000 34.543
+1000 11.054
+100000 19.955
+1000000 34.831
 EOD
 $data3 << EOD
-1000 21.835
-100000 69.775
-1000000 137.829
+1000 21.617
+100000 77.269
+1000000 149.298
 EOD
 $data4 << EOD
-1000 32.118
-100000 86.055
-1000000 202.016
+1000 32.378
+100000 94.562
+1000000 219.341
 EOD
 $data5 << EOD
-1000 103.788
-100000 350.499
-1000000 811.320
+1000 104.534
+100000 466.933
+1000000 865.592
 EOD
 $data6 << EOD
-1000 82.566
-100000 279.343
-1000000 758.115
+1000 84.231
+100000 407.642
+1000000 860.704
 EOD
 set output 'docs/bench/mixed.svg'
 set title 'mixed'
@@ -247,39 +247,39 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 195.586
-100000 195.315
-1000000 195.646
+1000 196.016
+100000 196.205
+1000000 195.645
 EOD
 $data1 << EOD
-1000 6.269
-100000 6.241
-1000000 6.218
+1000 6.000
+100000 5.961
+1000000 6.025
 EOD
 $data2 << EOD
-1000 6.249
-100000 6.209
-1000000 6.216
+1000 6.072
+100000 5.922
+1000000 5.979
 EOD
 $data3 << EOD
-1000 4.951
-100000 6.020
-1000000 5.164
+1000 4.424
+100000 8.956
+1000000 4.862
 EOD
 $data4 << EOD
-1000 47.201
-100000 48.054
-1000000 50.396
+1000 47.697
+100000 47.841
+1000000 47.877
 EOD
 $data5 << EOD
-1000 45.142
-100000 48.335
-1000000 49.649
+1000 45.300
+100000 47.815
+1000000 49.292
 EOD
 $data6 << EOD
-1000 30.981
-100000 30.949
-1000000 30.796
+1000 32.664
+100000 31.606
+1000000 34.300
 EOD
 set output 'docs/bench/idle.svg'
 set title 'idle'
@@ -287,32 +287,32 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-100000 43666.000
-1000000 578588.000
+100000 37617.000
+1000000 588690.000
 EOD
 $data1 << EOD
-100000 763.000
-1000000 2599.000
+100000 800.000
+1000000 2669.000
 EOD
 $data2 << EOD
-100000 2668.000
-1000000 19004.000
+100000 2455.000
+1000000 19300.000
 EOD
 $data3 << EOD
-100000 2074.000
-1000000 25571.000
+100000 9600.000
+1000000 27070.000
 EOD
 $data4 << EOD
-100000 18949.000
-1000000 31460.000
+100000 16089.000
+1000000 31489.000
 EOD
 $data5 << EOD
-100000 22943.000
-1000000 91047.000
+100000 22722.000
+1000000 90764.000
 EOD
 $data6 << EOD
-100000 18810.000
-1000000 73454.000
+100000 21141.000
+1000000 74151.000
 EOD
 set output 'docs/bench/tail-p99-99.svg'
 set title 'tail p99.99'
@@ -320,32 +320,32 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-100000 44245.000
-1000000 585176.000
+100000 39477.000
+1000000 602811.000
 EOD
 $data1 << EOD
-100000 4097.000
-1000000 7227.000
+100000 4044.000
+1000000 6027.000
 EOD
 $data2 << EOD
-100000 3391.000
-1000000 19382.000
+100000 3197.000
+1000000 19607.000
 EOD
 $data3 << EOD
-100000 17643.000
-1000000 33918.000
+100000 53114.000
+1000000 38268.000
 EOD
 $data4 << EOD
-100000 37089.000
-1000000 43018.000
+100000 21859.000
+1000000 45250.000
 EOD
 $data5 << EOD
-100000 39469.000
-1000000 712554.000
+100000 37947.000
+1000000 1160434.000
 EOD
 $data6 << EOD
-100000 24653.000
-1000000 86911.000
+100000 25740.000
+1000000 79792.000
 EOD
 set output 'docs/bench/tail-longest.svg'
 set title 'tail longest'
@@ -353,42 +353,42 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 14.842
-100000 138.805
-1000000 263.656
+1000 14.778
+100000 126.210
+1000000 272.810
 EOD
 $data1 << EOD
-1000 25.032
-100000 25.441
-1000000 37.085
+1000 24.664
+100000 25.171
+1000000 39.579
 EOD
 $data2 << EOD
-1000 22.703
-100000 57.640
-1000000 78.053
+1000 22.719
+100000 54.124
+1000000 81.219
 EOD
 $data3 << EOD
-1000 52.130
-100000 129.592
-1000000 227.932
+1000 50.992
+100000 130.644
+1000000 241.364
 EOD
 $data4 << EOD
-1000 117.289
-100000 195.391
-1000000 420.825
+1000 117.843
+100000 196.926
+1000000 432.841
 EOD
 $data5 << EOD
-1000 183.115
-100000 727.807
-1000000 1070.090
+1000 183.060
+100000 751.413
+1000000 1084.693
 EOD
 $data6 << EOD
-1000 102.685
-100000 630.244
-1000000 1136.793
+1000 103.220
+100000 809.924
+1000000 1169.326
 EOD
 $data7 << EOD
-1000 1040.464
+1000 1021.170
 EOD
 set output 'docs/bench/burst.svg'
 set title 'burst'
