@@ -83,8 +83,8 @@ struct verge_wheel {
     verge__records records;
     uint64_t cancels_left;   /* before a cancel has to tidy */
     uint64_t clears_left;    /* the same for timeouts */
-    uint64_t last_poll_work; /* of the last poll that was not quiet (verge__wheel_pass_quietly) */
-    uint64_t last_work_ns;   /* when that was; polls since then have had no work */
+    uint64_t last_poll_work; /* as it was noted last (verge__wheel_note_work) */
+    uint64_t last_work_ns;   /* when that was; polls of a later time have had no work */
     verge_timer earliest_timer;
     uint64_t earliest_ns;    /* 0: not known; VERGE_NEVER: nothing is pending */
     uint64_t timeouts_begun; /* timeouts set that were not, less those that verge_wheel_clear dropped */
@@ -92,8 +92,8 @@ struct verge_wheel {
     uint64_t bias_ns;        /* what makes (deadline + bias) >> shift the tick of a deadline */
     uint64_t shift;
     size_t expired_untidied; /* since tidy_after_poll; a poll counts as one more */
-    uint64_t now_ns;         /* with the cursor, which is next: what a poll that finds nothing writes, by one store. Nor
-                                is shift beside it: to load both at once would have to wait for that store. */
+    uint64_t now_ns;         /* with the cursor, which is next: what a poll that finds nothing writes, by one store.
+                                shift is not beside it: to load both at once would have to wait for that store. */
     verge__calendar calendar;
 
     verge__places places;  /* of timeouts */
@@ -157,13 +157,13 @@ static inline size_t verge__wheel_work_limit(const verge_wheel *wheel) {
     return wheel->options.work_limit == 0 ? SIZE_MAX : wheel->options.work_limit;
 }
 
-/* At the end of a poll that was not quiet. */
+/* What the last poll has done. One that finds nothing and moves time need not say so. */
 static inline void verge__wheel_note_work(verge_wheel *wheel, uint64_t work) {
     wheel->last_poll_work = work;
     wheel->last_work_ns = wheel->now_ns;
 }
 
-/* Of the last poll. */
+/* Entries that the last poll has moved, inspected and returned. */
 static inline uint64_t verge__wheel_work(const verge_wheel *wheel) {
     return wheel->last_work_ns == wheel->now_ns ? wheel->last_poll_work : 0;
 }

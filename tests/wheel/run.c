@@ -532,7 +532,7 @@ static void work_is_what_was_moved_and_looked_at(void **state) {
     }
 }
 
-/* Whichever way a poll finds nothing: in the same tick, at the same time, at an earlier one. */
+/* Whichever way a poll finds nothing: in the same tick, at the same time, at an earlier one, some ticks later. */
 static void polls_that_find_nothing_have_no_work(void **state) {
     (void)state;
     static const uint64_t later_ns[] = {10 * TICK + TICK / 2, 10 * TICK, 9 * TICK, 50 * TICK};
