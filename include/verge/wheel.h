@@ -237,8 +237,8 @@ VERGE_API int verge_wheel_get(const verge_wheel *wheel, verge_timer timer, verge
 
 /* What the wheel knows of a timer; not for the caller to read or write. */
 typedef struct verge_timer_state {
-    uint64_t deadline_ns; /* free: perhaps the index of a record that is some places down the list */
     void *data;
+    uint64_t deadline_ns; /* free: perhaps the index of a record that is some places down the list */
     union {
         uint64_t entry_tick; /* kept while free: the entry can be adopted */
         uint64_t sequence;   /* ordered wheels */
