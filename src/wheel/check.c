@@ -104,6 +104,11 @@ static const char *check_timeouts(const verge_wheel *wheel) {
             return "W7: a timeout and its entry know each other";
         }
     }
+    for (size_t i = 0; i < VERGE__CHUNK_ENTRIES; i++) {
+        if (verge__entry_timeout(wheel->nowhere_chunk.entries[i]) != &wheel->vacated) {
+            return "W7: the entries that are nowhere are nobody's";
+        }
+    }
     return set != verge__wheel_timeouts(wheel) ? "W6: verge__wheel_timeouts is the number of timeouts that are set"
                                                : NULL;
 }
@@ -149,7 +154,8 @@ const char *verge_wheel_check(const verge_wheel *wheel) {
     see_pile(&census_, &wheel->deferred);
     see_pile(&census_, &wheel->beyond);
     see_pile(&census_, &wheel->beyond_kept);
-    const char *broken = verge__calendar_check(&wheel->calendar, census_.entries, census_.chunks);
+    const char *broken =
+        verge__calendar_check(&wheel->calendar, census_.entries + verge__wheel_stock(wheel), census_.chunks);
     if (broken == NULL) {
         see_slots(&census_);
         broken = census_.is_misplaced ? "W7: a timeout and its entry know each other" : check_timers(wheel, &census_);

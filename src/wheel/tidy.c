@@ -309,6 +309,7 @@ void verge_wheel_compact(verge_wheel *wheel) {
         return;
     }
     scrub_all(wheel);
+    verge__wheel_set_stock(wheel, 0);
     while (give_back(wheel, SIZE_MAX)) {
     }
     size_t reserved = verge__wheel_reserved(wheel);

@@ -167,22 +167,30 @@ static VERGE__NOINLINE int set_slowly(verge_wheel *wheel, verge_timeout *timeout
     return wheel->calendar.entry_count >= wheel->calendar.entry_limit ? verge__wheel_tidy(wheel) : 0;
 }
 
-static VERGE__NOINLINE int finish_set_as_earliest(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
-    timeout->record.deadline_ns = deadline_ns;
+static VERGE__NOINLINE int finish_set_as_earliest(verge_wheel *wheel, verge_timeout *timeout) {
     note_set(wheel, timeout, wheel->timeouts_begun);
     note_earliest(wheel, timeout);
     return 0;
 }
 
-static VERGE__ALWAYS_INLINE int finish_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
-    uint64_t begun = wheel->timeouts_begun; /* beside the earliest: one load */
-    if (VERGE__UNLIKELY(deadline_ns < wheel->earliest_ns)) {
-        return finish_set_as_earliest(wheel, timeout, deadline_ns);
+/* It has a deadline and an entry. earliest_ns, begun: the wheel's, which are side by side: one load. */
+static VERGE__ALWAYS_INLINE int finish_set_after(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns,
+                                                 uint64_t earliest_ns, uint64_t begun) {
+    if (VERGE__UNLIKELY(deadline_ns < earliest_ns)) {
+        return finish_set_as_earliest(wheel, timeout);
     }
-    timeout->record.deadline_ns = deadline_ns;
     note_set(wheel, timeout, begun);
     return 0;
 }
+
+static VERGE__ALWAYS_INLINE int finish_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
+    uint64_t begun = wheel->timeouts_begun;
+    uint64_t earliest_ns = wheel->earliest_ns;
+    timeout->record.deadline_ns = deadline_ns;
+    return finish_set_after(wheel, timeout, deadline_ns, earliest_ns, begun);
+}
+
+/* ---- an entry that is moved ---- */
 
 /* An entry takes the place of another, in the same list. */
 static VERGE__ALWAYS_INLINE void hand_over(verge__entry *place, verge__entry entry) {
@@ -192,50 +200,49 @@ static VERGE__ALWAYS_INLINE void hand_over(verge__entry *place, verge__entry ent
     }
 }
 
-/* Whether all that the newest chunk of a list has is an entry that is nobody's. */
-static VERGE__ALWAYS_INLINE bool ends_vacated(const verge_wheel *wheel, const verge__list *list) {
-    const verge__entry *newest = *list - 1;
-    return VERGE__UNLIKELY(verge__list_is_first_of_chunk(newest)) && is_vacated(wheel, *newest);
-}
-
-/*
- * Moves the entry from the slot it is in, or from nowhere, to another, which has room in its newest chunk. The newest entry of
- * the list it leaves, which is somebody's, takes its place; if that was the last of its chunk, the chunk stays, with an entry
- * that is nobody's, for the next that comes. Which slot it leaves is known only when the object has come to the cache, but
- * nothing waits for that: no branch that could as well go the other way depends on it.
- */
-static VERGE__ALWAYS_INLINE void move_entry(verge_wheel *wheel, verge_timeout *timeout, verge__list *slot,
-                                            uint64_t tick) {
-    verge__list *left = timeout->slot;
+/* To a slot that has room in its newest chunk. The newest entry of the list it leaves, which is not the first of its chunk, takes
+ * its place. Which list that is, is known only when the object has come to the cache, but nothing waits for that: no
+ * branch that could as well go the other way depends on it. */
+static VERGE__ALWAYS_INLINE void move_entry(verge_timeout *timeout, verge__list *slot, uint64_t tick) {
     verge__entry *place = timeout->entry;
+    verge__list *left = timeout->slot;
     verge__entry *newest = *left - 1;
     verge__entry moved = *newest;
     verge__list end = *slot;
-    size_t entry_count = wheel->calendar.entry_count;
     *end = verge__entry_for_timeout(timeout);
     *slot = end + 1;
-    if (VERGE__LIKELY(!verge__list_is_first_of_chunk(newest))) {
-        size_t is_nowhere = left == &wheel->nowhere;
-        hand_over(place, moved);
-        *left = newest + is_nowhere;
-        entry_count += is_nowhere;
-    } else {
-        if (newest != place) {
-            hand_over(place, moved);
-        }
-        *newest = verge__entry_for_timeout(&wheel->vacated);
-        entry_count++;
-    }
-    wheel->calendar.entry_count = entry_count;
+    hand_over(place, moved);
+    *left = newest;
+    timeout->record.u.entry_tick = tick;
     timeout->entry = end; /* not before: its own entry may have been the newest */
     timeout->slot = slot;
+}
+
+/* The same where the newest is the first of its chunk, and somebody's. The chunk stays, with an entry that is nobody's, for
+ * the next that comes. */
+static void move_last_entry(verge_wheel *wheel, verge_timeout *timeout, verge__list *slot, uint64_t tick) {
+    verge__entry *newest = *(verge__list *)timeout->slot - 1;
+    hand_over(timeout->entry, *newest);
+    *newest = verge__entry_for_timeout(&wheel->vacated);
+    wheel->calendar.entry_count++;
+    *(*slot)++ = verge__entry_for_timeout(timeout);
+    verge__entry_seat(*slot - 1, slot);
     timeout->record.u.entry_tick = tick;
 }
 
-/* Gives up the newest chunk of the list that is left if it has nobody's entry alone, and begins one where there is none with
- * room. */
+/* Takes half of the room there is, which is some, up to a chunk's. */
+static void stock_up(verge_wheel *wheel) {
+    size_t stock = verge__wheel_stock(wheel);
+    size_t share = (wheel->calendar.entry_limit - wheel->calendar.entry_count + 1) / 2;
+    verge__wheel_set_stock(wheel, stock + share < VERGE__STOCK_MAX ? stock + share : VERGE__STOCK_MAX);
+}
+
+/* Makes sure that nowhere has an entry to take; that the newest chunk of a list that is left has more than nobody's entry; that
+ * the slot has a chunk with room. */
 static void prepare_chunks(verge_wheel *wheel, verge__list *left, verge__list *slot, uint64_t tick) {
-    if (ends_vacated(wheel, left)) {
+    if (left == &wheel->nowhere) {
+        stock_up(wheel);
+    } else if (verge__list_is_first_of_chunk(*left - 1) && is_vacated(wheel, *(*left - 1))) {
         verge__calendar_list_drop_chunk(&wheel->calendar, left);
         wheel->calendar.entry_count--;
         wheel->entries_dropped++;
@@ -245,7 +252,7 @@ static void prepare_chunks(verge_wheel *wheel, verge__list *left, verge__list *s
     }
 }
 
-/* Moves the entry, or files one if there is none, where chunks come or go, or it is in no slot. */
+/* Moves the entry where chunks come or go, or files one if it is in no slot. */
 static VERGE__NOINLINE int set_with_chunks(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns,
                                            uint64_t tick) {
     verge__calendar *calendar = &wheel->calendar;
@@ -253,35 +260,41 @@ static VERGE__NOINLINE int set_with_chunks(verge_wheel *wheel, verge_timeout *ti
         return set_slowly(wheel, timeout, deadline_ns);
     }
     verge__list *slot = verge__calendar_slot(calendar, tick);
+    verge__list *left = timeout->slot;
     if (!is_in_slot(wheel, timeout)) {
         vacate(wheel, timeout);
         verge__calendar_put_within_reach(calendar, tick, verge__entry_for_timeout(timeout));
         timeout->record.u.entry_tick = tick;
-    } else if (timeout->slot == slot) {
+    } else if (left == slot) {
         timeout->record.u.entry_tick = tick; /* it is where it belongs */
     } else {
-        prepare_chunks(wheel, timeout->slot, slot, tick);
-        move_entry(wheel, timeout, slot, tick);
+        prepare_chunks(wheel, left, slot, tick);
+        if (verge__list_is_first_of_chunk(*left - 1)) {
+            move_last_entry(wheel, timeout, slot, tick);
+        } else {
+            move_entry(timeout, slot, tick);
+        }
     }
     return finish_set(wheel, timeout, deadline_ns);
 }
 
-/* The same where none does and it is; those that have no entry leave `nowhere`. */
+/* Moves the entry; those that have none leave `nowhere`. */
 static VERGE__ALWAYS_INLINE int set_anew(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns,
                                          uint64_t tick) {
     const verge__calendar *calendar = &wheel->calendar;
-    size_t entry_count = calendar->entry_count;
-    size_t entry_limit = calendar->entry_limit;
     const verge__list *scrubbed = calendar->scrubbed;
     const verge__list *left = timeout->slot;
     uint64_t entry_tick = timeout->record.u.entry_tick;
     verge__list *slot = verge__calendar_slot(calendar, tick);
-    if (VERGE__UNLIKELY(verge__list_needs_chunk(*slot) || entry_count >= entry_limit || left == NULL || left == slot ||
-                        left == scrubbed || entry_tick < calendar->cursor || ends_vacated(wheel, left))) {
+    if (VERGE__UNLIKELY(verge__list_needs_chunk(*slot) || left == NULL || left == slot || left == scrubbed ||
+                        entry_tick < calendar->cursor || verge__list_is_first_of_chunk(*left - 1))) {
         return set_with_chunks(wheel, timeout, deadline_ns, tick);
     }
-    move_entry(wheel, timeout, slot, tick);
-    return finish_set(wheel, timeout, deadline_ns);
+    uint64_t earliest_ns = wheel->earliest_ns;
+    uint64_t begun = wheel->timeouts_begun;
+    move_entry(timeout, slot, tick);
+    timeout->record.deadline_ns = deadline_ns; /* with its tick: one store */
+    return finish_set_after(wheel, timeout, deadline_ns, earliest_ns, begun);
 }
 
 /* Whether an entry is still to come and comes up no later than so many ticks ahead: one comparison for both. */

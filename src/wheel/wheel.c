@@ -90,8 +90,10 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
                                                  .bellwether = bellwether,
                                                  .marks_are_private = ordered,
                                                  .work_is_limited = wheel->options.work_limit != 0});
-    wheel->nowhere = wheel->nowhere_entries + 1;
-    wheel->nowhere_entries[0] = verge__entry_for_timeout(&wheel->vacated);
+    wheel->nowhere = wheel->nowhere_chunk.entries + 1;
+    for (size_t i = 0; i < VERGE__CHUNK_ENTRIES; i++) {
+        wheel->nowhere_chunk.entries[i] = verge__entry_for_timeout(&wheel->vacated);
+    }
     verge__wheel_set_short_reach(wheel);
     (void)verge__wheel_tidy(wheel);
     *ret_wheel = wheel;
@@ -160,6 +162,7 @@ static void clear_due(verge_wheel *wheel, verge__due *due) {
 }
 
 static void drop_all_entries(verge_wheel *wheel, uint64_t first_tick) {
+    verge__wheel_set_stock(wheel, 0);
     wheel->entries_dropped += wheel->calendar.entry_count;
     clear_due(wheel, &wheel->past);
     clear_due(wheel, &wheel->batch);

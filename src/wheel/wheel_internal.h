@@ -75,7 +75,10 @@ typedef struct verge__keeping {
 } verge__keeping;
 
 enum {
-    VERGE__WHEEL_ALIGNMENT = 64, /* so that which fields share a cache line is the same everywhere */
+    /* So that which fields share a cache line is the same everywhere; and for the chunk. */
+    VERGE__WHEEL_ALIGNMENT = VERGE__CHUNK_BYTES,
+    /* Entries that are counted in advance, at most. */
+    VERGE__STOCK_MAX = VERGE__CHUNK_ENTRIES - 1,
 };
 
 struct verge_wheel {
@@ -100,19 +103,19 @@ struct verge_wheel {
     verge_timeout vacated; /* stands for one that was withdrawn where no other could take its place: never set */
     verge__list nowhere;   /* the list of timeouts without an entry: to move one from there needs no branch */
     uint64_t start_ns;
-    uint64_t last_tick;                           /* of time */
-    size_t runs;                                  /* under way, one in the other */
-    uint64_t sequence;                            /* of the last schedule or reschedule, in ordered wheels */
-    uint64_t batch_tick;                          /* of the batch */
-    uint64_t prefetched_tick;                     /* up to here, records were brought towards the cache */
-    _Alignas(32) verge__entry nowhere_entries[2]; /* of vacated; not where a chunk's first entry may be */
-    verge__due past;                              /* scheduled for the past; come out first */
-    verge__due batch;                             /* of the tick taken last */
-    verge__pile deferred;                         /* scheduled for the past in a run: to come out after it */
-    verge__pile beyond;                           /* out of the cursor's reach (beyond.c) */
-    verge__pile beyond_kept;                      /* those that were looked at, while that is under way */
-    uint64_t beyond_tick;                         /* no later than the first of them */
-    uint64_t beyond_kept_tick;                    /* the same of those that were looked at */
+    uint64_t last_tick;                                      /* of time */
+    size_t runs;                                             /* under way, one in the other */
+    uint64_t sequence;                                       /* of the last schedule or reschedule, in ordered wheels */
+    uint64_t batch_tick;                                     /* of the batch */
+    uint64_t prefetched_tick;                                /* up to here, records were brought towards the cache */
+    verge__due past;                                         /* scheduled for the past; come out first */
+    verge__pile deferred;                                    /* scheduled for the past in a run: to come out after it */
+    _Alignas(VERGE__CHUNK_BYTES) verge__chunk nowhere_chunk; /* the entries of nowhere */
+    verge__due batch;                                        /* of the tick taken last */
+    verge__pile beyond;                                      /* out of the cursor's reach (beyond.c) */
+    verge__pile beyond_kept;                                 /* those that were looked at, while that is under way */
+    uint64_t beyond_tick;                                    /* no later than the first of them */
+    uint64_t beyond_kept_tick;                               /* the same of those that were looked at */
     uint64_t cancels_due;    /* cancels_left counts down from here: the cancelled timers when it gets to 0 */
     uint64_t clears_due;     /* the same for timeouts */
     uint64_t timers_expired; /* with handles */
@@ -277,8 +280,27 @@ static inline bool verge__wheel_keep_past(verge_wheel *wheel, const verge__recor
     return true;
 }
 
+/*
+ * The stock: entries that entry_count has in advance. They are nobody's, and in a list that is called nowhere. A timeout without
+ * an entry is told that it has one there; when it is set, that moves to a slot as any other would, the list has one less, and
+ * nothing is to be counted. The last one stays: then the list is filled up, and what is new in it counted.
+ */
+static inline size_t verge__wheel_stock(const verge_wheel *wheel) {
+    return verge__list_chunk_count(wheel->nowhere) - 1;
+}
+
+static inline void verge__wheel_set_stock(verge_wheel *wheel, size_t stock) {
+    wheel->calendar.entry_count += stock - verge__wheel_stock(wheel);
+    wheel->nowhere = wheel->nowhere_chunk.entries + stock + 1;
+}
+
+/* Those in all other lists. */
+static inline size_t verge__wheel_entry_count(const verge_wheel *wheel) {
+    return wheel->calendar.entry_count - verge__wheel_stock(wheel);
+}
+
 static inline void verge__timeout_has_no_entry(verge_wheel *wheel, verge_timeout *timeout) {
-    timeout->entry = wheel->nowhere_entries;
+    timeout->entry = wheel->nowhere_chunk.entries;
     timeout->slot = &wheel->nowhere;
     timeout->record.u.entry_tick = VERGE__NO_TICK;
 }
