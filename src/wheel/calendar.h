@@ -349,10 +349,10 @@ bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget);
 /* Drains the shares that are due of the upper slots that come next, and finds quiet_until anew. */
 void verge__calendar_settle(verge__calendar *calendar, size_t *budget);
 
-/* The entries of level 0 that come so many ticks after the next, as of the last settle; they stay where they are. */
-static inline verge__list verge__calendar_peek_after(const verge__calendar *calendar, uint32_t ticks) {
+/* The entries of level 0 at a tick, or at another that has the same slot; they stay where they are. */
+static inline verge__list verge__calendar_peek(const verge__calendar *calendar, uint64_t tick) {
     const verge__level *lowest = &calendar->levels[0];
-    return calendar->levels_used == 0 ? NULL : lowest->slots[((uint32_t)calendar->next_start + ticks) & lowest->mask];
+    return lowest->slots[(uint32_t)tick & lowest->mask];
 }
 
 /* The start of the first slot that is not empty; VERGE__NO_TICK if all are. */

@@ -33,6 +33,9 @@ void verge__wheel_put_back_exact(verge_wheel *wheel);
 size_t verge__wheel_poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool exact,
                                 size_t work_limit);
 
+/* Brings the records of a tick towards the cache, as the last for now. */
+void verge__wheel_prefetch_tick(verge_wheel *wheel, uint64_t tick);
+
 /* ---- refile.c ---- */
 
 /* From the newest, a full one, on: files the chunks of a batch again whose timeouts were all moved on, and together. Returns how
@@ -166,11 +169,19 @@ static VERGE__ALWAYS_INLINE void verge__wheel_begin_batch(verge_wheel *wheel, ve
     wheel->batch_is_exact = false;
 }
 
-/* Brings the records of a tick that comes soon towards the cache. */
+/* Brings the records of a tick that comes soon towards the cache; and of those before it that were passed over. Nearly always the
+ * first of them is the one after the last that was brought: that is known, and begun with, before the next tick is found. */
 static VERGE__ALWAYS_INLINE void verge__wheel_prefetch_soon(verge_wheel *wheel) {
-    verge__wheel_prefetch_list(wheel, verge__calendar_peek_after(&wheel->calendar, VERGE__PREFETCH_TICKS),
-                               VERGE__CHUNK_ENTRIES);
-    wheel->prefetched_tick = wheel->calendar.next_start + VERGE__PREFETCH_TICKS;
+    uint64_t last = wheel->calendar.next_start + VERGE__PREFETCH_TICKS;
+    uint64_t tick = wheel->prefetched_tick + 1;
+    if (VERGE__UNLIKELY(last - tick > VERGE__PREFETCH_TICKS)) {
+        verge__wheel_prefetch_tick(wheel, last); /* they are too many, or were brought before */
+        return;
+    }
+    wheel->prefetched_tick = last;
+    do {
+        verge__wheel_prefetch_list(wheel, verge__calendar_peek(&wheel->calendar, tick), VERGE__CHUNK_ENTRIES);
+    } while (tick++ != last);
 }
 
 /*
@@ -188,7 +199,7 @@ static VERGE__ALWAYS_INLINE bool verge__wheel_settle_shortly(verge_wheel *wheel,
     }
     wheel->expired_untidied = untidied;
     verge__calendar_settle_lowest(calendar);
-    if (calendar->entry_count > VERGE__PREFETCH_ENTRIES_MIN) {
+    if (wheel->is_large) {
         verge__wheel_prefetch_soon(wheel);
     } else if (VERGE__UNLIKELY(calendar->quiet_until == VERGE__NO_TICK) && verge__wheel_pending(wheel) == 0) {
         size_t budget = SIZE_MAX;

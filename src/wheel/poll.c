@@ -34,6 +34,11 @@ void verge__wheel_prefetch(void *owner, const verge__entry *entries, size_t coun
     verge__wheel_prefetch_records(owner, entries, count);
 }
 
+void verge__wheel_prefetch_tick(verge_wheel *wheel, uint64_t tick) {
+    wheel->prefetched_tick = tick;
+    verge__wheel_prefetch_list(wheel, verge__calendar_peek(&wheel->calendar, tick), VERGE__CHUNK_ENTRIES);
+}
+
 /* Hands out, from the newest chunk of a list, what is due at `tick`. What is not - its timer was moved, or
  * its mark is the same 2^32 ticks away - is filed again. */
 static void hand_out_chunk(verge_wheel *wheel, verge__list *list, uint64_t tick, uint64_t entry_tick, handout *to) {

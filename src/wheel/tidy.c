@@ -235,6 +235,7 @@ static void set_checkpoints(verge_wheel *wheel) {
     wheel->clears_left = share;
     wheel->clears_due = cleared + wheel->clears_left;
     verge__wheel_judge_keeping(wheel);
+    wheel->is_large = wheel->records.fresh + wheel->places.count > VERGE__TIMERS_CACHED;
     verge__chunk_pool_set_sparse(&calendar->pool, chunks_are_sparse(wheel));
     size_t limit = calendar->entry_count + room / 2;
     calendar->entry_limit = limit < calendar->entry_capacity ? limit : calendar->entry_capacity;

@@ -52,6 +52,9 @@
 /* A bit beside those of a shift. */
 #define VERGE__MOVES_ENTRIES (UINT64_C(1) << 6)
 
+/* Timers whose records are in the cache anyway. */
+enum { VERGE__TIMERS_CACHED = 32768 };
+
 /* Timers and polls between two times that a poll tidies. */
 enum { VERGE__EXPIRED_BETWEEN = 256 };
 
@@ -129,6 +132,7 @@ struct verge_wheel {
     uint8_t garbage_turn;    /* of three polls with a work limit that is not divisible: which this is */
     bool batch_is_exact;     /* picked by poll_exact, and marked so */
     bool is_untidy;          /* there is memory to give back */
+    bool is_large;           /* its records are more than are in the cache: those that come up are fetched ahead */
     bool is_plain;           /* unordered, exact, past fires, no cap, precision above 1 ns */
     size_t reserved_total;   /* timers there must be room for: entries */
     size_t reserved_records; /* the same: records */
