@@ -314,6 +314,7 @@ typedef struct verge__pile {
     verge__list list;
     verge__list sifted;
     uint32_t scrub_pass;
+    uint32_t passes; /* that have come to their end */
 } verge__pile;
 
 static inline bool verge__pile_is_empty(const verge__pile *pile) {

@@ -70,7 +70,10 @@ size_t verge__calendar_scrub_pile(verge__calendar *calendar, verge__pile *pile, 
         pile->scrub_pass = begin_pass(calendar);
     }
     calendar->scrub_pass = pile->scrub_pass;
-    return sift_chunk(calendar, &pile->list, &pile->sifted, NULL, everything, max);
+    size_t count = sift_chunk(calendar, &pile->list, &pile->sifted, NULL, everything, max);
+    pile->passes += pile->list == NULL;
+    (void)verge__pile_open(pile); /* the next pass is over all of it, not over what is added until then */
+    return count;
 }
 
 void verge__calendar_renew_pass(verge__calendar *calendar, verge__pile *pile) {

@@ -110,7 +110,7 @@ size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count, verge
 static size_t purge(verge_wheel *wheel, verge__due *due) {
     verge__pile picked = {.list = due->picked}; /* a single chunk */
     size_t seen = verge__calendar_scrub_pile(&wheel->calendar, &picked, VERGE__CHUNK_ENTRIES);
-    due->picked = picked.sifted;
+    due->picked = picked.list;
     size_t budget = VERGE__CHUNK_ENTRIES;
     verge__sorter_purge(wheel, due->sorter, &budget);
     return seen + VERGE__CHUNK_ENTRIES - budget;
@@ -121,10 +121,11 @@ static size_t scrub_kind(verge_wheel *wheel, uint8_t kind, size_t max) {
     verge__pile *const piles[KINDS] = {NULL,           &wheel->past.pile,   &wheel->batch.pile,
                                        &wheel->beyond, &wheel->beyond_kept, &wheel->deferred};
     verge__pile *pile = piles[kind];
-    uint32_t rounds = wheel->calendar.scrub_rounds;
+    const uint32_t *rounds = pile == NULL ? &wheel->calendar.scrub_rounds : &pile->passes;
+    uint32_t before = *rounds;
     size_t seen = pile == NULL ? verge__calendar_scrub(&wheel->calendar, max)
                                : verge__calendar_scrub_pile(&wheel->calendar, pile, max);
-    bool is_done = pile == NULL ? seen == 0 || rounds != wheel->calendar.scrub_rounds : pile->list == NULL;
+    bool is_done = seen == 0 || *rounds != before;
     wheel->scrub_done |= (uint8_t)(is_done ? 1U << kind : 0);
     return seen;
 }

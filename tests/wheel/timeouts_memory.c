@@ -221,6 +221,32 @@ static void idle_ones_take_no_chunks(void **state) {
 
 /* ---- what they leave behind ---- */
 
+/* What is past is sifted in passes. Each set leaves an entry among those that were seen, and adds one that was not; and there
+ * are as many others as are sifted at once: whatever their number is, the pass comes round. */
+static void storm_of_sets_in_a_backlog(void **state) {
+    (void)state;
+    enum { COUNT = 20000, OTHERS_MAX = 130, ROUNDS = 3 };
+    for (size_t order = 0; order < COUNT_OF(orders); order++) {
+        for (size_t others = 0; others <= OTHERS_MAX; others += 10) {
+            struct fixture fixture;
+            set_up(&fixture, orders[order], COUNT);
+            attach_all(&fixture);
+            assert_quiet(fixture.wheel, HOUR);
+            for (size_t i = 0; i < others; i++) {
+                set(&fixture, i, 2 * HOUR);
+            }
+            for (size_t round = 0; round < ROUNDS; round++) {
+                for (size_t i = others; i < COUNT; i++) {
+                    set(&fixture, i, HOUR / 2 - round * 10 * TICK - i);
+                    assert_bounded(&fixture);
+                }
+            }
+            assert_well(fixture.wheel);
+            tear_down(&fixture);
+        }
+    }
+}
+
 static void storm_of_sets_to_earlier_times(void **state) {
     (void)state;
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
@@ -479,12 +505,19 @@ static void reserved_places_are_kept(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_of_some_segments),     cmocka_unit_test(what_is_left_of_a_backlog),
-        cmocka_unit_test(many_lives_take_no_more),     cmocka_unit_test(records_go_while_timeouts_stay),
-        cmocka_unit_test(idle_ones_take_no_chunks),    cmocka_unit_test(storm_of_sets_to_earlier_times),
-        cmocka_unit_test(storm_of_detaches),           cmocka_unit_test(none_is_lost_in_a_storm),
-        cmocka_unit_test(attach_without_memory),       cmocka_unit_test(set_without_memory),
-        cmocka_unit_test(no_allocation_after_reserve), cmocka_unit_test(lives_for_one_tick_in_several_levels),
+        cmocka_unit_test(places_of_some_segments),
+        cmocka_unit_test(what_is_left_of_a_backlog),
+        cmocka_unit_test(many_lives_take_no_more),
+        cmocka_unit_test(records_go_while_timeouts_stay),
+        cmocka_unit_test(idle_ones_take_no_chunks),
+        cmocka_unit_test(storm_of_sets_in_a_backlog),
+        cmocka_unit_test(storm_of_sets_to_earlier_times),
+        cmocka_unit_test(storm_of_detaches),
+        cmocka_unit_test(none_is_lost_in_a_storm),
+        cmocka_unit_test(attach_without_memory),
+        cmocka_unit_test(set_without_memory),
+        cmocka_unit_test(no_allocation_after_reserve),
+        cmocka_unit_test(lives_for_one_tick_in_several_levels),
         cmocka_unit_test(reserved_places_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
