@@ -308,7 +308,8 @@ static VERGE__ALWAYS_INLINE verge__entry verge__calendar_list_pop(verge__calenda
  * what it has seen and kept. A timer that was seen gets the number of the pass, and of two entries with one mark the second
  * one seen is dropped. So no entry may be taken from those seen while the pass goes on: its timer could come back with
  * another, which would be taken for the second one, and the timer be lost. New entries are added to those not seen: if
- * the timer has the number of the pass, the one that was seen is still there, and bears the same mark.
+ * the timer has the number of the pass, the one that was seen is still there, and bears the same mark. When the pass is over,
+ * all of them are to be seen by the next.
  */
 typedef struct verge__pile {
     verge__list list;

@@ -106,7 +106,7 @@ static const char *check_timeouts(const verge_wheel *wheel) {
     }
     for (size_t i = 0; i < VERGE__CHUNK_ENTRIES; i++) {
         if (verge__entry_timeout(wheel->nowhere_chunk.entries[i]) != &wheel->vacated) {
-            return "W7: the entries that are nowhere are nobody's";
+            return "W7: what is nowhere is nobody's";
         }
     }
     return set != verge__wheel_timeouts(wheel) ? "W6: verge__wheel_timeouts is the number of timeouts that are set"

@@ -28,7 +28,7 @@
  *   W4  earliest_ns, when it is known and its timer stands, is the smallest deadline
  *   W5  with due entries not handed out, the calendar is not quiet
  *   W6  verge__wheel_timeouts is the number of timeouts that are set
- *   W7  a timeout has one entry or none, and they know each other
+ *   W7  a timeout has one entry or none, and they know each other; what is nowhere is nobody's
  */
 #ifndef VERGE_SRC_WHEEL_WHEEL_INTERNAL_H
 #define VERGE_SRC_WHEEL_WHEEL_INTERNAL_H

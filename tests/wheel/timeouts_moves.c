@@ -131,6 +131,23 @@ static void entries_counted_in_advance(void **state) {
     wheel_end(wheel);
 }
 
+/* The checker notices a stock that is not what was counted, and one that is somebody's. */
+static void a_stock_that_is_broken(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeout = timeout_new(wheel, 1);
+    set(wheel, timeout, 10 * TICK);
+    assert_well(wheel);
+    wheel->nowhere++;
+    assert_string_equal(verge_wheel_check(wheel), "C4: entry_count is the number of entries in all lists");
+    wheel->nowhere--;
+    wheel->nowhere_chunk.entries[VERGE__CHUNK_ENTRIES - 1] = verge__entry_for_timeout(timeout);
+    assert_string_equal(verge_wheel_check(wheel), "W7: what is nowhere is nobody's");
+    wheel->nowhere_chunk.entries[VERGE__CHUNK_ENTRIES - 1] = verge__entry_for_timeout(&wheel->vacated);
+    timeout_end(wheel, timeout);
+    wheel_end(wheel);
+}
+
 /* The last entry of a chunk takes the place of one that leaves: the chunk stays, with an entry that is nobody's, and goes with
  * the next that leaves. So lists around a chunk's end do not leave more and more behind. */
 static void chunks_that_would_come_and_go(void **state) {
@@ -476,6 +493,7 @@ int main(void) {
         cmocka_unit_test(earlier_takes_the_entry_along),
         cmocka_unit_test(timers_take_the_place),
         cmocka_unit_test(entries_counted_in_advance),
+        cmocka_unit_test(a_stock_that_is_broken),
         cmocka_unit_test(chunks_that_would_come_and_go),
         cmocka_unit_test(out_of_the_backlog),
         cmocka_unit_test(while_slots_are_scrubbed),
