@@ -25,7 +25,7 @@ static int ask(const struct sockaddr_in *address, char *answer, size_t size, uin
     if (error == 0) {
         error = verge_connect(fd, (const struct sockaddr *)address, sizeof(*address), VERGE_NEVER);
         if (error == 0) {
-            error = verge_write_all(fd, "hello?", 6, NULL, VERGE_NEVER);
+            error = verge_send_all(fd, "hello?", 6, 0, NULL, VERGE_NEVER);
         }
         if (error == 0) {
             error = verge_read_all(fd, answer, size, NULL, VERGE_NEVER);
@@ -46,7 +46,7 @@ static intptr_t serve_one(void *argument) {
     }
     const int error = verge_read_all(fd, request, sizeof(request), NULL, VERGE_NEVER);
     if (error == 0) {
-        (void)verge_write_all(fd, "here", 4, NULL, VERGE_NEVER);
+        (void)verge_send_all(fd, "here", 4, 0, NULL, VERGE_NEVER);
     }
     (void)verge_close(fd);
     return error;

@@ -40,7 +40,7 @@ static intptr_t serve(void *argument) {
             atomic_fetch_add(size == 0 ? &server.closed_by_peer : &server.errors, 1);
             break;
         }
-        if (verge_write_all(fd, buffer, (size_t)size, NULL, verge_deadline_after(IDLE_TIMEOUT)) != 0) {
+        if (verge_send_all(fd, buffer, (size_t)size, 0, NULL, verge_deadline_after(IDLE_TIMEOUT)) != 0) {
             atomic_fetch_add(&server.errors, 1);
             break;
         }
@@ -76,7 +76,7 @@ static intptr_t talk(void *argument) {
     for (int i = 0; i < MESSAGES && !failed; i++) {
         char message[32] = {0}, answer[32];
         (void)snprintf(message, sizeof(message), "client %d, message %d", number, i);
-        failed = verge_write_all(fd, message, sizeof(message), NULL, VERGE_NEVER) != 0 ||
+        failed = verge_send_all(fd, message, sizeof(message), 0, NULL, VERGE_NEVER) != 0 ||
                  verge_read_all(fd, answer, sizeof(answer), NULL, verge_deadline_after(5000 * MS)) != 0 ||
                  memcmp(message, answer, sizeof(message)) != 0;
     }

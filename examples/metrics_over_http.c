@@ -31,8 +31,8 @@ static int answer(int fd, const char *status, const char *body, size_t size) {
                                 "HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
                                 "Content-Length: %zu\r\nConnection: close\r\n\r\n",
                                 status, size);
-    const int error = verge_write_all(fd, head, (size_t)length, NULL, VERGE_NEVER);
-    return error != 0 ? error : verge_write_all(fd, body, size, NULL, VERGE_NEVER);
+    const int error = verge_send_all(fd, head, (size_t)length, 0, NULL, VERGE_NEVER);
+    return error != 0 ? error : verge_send_all(fd, body, size, 0, NULL, VERGE_NEVER);
 }
 
 /* Reads up to the empty line that ends the head of a request; 0, or why there is none. */
@@ -100,7 +100,7 @@ static int get(const char *path, char *text, size_t size) {
     (void)snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
     int error = verge_connect(fd, (struct sockaddr *)&address, sizeof(address), verge_deadline_after(1000 * MS));
     if (error == 0) {
-        error = verge_write_all(fd, request, strlen(request), NULL, verge_deadline_after(1000 * MS));
+        error = verge_send_all(fd, request, strlen(request), 0, NULL, verge_deadline_after(1000 * MS));
     }
     if (error == 0) { /* the server closes: that is the end of the text */
         error = verge_read_all(fd, text, size - 1, &length, verge_deadline_after(1000 * MS));

@@ -16,11 +16,13 @@
  *                   of a connection that it has given up (retries of SYN, keep-alive, TCP_USER_TIMEOUT): then
  *                   verge_now() is before the deadline, or the next read gives 0 at once. A deadline in the past is no
  *                   obstacle to what can be done at once.
+ *   N4 no SIGPIPE   no call raises SIGPIPE because of a socket: a write whose peer has gone returns -EPIPE. (verge_uring does
+ *                   what its entry says.) A write to a pipe that nobody reads raises SIGPIPE, as write(2) does, so that
+ *                   a filter in a pipeline ends. A program that calls signal(SIGPIPE, SIG_IGN) gets -EPIPE there, too.
  *
  * The backends differ in this:
  *   io_uring   everything is done by the kernel, regular files too. What the kernel does in a thread of its own (such
- *              files) cannot be stopped half way: a call may then return after its deadline, with its result. pread and
- *              pwrite of what has no positions (pipes, sockets) may ignore the offset, instead of -ESPIPE.
+ *              files) cannot be stopped half way: a call may then return after its deadline, with its result.
  *   epoll      what knows no readiness (regular files, fsync, openat, close) is done in place, and blocks the worker
  *              for as long as it takes. accept makes its listening socket O_NONBLOCK. splice and verge_uring are
  *              -EOPNOTSUPP.
@@ -48,7 +50,7 @@ VERGE_API int verge_accept(int fd, struct sockaddr *address, socklen_t *address_
 /* After -ETIMEDOUT the socket is of no further use, as after any failed connect. */
 VERGE_API int verge_connect(int fd, const struct sockaddr *address, socklen_t address_size, uint64_t deadline_ns);
 
-/* The flags of recv(2) and send(2); sends never raise SIGPIPE. What is received with MSG_OOB or MSG_ERRQUEUE is not waited
+/* The flags of recv(2) and send(2). What is received with MSG_OOB or MSG_ERRQUEUE is not waited
  * for, as ever: -EAGAIN. MSG_WAITALL means nothing together with MSG_PEEK; an error that ends it half way, a reset say, is not
  * told again by the next call: verge_read_all tells both, how much there was and why there was no more. */
 VERGE_API ptrdiff_t verge_recv(int fd, void *buffer, size_t size, int flags, uint64_t deadline_ns);
@@ -69,10 +71,12 @@ VERGE_API ptrdiff_t verge_pwrite(int fd, const void *buffer, size_t size, uint64
 
 /*
  * As often as it takes for all of it. 0: all; else why not (-ENODATA: the end came before), and *ret_size, which is set
- * in any case and may be NULL, tells how much there was: nothing is lost.
+ * in any case and may be NULL, tells how much there was: nothing is lost. send_all is for sockets, with the flags of send(2).
  */
 VERGE_API int verge_read_all(int fd, void *buffer, size_t size, size_t *ret_size, uint64_t deadline_ns);
 VERGE_API int verge_write_all(int fd, const void *buffer, size_t size, size_t *ret_size, uint64_t deadline_ns);
+VERGE_API int verge_send_all(int fd, const void *buffer, size_t size, int flags, size_t *ret_size,
+                             uint64_t deadline_ns);
 
 /* Waits for events of poll(2); those that are there, POLLERR and POLLHUP also unasked. */
 VERGE_API int verge_poll(int fd, short events, uint64_t deadline_ns);

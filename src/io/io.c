@@ -106,10 +106,11 @@ static ptrdiff_t transfer_parts(enum verge__operation_kind kind, int fd, const s
     if (part_count < 0 || part_count > IOV_MAX || is_no_buffer(parts, (size_t)part_count)) {
         return -EINVAL;
     }
+    struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = (size_t)part_count};
     struct verge__operation operation = {
         .kind = (uint8_t)kind,
         .fd = fd,
-        .vector = {.parts = parts, .count = (unsigned)part_count},
+        .vector = {.parts = parts, .count = (unsigned)part_count, .message = &message},
         .offset = VERGE__FILE_POSITION,
     };
     return run(&operation, deadline_ns);
@@ -125,12 +126,15 @@ ptrdiff_t verge_writev(int fd, const struct iovec *parts, int part_count, uint64
 
 /* ---- all of it ---- */
 
-static int transfer_all(enum verge__operation_kind kind, int fd, const void *buffer, size_t size, size_t *ret_size,
-                        uint64_t deadline_ns) {
+static int transfer_all(enum verge__operation_kind kind, int fd, const void *buffer, size_t size, int flags,
+                        size_t *ret_size, uint64_t deadline_ns) {
     size_t done = 0;
     ptrdiff_t result = 0;
     while (done < size) {
-        result = transfer_at(kind, fd, (const char *)buffer + done, size - done, VERGE__FILE_POSITION, deadline_ns);
+        const char *rest = (const char *)buffer + done;
+        result = kind == VERGE__SEND
+                     ? verge_send(fd, rest, size - done, flags, deadline_ns)
+                     : transfer_at(kind, fd, rest, size - done, VERGE__FILE_POSITION, deadline_ns);
         if (result <= 0) {
             break;
         }
@@ -143,11 +147,15 @@ static int transfer_all(enum verge__operation_kind kind, int fd, const void *buf
 }
 
 int verge_read_all(int fd, void *buffer, size_t size, size_t *ret_size, uint64_t deadline_ns) {
-    return transfer_all(VERGE__READ, fd, buffer, size, ret_size, deadline_ns);
+    return transfer_all(VERGE__READ, fd, buffer, size, 0, ret_size, deadline_ns);
 }
 
 int verge_write_all(int fd, const void *buffer, size_t size, size_t *ret_size, uint64_t deadline_ns) {
-    return transfer_all(VERGE__WRITE, fd, buffer, size, ret_size, deadline_ns);
+    return transfer_all(VERGE__WRITE, fd, buffer, size, 0, ret_size, deadline_ns);
+}
+
+int verge_send_all(int fd, const void *buffer, size_t size, int flags, size_t *ret_size, uint64_t deadline_ns) {
+    return transfer_all(VERGE__SEND, fd, buffer, size, flags, ret_size, deadline_ns);
 }
 
 /* ---- sockets ---- */

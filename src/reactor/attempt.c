@@ -5,6 +5,7 @@
  *   recv, send, ...   have MSG_DONTWAIT.
  *   read, write, ...  have RWF_NOWAIT where the file supports it: sockets, pipes. Where it does not
  *                     (terminals, older kernels' pipes) they are called when the file is ready.
+ *                     Writes to a socket are sends: they do not raise SIGPIPE.
  *   accept, connect   have nothing: the socket is made O_NONBLOCK, for good or for as long as it takes.
  */
 #define _GNU_SOURCE
@@ -17,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "reactor/examine.h"
 #include "reactor/reactor.h"
 
 static bool is_regular(int fd) {
@@ -42,13 +44,22 @@ static ssize_t transfer(const struct verge__operation *op, int flags) {
     const struct iovec *parts = is_vector ? op->vector.parts : &single;
     const int count = is_vector ? (int)op->vector.count : 1;
     const off_t offset = op->offset == VERGE__FILE_POSITION ? -1 : (off_t)op->offset;
-    if (op->kind == VERGE__READ || op->kind == VERGE__READV) {
+    if (verge__is_read(op)) {
         return preadv2(op->fd, parts, count, offset, flags);
     }
     return pwritev2(op->fd, parts, count, offset, flags);
 }
 
-static ssize_t attempt_transfer(const struct verge__operation *op, enum verge__readiness readiness) {
+static ssize_t attempt_send(const struct verge__operation *op) {
+    const int flags = op->send_flags | MSG_DONTWAIT;
+    return op->kind == VERGE__WRITE ? send(op->fd, op->transfer.buffer, op->transfer.size, flags)
+                                    : sendmsg(op->fd, op->vector.message, flags);
+}
+
+static ssize_t attempt_transfer(struct verge__operation *op, enum verge__readiness readiness) {
+    if (op->is_send || (readiness == VERGE__NOT_KNOWN && verge__is_send(op))) {
+        return attempt_send(op);
+    }
     if (readiness == VERGE__ALWAYS_READY || (readiness == VERGE__NOT_KNOWN && is_regular(op->fd))) {
         return transfer(op, 0);
     }

@@ -54,7 +54,8 @@ struct verge__operation {
         struct {
             const struct iovec *parts;
             unsigned count;
-        } vector;               /* READV, WRITEV */
+            struct msghdr *message; /* WRITEV: the same parts, for when it is a send */
+        } vector;                   /* READV, WRITEV */
         struct msghdr *message; /* RECVMSG, SENDMSG */
         struct {
             struct sockaddr *address; /* NULL: not wanted */
@@ -93,6 +94,8 @@ struct verge__operation {
     bool has_result;   /* the result is there, and the kernel has still to let go of the buffers */
     bool was_started;  /* CONNECT: the connection is being made */
     bool was_blocking; /* CONNECT: the file's O_NONBLOCK is to be taken off when it is done */
+    bool is_send;      /* WRITE, WRITEV: the file is a socket (examine.h) */
+    int send_flags;
 
     /* The answer. */
     bool has_drained;     /* RECV: nothing was left, as far as is known */

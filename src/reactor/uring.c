@@ -26,6 +26,7 @@
 
 #include "base/assert.h"
 #include "base/compiler.h"
+#include "reactor/examine.h"
 #include "reactor/reactor.h"
 #include "reactor/uring_prepare.h"
 
@@ -140,6 +141,10 @@ static void start_or_queue(struct uring *uring, struct verge__operation *operati
 
 static bool uring_submit(struct verge__reactor *reactor, struct verge__operation *operation) {
     VERGE__INVARIANT(operation->state == VERGE__IDLE, "O1: submitted once");
+    if (verge__examine(operation, &operation->result)) {
+        operation->state = VERGE__DONE;
+        return true;
+    }
     reactor->pending_count++;
     start_or_queue(uring_of(reactor), operation);
     return false;

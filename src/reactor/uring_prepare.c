@@ -14,6 +14,15 @@ static void prepare_custom(struct io_uring_sqe *sqe, const struct verge__operati
     sqe->flags &= (uint8_t) ~(IOSQE_IO_LINK | IOSQE_IO_HARDLINK | IOSQE_IO_DRAIN | IOSQE_CQE_SKIP_SUCCESS);
 }
 
+/* A write to a socket. */
+static void prepare_send(struct io_uring_sqe *sqe, const struct verge__operation *op) {
+    if (op->kind == VERGE__WRITE) {
+        io_uring_prep_send(sqe, op->fd, op->transfer.buffer, op->transfer.size, op->send_flags);
+    } else {
+        io_uring_prep_sendmsg(sqe, op->fd, op->vector.message, (unsigned)op->send_flags);
+    }
+}
+
 void verge__uring_prepare(struct io_uring_sqe *sqe, const struct verge__operation *op) {
     const int fd = op->fd;
     const int flags = (int)op->flags;
@@ -24,6 +33,10 @@ void verge__uring_prepare(struct io_uring_sqe *sqe, const struct verge__operatio
     }
     if (op->polls) {
         io_uring_prep_poll_add(sqe, fd, verge__operation_readiness(op));
+        return;
+    }
+    if (op->is_send) {
+        prepare_send(sqe, op);
         return;
     }
     switch ((enum verge__operation_kind)op->kind) {

@@ -142,6 +142,11 @@ static ptrdiff_t call_write_all(struct files *files, uint64_t deadline_ns) {
     return error == 0 ? 1 : error;
 }
 
+static ptrdiff_t call_send_all(struct files *files, uint64_t deadline_ns) {
+    const int error = verge_send_all(files->fd, &byte, 1, 0, NULL, deadline_ns);
+    return error == 0 ? 1 : error;
+}
+
 static ptrdiff_t call_send(struct files *files, uint64_t deadline_ns) {
     return verge_send(files->fd, &byte, 1, 0, deadline_ns);
 }
@@ -189,6 +194,7 @@ static const struct subject subjects[] = {
     {"writev, pipe", full_pipe, call_writev, drain, false},
     {"write_all, pipe", full_pipe, call_write_all, drain, false},
     {"send", full_socket, call_send, drain, false},
+    {"send_all", full_socket, call_send_all, drain, false},
     {"sendmsg", full_socket, call_sendmsg, drain, false},
     {"poll out, pipe", full_pipe, call_poll_out, drain, false},
     {"splice from an empty pipe", empty_pipe_and_another, call_splice_from, put, true},

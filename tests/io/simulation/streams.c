@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sockets and pipes between players. The bytes of a direction are numbered, so that each shows when it is lost, doubled or
- * out of place; one player at a time writes to a direction, and one reads. N1 to N3.
+ * out of place; one player at a time writes to a direction, and one reads. N1 to N4.
  */
 #define _GNU_SOURCE
 
@@ -16,7 +16,8 @@ struct direction {
     uint64_t written, read;
     uint32_t key; /* of its bytes */
     bool is_writing, is_reading;
-    bool is_shut;
+    bool is_shut; /* the writer's side */
+    bool is_deaf; /* the reader's side: who writes gets -EPIPE */
     bool is_socket;
 };
 
@@ -173,7 +174,8 @@ static void read_from(struct player *self, struct direction *direction) {
         check_bytes(direction, buffer, (uint64_t)result);
         direction->read += peeks ? 0 : (uint64_t)result;
     } else if (result == 0) {
-        CHECK(direction->is_shut && direction->read == direction->written);
+        CHECK(direction->is_shut || direction->is_deaf);
+        CHECK(direction->is_writing || direction->read == direction->written);
     }
     free(buffer);
     after_call(self, "read", &before, result, FOR_IO);
@@ -190,7 +192,7 @@ static ptrdiff_t write_somehow(const struct direction *direction, const char *bu
     const struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = 2};
     size_t done = 0;
     int error;
-    switch (below(direction->is_socket ? 5 : 3)) {
+    switch (below(direction->is_socket ? 6 : 3)) {
     case 0:
         return verge_write(direction->from, buffer, size, deadline_ns);
     case 1:
@@ -200,6 +202,9 @@ static ptrdiff_t write_somehow(const struct direction *direction, const char *bu
         return done != 0 || error == 0 ? (ptrdiff_t)done : error;
     case 3:
         return verge_sendmsg(direction->from, &message, 0, deadline_ns);
+    case 4:
+        error = verge_send_all(direction->from, buffer, size, 0, &done, deadline_ns);
+        return done != 0 || error == 0 ? (ptrdiff_t)done : error;
     default:
         return verge_send(direction->from, buffer, size, 0, deadline_ns);
     }
@@ -224,16 +229,32 @@ static void write_to(struct player *self, struct direction *direction) {
     direction->written = written_before + (result > 0 ? (uint64_t)result : 0);
     CHECK(result != 0 && result <= (ptrdiff_t)size);
     free(buffer);
-    after_call(self, "write", &before, result, FOR_IO);
+    if (result == -EPIPE && direction->is_deaf) {
+        log_event(self, "nobody reads", 0);
+    } else {
+        after_call(self, "write", &before, result, FOR_IO);
+    }
+}
+
+/* Who waits to write to a peer that has shut down takes naps, which nobody steps. */
+static bool may_shut(const struct direction *direction) {
+    return direction->is_socket && !(world->is_exact && is_uring());
 }
 
 static void shut(const struct player *self, struct direction *direction) {
-    const bool is_timed =
-        world->is_exact && is_uring(); /* who waits to write to a peer that has shut down takes naps */
-    if (!is_timed && !direction->is_writing && direction->is_socket && !direction->is_shut) {
+    if (may_shut(direction) && !direction->is_writing && !direction->is_shut) {
         direction->is_shut = true;
         CHECK_EQUAL(shutdown(direction->from, SHUT_WR), 0);
         log_event(self, "shut", direction->from);
+    }
+}
+
+/* What has been written can still be read. */
+static void deafen(const struct player *self, struct direction *direction) {
+    if (may_shut(direction) && !direction->is_deaf) {
+        direction->is_deaf = true;
+        CHECK_EQUAL(shutdown(direction->to, SHUT_RD), 0);
+        log_event(self, "deafen", direction->to);
     }
 }
 
@@ -249,7 +270,7 @@ static void poll_for(struct player *self, struct direction *direction) {
     const int result = verge_poll(direction->to, POLLIN, deadline_ns);
     direction->is_reading = false;
     CHECK(result < 0 || (result & POLLIN) != 0);
-    CHECK(result < 0 || direction->is_shut || direction->is_writing || direction->read < direction->written);
+    CHECK(result < 0 || direction->is_shut || direction->is_deaf || direction->is_writing || direction->read < direction->written);
     after_call(self, "poll", &before, result, FOR_IO);
 }
 
@@ -305,7 +326,11 @@ void use_stream(struct player *self) {
     } else if (choice < 34) {
         poll_for(self, direction);
     } else if (choice < 35) {
-        shut(self, direction);
+        if (chance(2)) {
+            shut(self, direction);
+        } else {
+            deafen(self, direction);
+        }
     } else if (choice < 36) {
         reopen_stream(self, stream);
     } else if (choice < 38) {

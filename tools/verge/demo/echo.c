@@ -94,7 +94,7 @@ static intptr_t serve(void *argument) {
             break;
         }
         client = message.client;
-        if (verge_write_all(connection->fd, &message, sizeof(message), NULL, deadline_ns) != 0) {
+        if (verge_send_all(connection->fd, &message, sizeof(message), 0, NULL, deadline_ns) != 0) {
             break;
         }
     }
@@ -131,7 +131,7 @@ static bool exchange(struct client *client, int fd, uint32_t number) {
     struct message received;
     uint64_t deadline_ns = verge_deadline_after(PATIENCE_OF_CLIENT_NS);
     memset(sent.rest, (int)(number & 0xff), sizeof(sent.rest));
-    if (verge_write_all(fd, &sent, sizeof(sent), NULL, deadline_ns) != 0 ||
+    if (verge_send_all(fd, &sent, sizeof(sent), 0, NULL, deadline_ns) != 0 ||
         verge_read_all(fd, &received, sizeof(received), NULL, deadline_ns) != 0 ||
         memcmp(&sent, &received, sizeof(sent)) != 0) {
         count(&client->echo->strange);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* reactor/examine.h - what a descriptor is, found out by system calls that never wait. */
+#ifndef VERGE_SRC_REACTOR_EXAMINE_H
+#define VERGE_SRC_REACTOR_EXAMINE_H
+
+#include "reactor/operation.h"
+
+/* Reads and writes: READ, WRITE, READV, WRITEV. */
+static inline bool verge__is_transfer(const struct verge__operation *operation) {
+    return operation->kind >= VERGE__READ && operation->kind <= VERGE__WRITEV;
+}
+
+static inline bool verge__is_read(const struct verge__operation *operation) {
+    return operation->kind == VERGE__READ || operation->kind == VERGE__READV;
+}
+
+/*
+ * A write to a socket has to be made as a send, with operation->send_flags: write(2) raises SIGPIPE if the peer has gone.
+ * Returns whether the operation is such a write, and sets operation->is_send and send_flags.
+ */
+bool verge__is_send(struct verge__operation *operation);
+
+/*
+ * Before io_uring gets an operation. Returns true if its result is known already: the system call would refuse it. io_uring
+ * itself would ignore the offset of what has no positions.
+ */
+bool verge__examine(struct verge__operation *operation, int32_t *ret_result);
+
+#endif
