@@ -28,11 +28,16 @@ static ssize_t transfer_nothing(const struct verge__operation *operation) {
                                      : pwritev2(operation->fd, &nothing, 1, offset, 0);
 }
 
+/* Of the file, and for good. Any other error is io_uring's to find. */
+static bool is_refusal(int error) {
+    return error == EBADF || error == EINVAL || error == ESPIPE;
+}
+
 bool verge__examine(struct verge__operation *operation, int32_t *ret_result) {
     if (!verge__is_transfer(operation) || verge__is_send(operation)) {
         return false;
     }
-    if (transfer_nothing(operation) < 0) {
+    if (transfer_nothing(operation) < 0 && is_refusal(errno)) {
         *ret_result = -errno;
         return true;
     }
