@@ -19,6 +19,11 @@
  *   N4 no SIGPIPE   no call raises SIGPIPE because of a socket: a write whose peer has gone returns -EPIPE. (verge_uring does
  *                   what its entry says.) A write to a pipe that nobody reads raises SIGPIPE, as write(2) does, so that
  *                   a filter in a pipeline ends. A program that calls signal(SIGPIPE, SIG_IGN) gets -EPIPE there, too.
+ *   N5 no hang      if the system takes the backend away from a worker that runs (a filter forbids io_uring_enter or epoll_wait;
+ *                   somebody closes the descriptor of either), all calls of that worker's tasks end with the error of
+ *                   the system, now and later, but for verge_close, which closes. The statistics tell (failed_reactors).
+ *                   Tasks still sleep, and wait for each other. N2 does not hold for what io_uring had collected for
+ *                   MSG_WAITALL by then.
  *
  * The backends differ in this:
  *   io_uring   everything is done by the kernel, regular files too. What the kernel does in a thread of its own (such

@@ -137,6 +137,8 @@ typedef struct verge_runtime_stats {
         stack_high_water_bytes; /* the deepest that any task has been, to the page, 1 KiB of the runtime's included */
     uint64_t stack_size;        /* what a stack has, counted in the same way */
     const char *backend;        /* "io_uring", "epoll"; NULL: nothing has run yet */
+    uint32_t failed_reactors;   /* workers for which the system does no I/O any more (verge/io.h, N5) */
+    int reactor_error;          /* what it says to one of them; 0: there is none */
 } verge_runtime_stats;
 
 /* From any thread. Looks at every page of every stack. */

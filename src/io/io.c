@@ -132,9 +132,8 @@ static int transfer_all(enum verge__operation_kind kind, int fd, const void *buf
     ptrdiff_t result = 0;
     while (done < size) {
         const char *rest = (const char *)buffer + done;
-        result = kind == VERGE__SEND
-                     ? verge_send(fd, rest, size - done, flags, deadline_ns)
-                     : transfer_at(kind, fd, rest, size - done, VERGE__FILE_POSITION, deadline_ns);
+        result = kind == VERGE__SEND ? verge_send(fd, rest, size - done, flags, deadline_ns)
+                                     : transfer_at(kind, fd, rest, size - done, VERGE__FILE_POSITION, deadline_ns);
         if (result <= 0) {
             break;
         }

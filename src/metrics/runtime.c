@@ -7,6 +7,7 @@
 struct statistics {
     verge_runtime_stats stats;
     uint64_t workers;
+    uint64_t failed_reactors;
 };
 
 #define COUNTER(field, field_help) \
@@ -26,6 +27,8 @@ static const struct verge__metrics_field fields[] = {
     GAUGE(stack_high_water_bytes, "Bytes of stack that the deepest task has used."),
     GAUGE(stack_size, "Bytes that a stack has."),
     {"verge_runtime_workers", "Workers that run tasks.", VERGE__METRICS_GAUGE, offsetof(struct statistics, workers)},
+    {"verge_runtime_failed_reactors", "Workers for which the system does no I/O any more.", VERGE__METRICS_GAUGE,
+     offsetof(struct statistics, failed_reactors)},
 };
 
 struct runtimes {
@@ -38,6 +41,7 @@ static const void *read_stats(void *context, size_t source) {
     runtimes->statistics.stats.struct_size = sizeof(runtimes->statistics.stats);
     (void)verge_runtime_get_stats(runtimes->runtimes[source], &runtimes->statistics.stats);
     runtimes->statistics.workers = runtimes->statistics.stats.workers;
+    runtimes->statistics.failed_reactors = runtimes->statistics.stats.failed_reactors;
     return &runtimes->statistics;
 }
 

@@ -305,6 +305,10 @@ static void attempt_again(struct epoll *epoll, int fd, uint32_t events) {
 /* ---- waiting ---- */
 
 static int wait_for_kernel(struct epoll *epoll, struct epoll_event *events, uint64_t timeout_ns) {
+    if (VERGE__UNLIKELY(epoll->reactor.injected_error != 0)) {
+        errno = -epoll->reactor.injected_error;
+        return -1;
+    }
     const struct timespec timeout = {
         .tv_sec = (time_t)(timeout_ns / 1000000000),
         .tv_nsec = (long)(timeout_ns % 1000000000),
@@ -319,14 +323,17 @@ static int wait_for_kernel(struct epoll *epoll, struct epoll_event *events, uint
     return epoll_wait(epoll->fd, events, event_batch, timeout_ns == VERGE_NEVER ? -1 : limited_ms);
 }
 
-static void epoll_reactor_wait(struct verge__reactor *reactor, uint64_t timeout_ns) {
+static int epoll_reactor_wait(struct verge__reactor *reactor, uint64_t timeout_ns) {
     struct epoll *epoll = epoll_of(reactor);
     if (timeout_ns == 0 && reactor->pending_count == 0) {
-        return; /* a wake meant for later stays in the eventfd */
+        return 0; /* a wake meant for later stays in the eventfd */
     }
     struct epoll_event events[event_batch];
     const uint64_t nap_left = nap_left_ns(epoll);
     const int count = wait_for_kernel(epoll, events, nap_left < timeout_ns ? nap_left : timeout_ns);
+    if (VERGE__UNLIKELY(count < 0) && errno != EINTR) {
+        return -errno;
+    }
     for (int i = 0; i < count; i++) {
         if (events[i].data.fd == reactor->wake_fd) {
             (void)!read(reactor->wake_fd, &reactor->wake_count, sizeof(reactor->wake_count));
@@ -335,6 +342,14 @@ static void epoll_reactor_wait(struct verge__reactor *reactor, uint64_t timeout_
         }
     }
     end_naps(epoll);
+    return 0;
+}
+
+static void epoll_abandon(struct verge__reactor *reactor, int error) {
+    struct epoll *epoll = epoll_of(reactor);
+    for (size_t i = 0; i < epoll->file_count && reactor->pending_count != 0; i++) {
+        fail_all(epoll, (int)i, error);
+    }
 }
 
 const struct verge__reactor_type verge__reactor_epoll = {
@@ -344,4 +359,5 @@ const struct verge__reactor_type verge__reactor_epoll = {
     .submit = epoll_submit,
     .cancel = epoll_cancel,
     .wait = epoll_reactor_wait,
+    .abandon = epoll_abandon,
 };

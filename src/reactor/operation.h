@@ -56,7 +56,7 @@ struct verge__operation {
             unsigned count;
             struct msghdr *message; /* WRITEV: the same parts, for when it is a send */
         } vector;                   /* READV, WRITEV */
-        struct msghdr *message; /* RECVMSG, SENDMSG */
+        struct msghdr *message;     /* RECVMSG, SENDMSG */
         struct {
             struct sockaddr *address; /* NULL: not wanted */
             socklen_t *size;

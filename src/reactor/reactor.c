@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -70,8 +71,53 @@ uint32_t verge__operation_readiness(const struct verge__operation *operation) {
     }
 }
 
+/* ---- a reactor that has failed ---- */
+
+bool verge__reactor_refuse(const struct verge__reactor *reactor, struct verge__operation *operation) {
+    operation->result = reactor->error;
+    if (operation->kind == VERGE__CLOSE) {
+        operation->result = close(operation->fd) == 0 ? 0 : -errno;
+    }
+    operation->state = VERGE__DONE;
+    return true;
+}
+
+/* Should the eventfd be gone as well, it looks around every so often. */
+static void wait_for_wake(struct verge__reactor *reactor, uint64_t timeout_ns) {
+    const uint64_t nap_ns = 1000000;
+    const uint64_t never_s = 1000000000;
+    struct pollfd wake = {.fd = reactor->wake_fd, .events = POLLIN};
+    const struct timespec timeout = {
+        .tv_sec = (time_t)(timeout_ns != VERGE_NEVER ? timeout_ns / 1000000000 : never_s),
+        .tv_nsec = (long)(timeout_ns % 1000000000),
+    };
+    const int count = ppoll(&wake, 1, &timeout, NULL);
+    if (count > 0 && (wake.revents & POLLIN) != 0) {
+        (void)!read(reactor->wake_fd, &reactor->wake_count, sizeof(reactor->wake_count));
+    } else if (count > 0 || (count < 0 && errno != EINTR)) {
+        const struct timespec nap = {.tv_nsec = (long)(timeout_ns < nap_ns ? timeout_ns : nap_ns)};
+        (void)nanosleep(&nap, NULL);
+    }
+}
+
+static void fail(struct verge__reactor *reactor, int error) {
+    reactor->error = error;
+    reactor->type->abandon(reactor, error);
+    VERGE__INVARIANT(reactor->pending_count == 0, "O1: each is done once");
+}
+
+/* ---- waiting ---- */
+
 void verge__reactor_wait(struct verge__reactor *reactor, uint64_t timeout_ns, struct verge__operation_list *ret_done) {
-    reactor->type->wait(reactor, reactor->done.first != NULL ? 0 : timeout_ns);
+    timeout_ns = reactor->done.first != NULL ? 0 : timeout_ns;
+    if (VERGE__UNLIKELY(reactor->error != 0)) {
+        wait_for_wake(reactor, timeout_ns);
+    } else {
+        const int error = reactor->type->wait(reactor, timeout_ns);
+        if (VERGE__UNLIKELY(error != 0)) {
+            fail(reactor, error);
+        }
+    }
     *ret_done = reactor->done;
     reactor->done = (struct verge__operation_list){0};
 }

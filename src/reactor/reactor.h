@@ -9,12 +9,17 @@
  *
  * A reactor belongs to the thread that opens it. Only verge__reactor_wake is for any thread.
  *
+ * A reactor fails when the kernel will not wait for it any more: a filter forbids io_uring_enter, or somebody has closed its
+ * descriptor. All operations that are pending end with the error, and so do all that are submitted later; but for close, which
+ * is done. A failed reactor still waits for time and wakes.
+ *
  * Cancel is a wish: an operation that has its result by then keeps it. Nothing that was read is
  * lost, and the caller learns which it was by the result: -ECANCELED, or anything else.
  */
 #ifndef VERGE_SRC_REACTOR_REACTOR_H
 #define VERGE_SRC_REACTOR_REACTOR_H
 
+#include "base/compiler.h"
 #include "reactor/operation.h"
 #include "verge/base.h"
 
@@ -31,7 +36,9 @@ struct verge__reactor {
     size_t pending_count;              /* submitted and not yet in done */
     int wake_fd;                       /* an eventfd */
     uint64_t wake_count;               /* what was read from it */
+    int error;                         /* why it has failed; 0: it has not */
     unsigned refusals;                 /* for tests: io_uring finds its queue full so many times, and cannot empty it */
+    int injected_error;                /* for tests: what the next system call that waits is to fail with; 0: nothing */
 };
 
 /* See the functions below. */
@@ -41,7 +48,8 @@ struct verge__reactor_type {
     void (*close)(struct verge__reactor *reactor);
     bool (*submit)(struct verge__reactor *reactor, struct verge__operation *operation);
     void (*cancel)(struct verge__reactor *reactor, struct verge__operation *operation);
-    void (*wait)(struct verge__reactor *reactor, uint64_t timeout_ns);
+    int (*wait)(struct verge__reactor *reactor, uint64_t timeout_ns); /* not 0: it has failed */
+    void (*abandon)(struct verge__reactor *reactor, int error);       /* ends all that is pending */
 };
 
 /* entry_count: of the rings of io_uring; 0 for the default. -EINVAL: an unknown VERGE_BACKEND; -ENOSYS: one that is not
@@ -63,8 +71,14 @@ static inline const char *verge__reactor_name(const struct verge__reactor *react
     return reactor->type->name;
 }
 
+/* For a reactor that has failed: done at once, with its error. */
+bool verge__reactor_refuse(const struct verge__reactor *reactor, struct verge__operation *operation);
+
 /* True: done at once. False: it will be among what a wait returns. */
 static inline bool verge__reactor_submit(struct verge__reactor *reactor, struct verge__operation *operation) {
+    if (VERGE__UNLIKELY(reactor->error != 0)) {
+        return verge__reactor_refuse(reactor, operation);
+    }
     return reactor->type->submit(reactor, operation);
 }
 

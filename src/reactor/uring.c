@@ -13,6 +13,7 @@
  *       (-ENOENT) though it is not done, on its way from a poll to a thread of the kernel's, say: all that are in
  *       there then are cancelled again; those that have their result, and of which the kernel may have but the buffers
  *       left, after a while.
+ *   U4  an operation in state STARTED that is not to be cancelled is in `started`.
  * The completion queue may overflow: the kernel then keeps the completions (IORING_FEAT_NODROP, which
  * is required) and liburing fetches them when it sees the flag.
  */
@@ -30,7 +31,7 @@
 #include "reactor/reactor.h"
 #include "reactor/uring_prepare.h"
 
-enum { entry_count_default = 256, completions_per_entry = 8, collect_batch = 64 };
+enum { entry_count_default = 256, completions_per_entry = 8, collect_batch = 64, tries_max = 100 };
 
 enum { user_data_wake = 1, user_data_cancel = 2 };
 
@@ -40,9 +41,11 @@ struct uring {
     struct verge__reactor reactor;
     struct io_uring ring;
     struct verge__operation_list queued;
+    struct verge__operation_list started;
     struct verge__operation_list cancels;
     struct verge__operation_list cancelling;
     uint64_t cancel_again_at_ns; /* 0: there is no need */
+    int error;                   /* of a submission, if it is one that will not pass */
     bool wake_armed;
     bool can_expect_wait; /* the kernel can be told to wait before it looks (Linux 5.19) */
 };
@@ -51,7 +54,43 @@ static struct uring *uring_of(struct verge__reactor *reactor) {
     return (struct uring *)reactor;
 }
 
+/* ---- errors of io_uring_enter ---- */
+
+/*
+ * What passes: a time limit, a signal, a queue that is full, no memory. Anything else does not, and would be said again and
+ * again: EPERM and ENOSYS of a filter, EBADF and EOPNOTSUPP of a descriptor that somebody has closed or replaced, EBADR
+ * of completions that the kernel had to drop.
+ */
+static int lasting_error(int result) {
+    switch (result) {
+    case -ETIME:
+    case -EINTR:
+    case -EAGAIN:
+    case -EBUSY:
+    case -ENOMEM:
+        return 0;
+    default:
+        return result < 0 ? result : 0;
+    }
+}
+
 /* ---- open and close ---- */
+
+/* A filter may allow to set up a ring, and forbid its use. 0: an entry comes back as a completion. */
+static int try_out(struct io_uring *ring) {
+    struct io_uring_cqe *completion = NULL;
+    struct __kernel_timespec timeout = {.tv_sec = 1};
+    int result = 0;
+    io_uring_prep_nop(io_uring_get_sqe(ring));
+    for (int i = 0; i < tries_max && completion == NULL && lasting_error(result) == 0; i++) {
+        result = io_uring_submit_and_wait_timeout(ring, &completion, 1, &timeout, NULL);
+    }
+    if (completion == NULL) {
+        return result < 0 ? result : -ETIME;
+    }
+    io_uring_cqe_seen(ring, completion);
+    return 0;
+}
 
 /* The best that the kernel knows: work is done when the worker asks for it, not in the middle of a task. */
 static int set_up(struct uring *uring, unsigned entry_count) {
@@ -69,12 +108,12 @@ static int set_up(struct uring *uring, unsigned entry_count) {
         error = io_uring_queue_init_params(entry_count, &uring->ring, &params);
         if (error == 0) {
             const unsigned needed = IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG;
-            if ((params.features & needed) == needed) {
-                uring->can_expect_wait = i == 0; /* those flags are younger */
-                return 0;
+            error = (params.features & needed) == needed ? try_out(&uring->ring) : -ENOSYS;
+            uring->can_expect_wait = i == 0; /* those flags are younger */
+            if (error != 0) {
+                io_uring_queue_exit(&uring->ring);
             }
-            io_uring_queue_exit(&uring->ring);
-            return -ENOSYS;
+            return error;
         }
         if (error != -EINVAL) {
             return error;
@@ -99,7 +138,9 @@ static int uring_open(const verge_allocator *allocator, unsigned entry_count, st
 }
 
 static void uring_close(struct verge__reactor *reactor) {
-    io_uring_queue_exit(&uring_of(reactor)->ring); /* the read of the eventfd ends with it */
+    if (reactor->error == 0) {
+        io_uring_queue_exit(&uring_of(reactor)->ring); /* the read of the eventfd ends with it */
+    }
     verge__reactor_release(reactor, sizeof(struct uring));
 }
 
@@ -112,7 +153,7 @@ static struct io_uring_sqe *entry(struct uring *uring) {
     }
     struct io_uring_sqe *sqe = io_uring_get_sqe(&uring->ring);
     if (sqe == NULL) {
-        (void)io_uring_submit(&uring->ring);
+        uring->error = lasting_error(io_uring_submit(&uring->ring));
         sqe = io_uring_get_sqe(&uring->ring);
     }
     return sqe;
@@ -128,12 +169,18 @@ static bool start(struct uring *uring, struct verge__operation *operation) {
         sqe->ioprio |= IORING_RECVSEND_POLL_FIRST;
     }
     io_uring_sqe_set_data(sqe, operation);
-    operation->state = VERGE__STARTED;
     return true;
 }
 
+static void note_start(struct uring *uring, struct verge__operation *operation) {
+    operation->state = VERGE__STARTED;
+    verge__operations_append(&uring->started, operation);
+}
+
 static void start_or_queue(struct uring *uring, struct verge__operation *operation) {
-    if (!start(uring, operation)) {
+    if (start(uring, operation)) {
+        note_start(uring, operation);
+    } else {
         operation->state = VERGE__QUEUED;
         verge__operations_append(&uring->queued, operation);
     }
@@ -163,17 +210,19 @@ static bool start_cancel(struct uring *uring, struct verge__operation *operation
 }
 
 static void cancel_started(struct uring *uring, struct verge__operation *operation) {
+    verge__operations_remove(&uring->started, operation);
     operation->cancel_requested = true;
     if (!start_cancel(uring, operation)) {
         verge__operations_append(&uring->cancels, operation);
     }
 }
 
-/* It is done: its cancellation is of no use any more. */
-static void end_cancel(struct uring *uring, struct verge__operation *operation) {
-    if (operation->cancel_requested) {
-        verge__operations_remove(operation->cancel_sent ? &uring->cancelling : &uring->cancels, operation);
-    }
+/* The kernel is done with it: its cancellation, if there is one, is of no use any more. */
+static void note_end(struct uring *uring, struct verge__operation *operation) {
+    struct verge__operation_list *list = !operation->cancel_requested ? &uring->started
+                                         : operation->cancel_sent     ? &uring->cancelling
+                                                                      : &uring->cancels;
+    verge__operations_remove(list, operation);
 }
 
 static void cancel_again(struct uring *uring, bool those_with_a_result) {
@@ -229,6 +278,7 @@ static bool start_queued(struct uring *uring) {
             return false;
         }
         verge__operations_remove(&uring->queued, operation);
+        note_start(uring, operation);
     }
     return true;
 }
@@ -317,7 +367,7 @@ static void complete(struct uring *uring, struct verge__operation *operation, in
         }
         return;
     }
-    end_cancel(uring, operation);
+    note_end(uring, operation);
     result = operation->result;
     if (result == -EAGAIN && operation->kind == VERGE__CONNECT && operation->was_started) {
         result =
@@ -336,6 +386,9 @@ static void complete(struct uring *uring, struct verge__operation *operation, in
         return;
     }
     result = next == FINISH ? result : -ECANCELED; /* it has read and written nothing */
+    if (result == -ECANCELED && !operation->cancel_requested && uring->error != 0) {
+        result = uring->error; /* by uring_abandon */
+    }
     operation->has_drained = (bits & IORING_CQE_F_SOCK_NONEMPTY) == 0;
     const bool is_connected = result == -EISCONN && operation->kind == VERGE__CONNECT && operation->was_started;
     verge__reactor_finish(&uring->reactor, operation, is_connected ? 0 : result);
@@ -365,29 +418,101 @@ static void collect(struct uring *uring) {
     }
 }
 
-static void wait_for_kernel(struct uring *uring, uint64_t timeout_ns) {
+/* ---- waiting ---- */
+
+static int wait_for_kernel(struct uring *uring, uint64_t timeout_ns) {
     struct __kernel_timespec timeout = {
         .tv_sec = (int64_t)(timeout_ns / 1000000000),
         .tv_nsec = (int64_t)(timeout_ns % 1000000000),
     };
     struct io_uring_cqe *completion;
-    /* -ETIME, -EINTR, -EBUSY, -EAGAIN: whatever it was, the caller looks around and comes again. */
-    (void)io_uring_submit_and_wait_timeout(&uring->ring, &completion, 1, timeout_ns == VERGE_NEVER ? NULL : &timeout,
-                                           NULL);
+    return io_uring_submit_and_wait_timeout(&uring->ring, &completion, 1, timeout_ns == VERGE_NEVER ? NULL : &timeout,
+                                            NULL);
 }
 
-static void uring_wait(struct verge__reactor *reactor, uint64_t timeout_ns) {
+/* The queue is empty, and the kernel has completions: of work that waits for the thread, or that found no room. */
+static bool must_fetch(const struct uring *uring) {
+    const unsigned flags = __atomic_load_n(uring->ring.sq.kflags, __ATOMIC_RELAXED);
+    return (flags & (IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN)) != 0 && io_uring_cq_ready(&uring->ring) == 0;
+}
+
+static int enter(struct uring *uring, uint64_t timeout_ns) {
+    if (VERGE__UNLIKELY(uring->reactor.injected_error != 0)) {
+        return uring->reactor.injected_error;
+    }
+    if (timeout_ns != 0) {
+        return wait_for_kernel(uring, timeout_ns);
+    }
+    if (io_uring_sq_ready(&uring->ring) != 0) {
+        return io_uring_submit(&uring->ring);
+    }
+    return must_fetch(uring) ? io_uring_get_events(&uring->ring) : 0;
+}
+
+static int uring_wait(struct verge__reactor *reactor, uint64_t timeout_ns) {
     struct uring *uring = uring_of(reactor);
     const uint64_t time_ns = time_to_cancel_again(uring);
     bool has_room = arm_wake(uring);
     has_room = start_queued(uring) && has_room;
-    if (timeout_ns != 0) {
-        timeout_ns = time_ns < timeout_ns ? time_ns : timeout_ns;
-        wait_for_kernel(uring, has_room || timeout_ns < retry_after_ns ? timeout_ns : retry_after_ns);
-    } else if (io_uring_sq_ready(&uring->ring) != 0) {
-        (void)io_uring_submit(&uring->ring);
+    timeout_ns = time_ns < timeout_ns ? time_ns : timeout_ns;
+    if (uring->error == 0) { /* whatever passes does so: the caller looks around and comes again */
+        uring->error =
+            lasting_error(enter(uring, has_room || timeout_ns < retry_after_ns ? timeout_ns : retry_after_ns));
     }
     collect(uring);
+    return uring->error;
+}
+
+/* ---- a ring that has failed ---- */
+
+static bool has_kernel_seen(const struct uring *uring, const struct verge__operation *operation) {
+    const struct io_uring_sq *queue = &uring->ring.sq;
+    for (unsigned i = __atomic_load_n(queue->khead, __ATOMIC_ACQUIRE); i != queue->sqe_tail; i++) {
+        if (queue->sqes[i & *queue->kring_mask].user_data == (uint64_t)(uintptr_t)operation) {
+            return false;
+        }
+    }
+    return operation->state == VERGE__STARTED;
+}
+
+static void end_all(struct uring *uring, struct verge__operation_list *list, int error) {
+    while (list->first != NULL) {
+        struct verge__operation *operation = list->first;
+        int32_t result = operation->has_result ? operation->result : error;
+        if (operation->kind == VERGE__CLOSE && !has_kernel_seen(uring, operation)) {
+            result = close(operation->fd) == 0 ? 0 : -errno;
+        }
+        verge__operations_remove(list, operation);
+        verge__reactor_finish(&uring->reactor, operation, result);
+    }
+}
+
+static void exit_ring(struct uring *uring, int error) {
+    if (error == -EBADF || error == -EOPNOTSUPP) {
+        uring->ring.ring_fd = -1; /* it may be somebody else's by now */
+    }
+    io_uring_queue_exit(&uring->ring);
+}
+
+/*
+ * What the kernel has taken is cancelled by another system call, if that is not forbidden, too; in any case it ends with the
+ * ring. From the cancellation on the kernel touches no buffer of an operation that waits. Of what it does in threads of
+ * its own (regular files) nobody can tell when it is done.
+ */
+static void uring_abandon(struct verge__reactor *reactor, int error) {
+    struct uring *uring = uring_of(reactor);
+    struct io_uring_sync_cancel_reg all = {
+        .fd = -1,
+        .flags = IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL,
+        .timeout = {.tv_sec = 1},
+    };
+    (void)io_uring_register_sync_cancel(&uring->ring, &all);
+    collect(uring);
+    end_all(uring, &uring->queued, error);
+    end_all(uring, &uring->started, error);
+    end_all(uring, &uring->cancels, error);
+    end_all(uring, &uring->cancelling, error);
+    exit_ring(uring, error);
 }
 
 const struct verge__reactor_type verge__reactor_uring = {
@@ -397,4 +522,5 @@ const struct verge__reactor_type verge__reactor_uring = {
     .submit = uring_submit,
     .cancel = uring_cancel,
     .wait = uring_wait,
+    .abandon = uring_abandon,
 };

@@ -136,6 +136,9 @@ static bool is_virtual(const struct verge_runtime *runtime) {
 }
 
 static int open_run(struct verge_runtime *runtime) {
+    for (uint32_t i = 0; i < atomic_load(&runtime->runner_count); i++) {
+        atomic_store(&runtime->runners[i]->reactor_error, 0); /* of the run before */
+    }
     if (!is_virtual(runtime)) {
         return verge__runner_open(runtime->runners[0], NULL);
     }

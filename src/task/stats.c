@@ -11,6 +11,9 @@ static void add_runner(const struct verge__runner *runner, verge_runtime_stats *
     stats->operations += atomic_load_explicit(&runner->operations, memory_order_relaxed);
     stats->timeouts += atomic_load_explicit(&runner->timeouts, memory_order_relaxed);
     stats->migrated += atomic_load_explicit(&runner->migrated, memory_order_relaxed);
+    const int error = atomic_load_explicit(&runner->reactor_error, memory_order_relaxed);
+    stats->failed_reactors += error != 0;
+    stats->reactor_error = error != 0 ? error : stats->reactor_error;
     stats->workers += atomic_load(&runner->inbox) != &verge__inbox_closed;
 }
 

@@ -125,6 +125,7 @@ struct verge__runner {
     _Atomic bool is_retiring;
     _Atomic uint32_t notifying; /* threads that are about to wake the reactor */
     uint32_t list_guard;
+    _Atomic int reactor_error;                                          /* its reactor has failed; 0: it has not */
     struct verge_task *listed;                                          /* all tasks of the runner */
     _Atomic uint64_t switches, operations, timeouts, migrated, spawned; /* written by the runner's thread */
 

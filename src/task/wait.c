@@ -128,7 +128,15 @@ int verge__wait(struct verge_task *self, uint64_t deadline_ns, enum verge__wait_
 /* However long what it reads keeps coming, a task lets the others run. */
 enum { operations_at_once_max = 64 };
 
+/* For the statistics. */
+static void note_failure(struct verge__runner *runner) {
+    if (VERGE__UNLIKELY(runner->reactor->error != 0)) {
+        atomic_store_explicit(&runner->reactor_error, runner->reactor->error, memory_order_relaxed);
+    }
+}
+
 static int done_at_once(struct verge__runner *runner, const struct verge__operation *operation) {
+    note_failure(runner);
     if (++runner->io_at_once_count >= operations_at_once_max) {
         runner->io_at_once_count = 0;
         (void)verge_yield();
@@ -231,6 +239,7 @@ static void resume_after_io(struct verge__runner *runner, struct verge_task *tas
 
 void verge__operation_done(struct verge__runner *runner, struct verge__operation *operation) {
     struct verge_task *task = operation->owner;
+    note_failure(runner);
     task->operation = NULL;
     uint8_t state = VERGE__TASK_IN_IO;
     if (atomic_compare_exchange_strong(&task->state, &state, VERGE__TASK_READY)) {

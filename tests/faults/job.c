@@ -27,3 +27,18 @@ bool job_is_done(long result, const int *errors, const char *file, int line, con
 verge_clock job_clock(const struct fault_plan *plan) {
     return (verge_clock){.now_ns = plan->site == SITE_CLOCK ? faulty_clock_now : NULL};
 }
+
+bool job_has_failed_reactor(long result) {
+    const int errors[] = {JOB_FAILED_REACTOR};
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        if (result == -errors[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool job_may_lose_collected(const struct fault_plan *plan) {
+    return plan->site == SITE_URING_ENTER && plan->kind != NULL && plan->goes_on &&
+           job_has_failed_reactor(-plan->kind->error);
+}

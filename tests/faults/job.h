@@ -33,6 +33,15 @@ extern atomic_int job_failures;
 /* A result that is not negative; or one of these errors, where something was made to fail. */
 #define JOB_DONE_OR(result, ...) job_is_done((long)(result), (const int[]){__VA_ARGS__, 0}, __FILE__, __LINE__, #result)
 
+/* What calls say once the worker cannot wait for the kernel any more. */
+#define JOB_FAILED_REACTOR EPERM, ENOSYS, EINVAL
+
+/* It is one of them. */
+bool job_has_failed_reactor(long result);
+
+/* What io_uring has collected for MSG_WAITALL cannot be had any more, if io_uring_enter is forbidden meanwhile. */
+bool job_may_lose_collected(const struct fault_plan *plan);
+
 void job_fail(const char *file, int line, const char *text, long result);
 bool job_is_done(long result, const int *errors, const char *file, int line, const char *text);
 

@@ -26,7 +26,7 @@ static intptr_t receiver(void *argument) {
     (void)argument;
     uint8_t byte = 0;
     const ptrdiff_t count = verge_recv(fds[1], &byte, 1, 0, VERGE_NEVER);
-    if (count != -ECANCELED && JOB_DONE_OR(count, ENOMEM, ENOSPC)) {
+    if (count != -ECANCELED && JOB_DONE_OR(count, ENOMEM, ENOSPC, JOB_FAILED_REACTOR)) {
         note(&byte, count);
     }
     return 0;
@@ -72,7 +72,7 @@ void job_flood(const struct fault_plan *plan) {
     faults_begin(plan);
     if (JOB_DONE_OR(verge_runtime_create(&options, &runtime), ENOMEM)) {
         const int error = verge_runtime_run(runtime, first, NULL, &has_run);
-        (void)JOB_DONE_OR(error, ENOMEM, EMFILE, ENOSPC, EPERM);
+        (void)JOB_DONE_OR(error, ENOMEM, EMFILE, ENOSPC, JOB_FAILED_REACTOR);
         JOB_CHECK(verge_runtime_destroy(runtime) == 0);
     }
     faults_end();

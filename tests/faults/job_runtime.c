@@ -16,7 +16,7 @@
 #include "verge/io.h"
 
 /* What a waiting call may say when memory, or the kernel, fails it. */
-#define REFUSALS ENOMEM, ENOSPC, EMFILE, ENOBUFS, ECONNABORTED, ECONNRESET, EPIPE, EIO, EAGAIN
+#define REFUSALS ENOMEM, ENOSPC, EMFILE, ENOBUFS, ECONNABORTED, ECONNRESET, EPIPE, EIO, EAGAIN, JOB_FAILED_REACTOR
 
 enum { STREAM_COUNT = 2, SLEEPER_COUNT = 6, CHUNK_COUNT = 12, CHUNK_SIZE_MAX = 96 };
 
@@ -232,7 +232,8 @@ static intptr_t consumer(void *argument) {
 
 static void bring_and_retire_a_worker(void) {
     uint32_t index = 0;
-    if (JOB_DONE_OR(verge_runtime_add_worker(verge_task_runtime(), &index), ENOMEM, EAGAIN, EMFILE, ENOSPC, EPERM)) {
+    if (JOB_DONE_OR(verge_runtime_add_worker(verge_task_runtime(), &index), ENOMEM, EAGAIN, EMFILE, ENOSPC, EPERM,
+                    ENOSYS)) {
         static const uint64_t duration_ns = 2 * MS;
         verge_task *task = begin(index, sleeper, (void *)&duration_ns);
         JOB_CHECK(verge_runtime_retire_worker(verge_task_runtime(), index) == 0);
@@ -303,8 +304,8 @@ static void open_world(void) {
     JOB_CHECK(world.file >= 0);
 }
 
-static void audit(void) {
-    for (size_t i = 0; i < STREAM_COUNT; i++) {
+static void audit(const struct fault_plan *plan) {
+    for (size_t i = 0; i < STREAM_COUNT && !job_may_lose_collected(plan); i++) {
         struct stream *stream = &world.streams[i];
         uint8_t bytes[CHUNK_SIZE_MAX];
         ssize_t count;
@@ -339,7 +340,7 @@ void job_runtime(const struct fault_plan *plan) {
     open_world();
     faults_begin(plan);
     if (JOB_DONE_OR(verge_runtime_create(&options, &runtime), ENOMEM)) {
-        (void)JOB_DONE_OR(verge_runtime_run(runtime, first, NULL, NULL), ENOMEM, EAGAIN, EMFILE, ENOSPC, EPERM);
+        (void)JOB_DONE_OR(verge_runtime_run(runtime, first, NULL, NULL), ENOMEM, EAGAIN, EMFILE, ENOSPC, EPERM, ENOSYS);
         int error = verge_runtime_destroy(runtime);
         if (error != 0) { /* tasks are left, and it cannot run, while faults last */
             JOB_CHECK(fault_was_injected());
@@ -349,6 +350,6 @@ void job_runtime(const struct fault_plan *plan) {
         JOB_CHECK(error == 0);
     }
     faults_end();
-    audit();
+    audit(plan);
     close_world();
 }

@@ -17,7 +17,8 @@
 #define OTHER(name, kind) \
     { name, kind, false, 0 }
 
-/* What the manual pages say can happen, of what has nothing to do with wrong arguments; and whether it can last. */
+/* What the manual pages say can happen, of what has nothing to do with wrong arguments; and whether it can last. The calls
+ * that wait are also forbidden by a filter, or find another file at their descriptor: for good. */
 const struct site_description sites[SITE_COUNT] = {
     [SITE_MEMORY] = {"memory", {FOREVER(ENOMEM)}},
     [SITE_THREAD] = {"thread", {FOREVER(EAGAIN)}},
@@ -30,10 +31,11 @@ const struct site_description sites[SITE_COUNT] = {
     [SITE_EVENTFD] = {"eventfd", {FOREVER(EMFILE), FOREVER(ENOMEM)}},
     [SITE_EPOLL_CREATE] = {"epoll_create", {FOREVER(EMFILE), FOREVER(ENOMEM)}},
     [SITE_EPOLL_CTL] = {"epoll_ctl", {FOREVER(ENOMEM), FOREVER(ENOSPC)}},
-    [SITE_EPOLL_PWAIT2] = {"epoll_pwait2", {OFTEN(EINTR), FOREVER(ENOSYS), FOREVER(EPERM)}},
+    [SITE_EPOLL_PWAIT2] = {"epoll_pwait2", {OFTEN(EINTR), FOREVER(ENOSYS), FOREVER(EPERM), FOREVER(EINVAL)}},
     [SITE_URING_SETUP] = {"io_uring_setup", {FOREVER(EMFILE), FOREVER(ENOMEM), FOREVER(EPERM), ONCE(EINVAL)}},
     [SITE_URING_ENTER] = {"io_uring_enter",
-                          {OFTEN(EINTR), OFTEN(EAGAIN), OFTEN(EBUSY), OFTEN(ENOMEM), OTHER("short", FAULT_SHORT)}},
+                          {OFTEN(EINTR), OFTEN(EAGAIN), OFTEN(EBUSY), OFTEN(ENOMEM), OTHER("short", FAULT_SHORT),
+                           FOREVER(EPERM), FOREVER(ENOSYS)}},
     [SITE_READ] = {"read", {OFTEN(EINTR)}},
     [SITE_WRITE] = {"write", {OFTEN(EINTR)}},
     [SITE_PREADV2] = {"preadv2", {OFTEN(EINTR), OFTEN(EAGAIN), FOREVER(EOPNOTSUPP), OFTEN(ENOMEM)}},

@@ -50,7 +50,7 @@ enum {
     FAULT_AHEAD,        /* from this reading on, it is 10 s ahead */
 };
 
-enum { FAULT_KIND_COUNT_MAX = 6 };
+enum { FAULT_KIND_COUNT_MAX = 8 };
 
 struct fault_kind {
     const char *name; /* NULL ends the list of a site */

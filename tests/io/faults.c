@@ -171,10 +171,15 @@ static int no_descriptors_at_start(void) {
                                                                                                             : failed;
 }
 
-static void forbid_io_uring(void) {
+static intptr_t must_run(void *argument) {
+    (void)argument;
+    return 1;
+}
+
+static void forbid(unsigned number) {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
@@ -190,8 +195,9 @@ static intptr_t runs_on_epoll(void *argument) {
     return is_reset(NULL);
 }
 
-static int epoll_where_io_uring_is_refused(void) {
-    forbid_io_uring();
+static int epoll_where(unsigned forbidden) {
+    (void)alarm(30);
+    forbid(forbidden);
     (void)unsetenv("VERGE_BACKEND");
     verge_runtime *runtime = new_runtime(VERGE_BACKEND_AUTO);
     int error = verge_runtime_run(runtime, runs_on_epoll, NULL, NULL);
@@ -200,6 +206,71 @@ static int epoll_where_io_uring_is_refused(void) {
     const int refused = verge_runtime_run(demanding, must_not_run, NULL, NULL);
     error |= verge_runtime_destroy(demanding);
     return error == 0 && refused < 0 && atomic_load(&failed_check_count) == 0 ? passed : failed;
+}
+
+static int epoll_where_io_uring_is_refused(void) {
+    return epoll_where(SYS_io_uring_setup);
+}
+
+static int epoll_where_io_uring_can_be_set_up_and_not_used(void) {
+    return epoll_where(SYS_io_uring_enter);
+}
+
+/* ---- the system says no in the middle (N5) ---- */
+
+struct victim {
+    int fd;
+    uint64_t deadline_ns;
+};
+
+static intptr_t receives(void *argument) {
+    const struct victim *victim = argument;
+    char byte;
+    return verge_recv(victim->fd, &byte, 1, 0, victim->deadline_ns);
+}
+
+static void forbid_waiting(void) {
+    forbid(SYS_io_uring_enter);
+    forbid(SYS_epoll_pwait2);
+    forbid(SYS_epoll_pwait);
+#if defined(SYS_epoll_wait)
+    forbid(SYS_epoll_wait);
+#endif
+}
+
+static intptr_t loses_its_backend(void *argument) {
+    (void)argument;
+    const struct pair pair = open_pair();
+    struct victim victims[2] = {{pair.near, VERGE_NEVER}, {pair.near, verge_deadline_after(HOUR)}};
+    verge_task *tasks[2] = {spawn(receives, &victims[0]), spawn(receives, &victims[1])};
+    CHECK_EQUAL(verge_sleep((int64_t)MS), 0); /* both wait: a sleep is a wait in the reactor, after them */
+    CHECK_EQUAL(stats_of(verge_task_runtime()).failed_reactors, 0);
+    forbid_waiting();
+    CHECK_EQUAL(join(tasks[0]), -EPERM);
+    CHECK_EQUAL(join(tasks[1]), -EPERM);
+    CHECK_EQUAL(stats_of(verge_task_runtime()).failed_reactors, 1);
+    CHECK_EQUAL(stats_of(verge_task_runtime()).reactor_error, -EPERM);
+    char byte = 0;
+    CHECK_EQUAL(verge_send(pair.far, &byte, 1, 0, VERGE_NEVER), -EPERM);
+    CHECK_EQUAL(verge_recv(pair.near, &byte, 1, 0, verge_deadline_after(HOUR)), -EPERM);
+    CHECK_EQUAL(verge_sleep((int64_t)MS), 0); /* time goes on */
+    CHECK_EQUAL(join(spawn(must_run, NULL)), 1);
+    CHECK_EQUAL(verge_close(pair.near), 0);
+    CHECK_EQUAL(verge_close(pair.far), 0);
+    CHECK_EQUAL(fcntl(pair.near, F_GETFD), -1);
+    return 0;
+}
+
+static int a_filter_that_comes_later(void) {
+    (void)alarm(30);
+    verge_runtime_options options;
+    verge_runtime *runtime = NULL;
+    (void)verge_runtime_options_init(&options);
+    options.worker_count = 1;
+    int error = verge_runtime_create(&options, &runtime);
+    error |= verge_runtime_run(runtime, loses_its_backend, NULL, NULL);
+    error |= verge_runtime_destroy(runtime);
+    return error == 0 && atomic_load(&failed_check_count) == 0 ? passed : failed;
 }
 
 static int an_unknown_backend(void) {
@@ -213,12 +284,19 @@ static void what_the_system_refuses_is_a_clear_error(void **state) {
     assert_int_equal(in_a_child(no_descriptors_while_running), passed);
     assert_int_equal(in_a_child(no_descriptors_at_start), passed);
     assert_int_equal(in_a_child(epoll_where_io_uring_is_refused), passed);
+    assert_int_equal(in_a_child(epoll_where_io_uring_can_be_set_up_and_not_used), passed);
     assert_int_equal(in_a_child(an_unknown_backend), passed);
+}
+
+static void n5_what_the_system_forbids_later_ends_all_calls(void **state) {
+    (void)state;
+    assert_int_equal(in_a_child(a_filter_that_comes_later), passed);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_system_refuses_is_a_clear_error),
+        cmocka_unit_test(n5_what_the_system_forbids_later_ends_all_calls),
         cmocka_unit_test(peers_that_reset_and_refuse),
         cmocka_unit_test(a_connect_ends_at_its_deadline),
         cmocka_unit_test(seed003_no_cancel_is_dropped_when_the_ring_is_full),

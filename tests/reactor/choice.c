@@ -26,11 +26,11 @@ static int open_and_close(enum verge__reactor_kind kind) {
     return result;
 }
 
-static void forbid_io_uring(void) {
+static void forbid(unsigned number, unsigned error) {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     const struct sock_fprog program = {.len = sizeof(filter) / sizeof(filter[0]), .filter = filter};
@@ -42,6 +42,7 @@ static void forbid_io_uring(void) {
 struct circumstances {
     const char *backend; /* of the environment; NULL: not set */
     bool io_uring_forbidden;
+    unsigned enter_error; /* what a filter has io_uring_enter say; 0: it may be called */
     bool no_descriptors;
 };
 
@@ -54,7 +55,10 @@ static int outcome(struct circumstances circumstances, enum verge__reactor_kind 
             (void)setenv("VERGE_BACKEND", circumstances.backend, 1);
         }
         if (circumstances.io_uring_forbidden) {
-            forbid_io_uring();
+            forbid(SYS_io_uring_setup, EPERM);
+        }
+        if (circumstances.enter_error != 0) {
+            forbid(SYS_io_uring_enter, circumstances.enter_error);
         }
         if (circumstances.no_descriptors) {
             const struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};
@@ -92,6 +96,17 @@ static void one_that_is_demanded_and_refused_is_an_error(void **state) {
     assert_in_range(outcome(forbidden, VERGE__REACTOR_URING), 1, 199);
 }
 
+static void a_ring_that_cannot_be_used_is_none(void **state) {
+    (void)state;
+    const unsigned errors[] = {EPERM, ENOSYS, EACCES};
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        const struct circumstances useless = {.enter_error = errors[i]};
+        assert_int_equal(outcome(useless, VERGE__REACTOR_AUTO), took_epoll);
+        assert_in_range(outcome(useless, VERGE__REACTOR_URING), 1, 199);
+        assert_int_equal(outcome(useless, VERGE__REACTOR_EPOLL), took_epoll);
+    }
+}
+
 static void without_descriptors_there_is_a_clear_error(void **state) {
     (void)state;
     const struct circumstances poor = {.no_descriptors = true};
@@ -104,6 +119,7 @@ int main(void) {
         cmocka_unit_test(the_environment_decides),
         cmocka_unit_test(epoll_takes_over_where_io_uring_is_refused),
         cmocka_unit_test(one_that_is_demanded_and_refused_is_an_error),
+        cmocka_unit_test(a_ring_that_cannot_be_used_is_none),
         cmocka_unit_test(without_descriptors_there_is_a_clear_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,9 +20,14 @@ enum {
     FAILED = 1,
 };
 
+static bool is_allowed(long result) {
+    return result >= 0 || (errno != ENOSYS && errno != EPERM && errno != EACCES);
+}
+
 static bool io_uring_is_allowed(void) {
-    /* Without parameters the call can only fail: with EFAULT, where it is allowed. */
-    return syscall(SYS_io_uring_setup, 1, NULL) >= 0 || (errno != ENOSYS && errno != EPERM && errno != EACCES);
+    /* Without parameters, and without a ring, the calls can only fail: with EFAULT and EBADF, where they are allowed. */
+    return is_allowed(syscall(SYS_io_uring_setup, 1, NULL)) &&
+           is_allowed(syscall(SYS_io_uring_enter, -1, 0, 0, 0, NULL, 0));
 }
 
 __attribute__((constructor)) static void skip_where_io_uring_is_not_allowed(void) {

@@ -22,6 +22,7 @@ void open_faults(void) {
     const char *backend = getenv("VERGE_BACKEND");
     const bool is_epoll = backend != NULL && strcmp(backend, "epoll") == 0;
     world->is_exact = chance(2) || is_epoll;
+    world->loses_io = chance(8) && (is_epoll || !world->is_exact); /* the kernel cancels in an order of its own */
 }
 
 static void move_clock(const struct player *self) {
@@ -46,10 +47,19 @@ static void change_workers(const struct player *self) {
     }
 }
 
+static void lose_io(const struct player *self) {
+    world->io_error = -EPERM;
+    world->runtime->runners[0]->reactor->injected_error = -EPERM;
+    log_event(self, "no more I/O", 0);
+}
+
 /* A task like any other; its own waits may fail as well. */
 intptr_t sabotage(void *argument) {
     const struct player *self = argument;
     while (!verge_task_is_cancelled()) {
+        if (world->loses_io && world->io_error == 0 && chance(20)) {
+            lose_io(self);
+        }
         switch (below(8)) {
         case 0:
         case 1:

@@ -80,7 +80,8 @@ void after_call(const struct player *self, const char *what, const struct before
             check_cancelled_in_time(self, before);
         }
     } else {
-        CHECK(result >= 0 || (result == -ENOMEM && has_failed));
+        const bool is_lost = waits_for == FOR_IO && world->io_error != 0 && result == world->io_error; /* N5 */
+        CHECK(result >= 0 || (result == -ENOMEM && has_failed) || is_lost);
     }
     if (is_prompt && before->deadline_ns >= before->now_ns && verge_now() >= before->deadline_ns) { /* T1: not late */
         check_in_time(before->deadline_ns, before->jumped_ns, world->precision_ns - 1);

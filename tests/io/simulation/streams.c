@@ -270,7 +270,8 @@ static void poll_for(struct player *self, struct direction *direction) {
     const int result = verge_poll(direction->to, POLLIN, deadline_ns);
     direction->is_reading = false;
     CHECK(result < 0 || (result & POLLIN) != 0);
-    CHECK(result < 0 || direction->is_shut || direction->is_deaf || direction->is_writing || direction->read < direction->written);
+    CHECK(result < 0 || direction->is_shut || direction->is_deaf || direction->is_writing ||
+          direction->read < direction->written);
     after_call(self, "poll", &before, result, FOR_IO);
 }
 

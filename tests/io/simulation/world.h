@@ -52,6 +52,8 @@ struct world {
     bool memory_fails;
     bool can_fail; /* memory does, in this world */
     bool rings_fill;
+    bool loses_io; /* at some time the system does no I/O any more, in this world */
+    int io_error;  /* what it says since; 0: it has not happened */
     bool is_exact; /* it happens in the same way each time */
     bool is_stopped;
     uint64_t stopped_ns;
