@@ -14,16 +14,16 @@
  *                   the task was cancelled at the same moment. -ETIMEDOUT and -ECANCELED mean that nothing was.
  *   N3 no early     -ETIMEDOUT only when the deadline or that of a scope has come; or when the system says so itself,
  *                   of a connection that it has given up (retries of SYN, keep-alive, TCP_USER_TIMEOUT): then
- *                   verge_now() is before the deadline, or the next read gives 0 at once. A deadline in the past is no
- *                   obstacle to what can be done at once.
+ *                   verge_now() is before the deadline, or the next read gives 0 at once. A deadline in the
+ *                   past, or a task that is cancelled, is no obstacle to what can be done at once. Calls on regular files
+ *                   and fsync count as that, so a task that is cancelled can save its state.
  *   N4 no SIGPIPE   no call raises SIGPIPE because of a socket: a write whose peer has gone returns -EPIPE. (verge_uring does
  *                   what its entry says.) A write to a pipe that nobody reads raises SIGPIPE, as write(2) does, so that
  *                   a filter in a pipeline ends. A program that calls signal(SIGPIPE, SIG_IGN) gets -EPIPE there, too.
  *   N5 no hang      if the system takes the backend away from a worker that runs (a filter forbids io_uring_enter or epoll_wait;
  *                   somebody closes the descriptor of either), all calls of that worker's tasks end with the error of
  *                   the system, now and later, but for verge_close, which closes. The statistics tell (failed_reactors).
- *                   Tasks still sleep, and wait for each other. N2 does not hold for what io_uring had collected for
- *                   MSG_WAITALL by then.
+ *                   Tasks still sleep, and wait for each other. N2 does not hold for what io_uring is in the middle of then.
  *
  * The backends differ in this:
  *   io_uring   everything is done by the kernel, regular files too. What the kernel does in a thread of its own (such
@@ -107,7 +107,7 @@ struct io_uring_sqe;
 /*
  * Any operation of io_uring: prepare fills the entry as liburing's io_uring_prep_... do; its user_data, and flags that
  * link it to others or suppress its completion, are verge's. The result is res of the completion, *ret_flags (which may
- * be NULL) its flags. prepare may be called again, if the operation was interrupted or found no room. What gives
+ * be NULL) its flags. prepare may be called again, if the operation was interrupted, found no room, or is late. What gives
  * several results is stopped after the first; what it gives until it has stopped is lost.
  */
 VERGE_API int verge_uring(void (*prepare)(struct io_uring_sqe *entry, void *context), void *context,

@@ -4,8 +4,13 @@
 #include "reactor/examine.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
+
+#include "reactor/attempt.h"
 
 bool verge__is_send(struct verge__operation *operation) {
     const bool is_write = operation->kind == VERGE__WRITE || operation->kind == VERGE__WRITEV;
@@ -33,13 +38,72 @@ static bool is_refusal(int error) {
     return error == EBADF || error == EINVAL || error == ESPIPE;
 }
 
-bool verge__examine(struct verge__operation *operation, int32_t *ret_result) {
-    if (!verge__is_transfer(operation) || verge__is_send(operation)) {
+/*
+ * There are files that say they are regular and wait (trace_pipe), but those know readiness: a file that does not know it is
+ * always ready.
+ */
+static bool is_regular(int fd, short events) {
+    struct stat status;
+    struct pollfd poll_fd = {.fd = fd, .events = events};
+    return fstat(fd, &status) == 0 && (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode) || S_ISDIR(status.st_mode)) &&
+           poll(&poll_fd, 1, 0) > 0;
+}
+
+/* Terminals, pipes and the like: a system call that does not block does what can be done. */
+static bool examine_late_transfer(struct verge__operation *operation, int32_t *ret_result) {
+    operation->never_waits = is_regular(operation->fd, verge__is_read(operation) ? POLLIN : POLLOUT);
+    return !operation->never_waits && verge__attempt(operation, VERGE__READY, ret_result);
+}
+
+/* A pipe waits for its other end, a terminal line for its carrier. */
+static bool may_wait_to_open(const struct verge__operation *operation) {
+    struct stat status;
+    const int flags = (operation->flags & O_NOFOLLOW) != 0 ? AT_SYMLINK_NOFOLLOW : 0;
+    return (operation->flags & (O_NONBLOCK | O_PATH | O_DIRECTORY)) == 0 &&
+           fstatat(operation->fd, operation->file.path, &status, flags) == 0 &&
+           (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode));
+}
+
+static bool obeys_nonblock(int fd) {
+    struct stat status;
+    return fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || S_ISREG(status.st_mode));
+}
+
+static void examine_splice(struct verge__operation *operation) {
+    if (operation->is_over && obeys_nonblock(operation->fd) && obeys_nonblock(operation->splice.fd_out)) {
+        operation->flags |= SPLICE_F_NONBLOCK;
+        operation->never_waits = true;
+    }
+}
+
+static bool examine_transfer(struct verge__operation *operation, int32_t *ret_result) {
+    if (verge__is_send(operation)) {
         return false;
     }
     if (transfer_nothing(operation) < 0 && is_refusal(errno)) {
         *ret_result = -errno;
         return true;
     }
-    return false;
+    return operation->is_over && examine_late_transfer(operation, ret_result);
+}
+
+bool verge__examine(struct verge__operation *operation, int32_t *ret_result) {
+    switch ((enum verge__operation_kind)operation->kind) {
+    case VERGE__READ:
+    case VERGE__WRITE:
+    case VERGE__READV:
+    case VERGE__WRITEV:
+        return examine_transfer(operation, ret_result);
+    case VERGE__FSYNC:
+        operation->never_waits = operation->is_over;
+        return false;
+    case VERGE__OPENAT:
+        operation->never_waits = operation->is_over && !may_wait_to_open(operation);
+        return false;
+    case VERGE__SPLICE:
+        examine_splice(operation);
+        return false;
+    default:
+        return false;
+    }
 }

@@ -5,11 +5,6 @@
 
 #include "reactor/operation.h"
 
-/* Reads and writes: READ, WRITE, READV, WRITEV. */
-static inline bool verge__is_transfer(const struct verge__operation *operation) {
-    return operation->kind >= VERGE__READ && operation->kind <= VERGE__WRITEV;
-}
-
 static inline bool verge__is_read(const struct verge__operation *operation) {
     return operation->kind == VERGE__READ || operation->kind == VERGE__READV;
 }
@@ -21,8 +16,11 @@ static inline bool verge__is_read(const struct verge__operation *operation) {
 bool verge__is_send(struct verge__operation *operation);
 
 /*
- * Before io_uring gets an operation. Returns true if its result is known already: the system call would refuse it. io_uring
- * itself would ignore the offset of what has no positions.
+ * Before io_uring gets an operation. Returns true if its result is known already:
+ *   - the system call would refuse a read or write. io_uring itself would ignore the offset of what has no positions.
+ *   - it is_over, and could be done at once by a system call.
+ * Otherwise, if it is_over, sets never_waits for what io_uring does in a thread of the kernel's (regular files, fsync, openat):
+ * it is done however short the time is (N3), and must not be cancelled before that thread has come to it.
  */
 bool verge__examine(struct verge__operation *operation, int32_t *ret_result);
 

@@ -83,6 +83,7 @@ struct verge__operation {
     void *owner;     /* the caller's */
     uint8_t kind;
     bool expects_wait; /* RECV: a hint that nothing is there yet, so that looking first is in vain */
+    bool is_over;      /* its deadline has passed, or its task is cancelled: it will be cancelled if it has to wait */
 
     /* The reactor's: */
     uint8_t state;
@@ -94,6 +95,7 @@ struct verge__operation {
     bool has_result;   /* the result is there, and the kernel has still to let go of the buffers */
     bool was_started;  /* CONNECT: the connection is being made */
     bool was_blocking; /* CONNECT: the file's O_NONBLOCK is to be taken off when it is done */
+    bool never_waits;  /* it is_over, and is not cancelled all the same: it is as good as done */
     bool is_send;      /* WRITE, WRITEV: the file is a socket (examine.h) */
     int send_flags;
 

@@ -27,6 +27,7 @@
 
 #include "base/assert.h"
 #include "base/compiler.h"
+#include "reactor/attempt.h"
 #include "reactor/examine.h"
 #include "reactor/reactor.h"
 #include "reactor/uring_prepare.h"
@@ -192,6 +193,9 @@ static bool uring_submit(struct verge__reactor *reactor, struct verge__operation
         operation->state = VERGE__DONE;
         return true;
     }
+    if (operation->is_over && operation->kind == VERGE__CUSTOM) {
+        operation->never_waits = verge__uring_never_waits(operation);
+    }
     reactor->pending_count++;
     start_or_queue(uring_of(reactor), operation);
     return false;
@@ -253,11 +257,26 @@ static uint64_t time_to_cancel_again(struct uring *uring) {
     return VERGE_NEVER;
 }
 
+/* Of what found no room, by a system call that does not block: what can be done at once is done (N3). */
+static int32_t attempt_at_last(struct verge__operation *operation) {
+    int32_t result = -ECANCELED;
+    const bool can_be_attempted = operation->kind == VERGE__RECV || operation->kind == VERGE__SEND ||
+                                  operation->kind == VERGE__RECVMSG || operation->kind == VERGE__SENDMSG ||
+                                  operation->kind == VERGE__POLL || operation->is_send;
+    if (can_be_attempted && !verge__attempt(operation, VERGE__READY, &result)) {
+        result = operation->progress != 0 ? (int32_t)operation->progress : -ECANCELED;
+    }
+    return result;
+}
+
 static void uring_cancel(struct verge__reactor *reactor, struct verge__operation *operation) {
     struct uring *uring = uring_of(reactor);
+    if (operation->never_waits) {
+        return;
+    }
     if (operation->state == VERGE__QUEUED) {
         verge__operations_remove(&uring->queued, operation);
-        verge__reactor_finish(reactor, operation, -ECANCELED);
+        verge__reactor_finish(reactor, operation, attempt_at_last(operation));
     } else if (operation->state == VERGE__STARTED && !operation->cancel_requested) {
         cancel_started(uring, operation);
     }

@@ -14,6 +14,33 @@ static void prepare_custom(struct io_uring_sqe *sqe, const struct verge__operati
     sqe->flags &= (uint8_t) ~(IOSQE_IO_LINK | IOSQE_IO_HARDLINK | IOSQE_IO_DRAIN | IOSQE_CQE_SKIP_SUCCESS);
 }
 
+bool verge__uring_never_waits(const struct verge__operation *operation) {
+    struct io_uring_sqe sqe = {0};
+    prepare_custom(&sqe, operation);
+    switch (sqe.opcode) {
+    case IORING_OP_NOP:
+    case IORING_OP_FSYNC:
+    case IORING_OP_SYNC_FILE_RANGE:
+    case IORING_OP_FALLOCATE:
+    case IORING_OP_CLOSE:
+    case IORING_OP_STATX:
+    case IORING_OP_FADVISE:
+    case IORING_OP_MADVISE:
+    case IORING_OP_RENAMEAT:
+    case IORING_OP_UNLINKAT:
+    case IORING_OP_MKDIRAT:
+    case IORING_OP_SYMLINKAT:
+    case IORING_OP_LINKAT:
+    case IORING_OP_FSETXATTR:
+    case IORING_OP_SETXATTR:
+    case IORING_OP_FGETXATTR:
+    case IORING_OP_GETXATTR:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* A write to a socket. */
 static void prepare_send(struct io_uring_sqe *sqe, const struct verge__operation *op) {
     if (op->kind == VERGE__WRITE) {

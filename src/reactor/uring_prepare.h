@@ -9,4 +9,7 @@
  * a timeout. */
 void verge__uring_prepare(struct io_uring_sqe *sqe, const struct verge__operation *operation);
 
+/* Whether a custom operation is one of file systems, which never wait for anybody. */
+bool verge__uring_never_waits(const struct verge__operation *operation);
+
 #endif

@@ -206,9 +206,32 @@ static void disarm(struct verge_task *self) {
     }
 }
 
+/* Messages io_uring tries before it looks at their cancellation. Anything else it might not even begin. */
+static bool must_know_if_over(const struct verge__operation *operation) {
+    switch ((enum verge__operation_kind)operation->kind) {
+    case VERGE__ACCEPT:
+    case VERGE__CONNECT:
+    case VERGE__RECV:
+    case VERGE__SEND:
+    case VERGE__RECVMSG:
+    case VERGE__SENDMSG:
+    case VERGE__POLL:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static bool is_over(const struct verge_task *self, uint64_t deadline_ns) {
+    return atomic_load(&self->is_cancelled) ||
+           (deadline_ns != VERGE_NEVER && deadline_ns <= verge__clock_now(&self->runtime->clock));
+}
+
 int verge__wait_for_operation(struct verge_task *self, struct verge__operation *operation, uint64_t deadline_ns) {
     struct verge__runner *runner = verge__current_runner();
+    deadline_ns = verge__effective_deadline(self, deadline_ns);
     operation->owner = self;
+    operation->is_over = must_know_if_over(operation) && is_over(self, deadline_ns);
     verge__count(&runner->operations);
     if (verge__reactor_submit(runner->reactor, operation)) {
         return done_at_once(runner, operation);
@@ -220,7 +243,7 @@ int verge__wait_for_operation(struct verge_task *self, struct verge__operation *
     if (atomic_load(&self->is_cancelled)) {
         self->io_error = -ECANCELED;
     } else if (can_be_cancelled(operation)) {
-        self->io_error = arm(self, verge__effective_deadline(self, deadline_ns));
+        self->io_error = arm(self, deadline_ns);
     }
     if (self->io_error != 0) {
         cancel_operation(runner, operation);

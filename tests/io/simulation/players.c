@@ -112,7 +112,7 @@ static void take_steps_in_a_scope(struct player *self) {
 }
 
 static void take_a_step(struct player *self) {
-    switch (below(16)) {
+    switch (below(17)) {
     case 0:
     case 1:
     case 2:
@@ -141,6 +141,9 @@ static void take_a_step(struct player *self) {
     case 9:
     case 10:
         share(self);
+        break;
+    case 11:
+        use_file(self);
         break;
     default:
         use_stream(self);

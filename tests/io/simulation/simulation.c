@@ -46,6 +46,7 @@ struct before before_call(const struct player *self, uint64_t deadline_ns) {
         .failures = world->memory.failures,
         .deadline_ns = minimum(deadline_ns, self->scope_ns),
         .is_cancelled = self->is_cancelled || world->is_stopped,
+        .is_over = verge_task_is_cancelled() || minimum(deadline_ns, self->scope_ns) <= verge_now(),
     };
 }
 
@@ -71,6 +72,9 @@ void after_call(const struct player *self, const char *what, const struct before
     const bool is_prompt = !has_failed && (waits_for == FOR_TASKS || (waits_for == FOR_IO && !is_uring()));
     const int failed_before = atomic_load(&failed_check_count);
     log_event(self, what, result);
+    if (waits_for == FOR_FILES && before->is_over) {
+        CHECK(result != -ETIMEDOUT && result != -ECANCELED); /* N3 */
+    }
     if (result == -ETIMEDOUT) {
         CHECK(verge_now() >= before->deadline_ns); /* T1, N3 */
         CHECK(!before->is_cancelled);              /* T4 */
@@ -80,7 +84,8 @@ void after_call(const struct player *self, const char *what, const struct before
             check_cancelled_in_time(self, before);
         }
     } else {
-        const bool is_lost = waits_for == FOR_IO && world->io_error != 0 && result == world->io_error; /* N5 */
+        const bool is_lost = (waits_for == FOR_IO || waits_for == FOR_FILES) && world->io_error != 0 &&
+                             result == world->io_error; /* N5 */
         CHECK(result >= 0 || (result == -ENOMEM && has_failed) || is_lost);
     }
     if (is_prompt && before->deadline_ns >= before->now_ns && verge_now() >= before->deadline_ns) { /* T1: not late */
@@ -146,6 +151,7 @@ static void audit(void) {
     }
     audit_sharing();
     audit_streams();
+    close_files();
 }
 
 static void play_seed(struct world *played, uint64_t seed) {
@@ -159,6 +165,7 @@ static void play_seed(struct world *played, uint64_t seed) {
     open_faults();
     open_sharing();
     open_streams();
+    open_files();
     create_runtime();
     CHECK_EQUAL(verge_runtime_run(world->runtime, play_all, NULL, NULL), 0);
     audit();

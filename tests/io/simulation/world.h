@@ -7,6 +7,7 @@
  *   players.c     the tasks: sleep, tick, spawn, join, cancel
  *   sharing.c     mutexes, conditions, channels
  *   streams.c     sockets and pipes, each byte numbered; connections
+ *   files.c       regular files
  *   faults.c      memory that runs out, rings that are full, workers that come and go, a clock that jumps
  */
 #ifndef VERGE_TESTS_IO_SIMULATION_WORLD_H
@@ -86,11 +87,13 @@ struct before {
     uint64_t failures;
     uint64_t deadline_ns; /* of the call and of the scopes */
     bool is_cancelled;
+    bool
+        is_over; /* nothing can be waited for: the task is cancelled (a stop takes a turn to do that), or past its deadline */
 };
 
 struct before before_call(const struct player *self, uint64_t deadline_ns);
 
-enum waits_for { FOR_TASKS, FOR_IO, FOR_A_MUTEX_TOO };
+enum waits_for { FOR_TASKS, FOR_IO, FOR_FILES, FOR_A_MUTEX_TOO };
 
 /* Logs a result; negative ones have to have their reason: T1, T2, T4, and in time. */
 void after_call(const struct player *self, const char *what, const struct before *before, int64_t result,
@@ -117,6 +120,12 @@ void share(struct player *self);
 void open_streams(void);
 void audit_streams(void);
 void use_stream(struct player *self);
+
+/* ---- files.c ---- */
+
+void open_files(void);
+void close_files(void);
+void use_file(struct player *self);
 
 /* ---- faults.c ---- */
 
