@@ -20,7 +20,8 @@
  *                     its deadline came or its task was cancelled at the same moment. -ETIMEDOUT and -ECANCELED mean
  *                     that nothing was taken.
  *   T3 no wait        what need not wait does not: sleeps of zero, of less and into the past; a free mutex; an item
- *                     that is there. That holds for cancelled tasks and past deadlines, too.
+ *                     that is there. That holds for cancelled tasks and past deadlines, too. A call that could have
+ *                     waited may still let other tasks run first, as verge_yield does; one in 64 in a row does.
  *   T4 cancellation   from verge_task_cancel on, every call of that task that would wait returns -ECANCELED, the one it
  *                     waits in now included, but for those that are called regardless. It is a wish: the task ends when
  *                     its function returns.

@@ -140,6 +140,7 @@ int verge_channel_send_until(verge_channel *channel, const void *item, uint64_t 
     if (self == NULL || is_wrong(channel, item)) {
         return self == NULL ? -EPERM : -EINVAL;
     }
+    verge__begin_call();
     struct verge_task *woken = NULL;
     verge__lock(&channel->guard);
     int result = put(channel, item, &woken);
@@ -157,6 +158,7 @@ int verge_channel_receive_until(verge_channel *channel, void *ret_item, uint64_t
     if (self == NULL || is_wrong(channel, ret_item)) {
         return self == NULL ? -EPERM : -EINVAL;
     }
+    verge__begin_call();
     struct verge_task *woken = NULL;
     verge__lock(&channel->guard);
     int result = get(channel, ret_item, &woken);

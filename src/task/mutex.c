@@ -46,6 +46,7 @@ int verge_mutex_lock_until(verge_mutex *mutex, uint64_t deadline_ns) {
     if (self == NULL || mutex == NULL) {
         return self == NULL ? -EPERM : -EINVAL;
     }
+    verge__begin_call();
     return lock_until(self, mutex, deadline_ns, VERGE__WAIT);
 }
 
@@ -54,6 +55,7 @@ int verge_mutex_lock_regardless(verge_mutex *mutex) {
     if (self == NULL || mutex == NULL) {
         return self == NULL ? -EPERM : -EINVAL;
     }
+    verge__begin_call();
     return lock_until(self, mutex, VERGE_NEVER, VERGE__WAIT_REGARDLESS);
 }
 
@@ -110,6 +112,7 @@ int verge_condition_wait_until(verge_condition *condition, verge_mutex *mutex, u
     if (!is_owner(mutex, self)) {
         return -EPERM;
     }
+    verge__begin_call();
     struct verge__waiter waiter = {.task = self};
     verge__lock(&condition->guard);
     verge__wait_begin(self);

@@ -16,7 +16,11 @@ static int sleep_until(struct verge_task *self, uint64_t now_ns, uint64_t time_n
 
 int verge_sleep_until(uint64_t time_ns) {
     struct verge_task *self = verge__current_task();
-    return self != NULL ? sleep_until(self, verge__clock_now(&self->runtime->clock), time_ns) : -EPERM;
+    if (self == NULL) {
+        return -EPERM;
+    }
+    verge__begin_call();
+    return sleep_until(self, verge__clock_now(&self->runtime->clock), time_ns);
 }
 
 int verge_sleep(int64_t duration_ns) {
@@ -24,6 +28,7 @@ int verge_sleep(int64_t duration_ns) {
     if (self == NULL) {
         return -EPERM;
     }
+    verge__begin_call();
     if (duration_ns <= 0) {
         return 0;
     }
@@ -38,6 +43,7 @@ int verge_interval_wait(verge_interval *interval, verge_tick *ret_tick) {
     if (self == NULL || interval == NULL) {
         return self == NULL ? -EPERM : -EINVAL;
     }
+    verge__begin_call();
     for (;;) {
         const uint64_t now_ns = verge__clock_now(&self->runtime->clock);
         const int taken = verge_interval_next(interval, now_ns, ret_tick);

@@ -251,6 +251,7 @@ static int join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns, en
     if (task == self) {
         return -EDEADLK;
     }
+    verge__begin_call();
     const int begun = begin_join(self, task);
     if (begun < 0) {
         return begun;

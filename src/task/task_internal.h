@@ -114,8 +114,8 @@ struct verge__runner {
     struct verge__reactor *reactor;
     verge_worker *worker;
     struct verge__stack_cache stacks;
-    uint32_t io_at_once_count; /* operations in a row that needed no wait */
-    uint32_t stops_seen;       /* has cancelled its tasks since */
+    uint32_t at_once_count; /* calls in a row that needed no wait */
+    uint32_t stops_seen;    /* has cancelled its tasks since */
     bool owns_reactor;
 
     /* From any thread. */
@@ -217,6 +217,12 @@ void verge__cancel(struct verge_task *task);
 
 /* Tasks that were claimed, to be delivered later. */
 void verge__deliver_all(struct verge__task_queue *queue);
+
+/*
+ * At the beginning of a call that may wait. However long what a task wants is always there, it lets the others run: after so
+ * many calls in a row, none of which had to wait, it yields.
+ */
+void verge__begin_call(void);
 
 /* From here on the calling task can be woken; verge__wait follows. */
 void verge__wait_begin(struct verge_task *self);

@@ -91,6 +91,16 @@ int verge__count_if_timeout(int result) {
 
 /* ---- waiting for other tasks and for time ---- */
 
+enum { at_once_max = 64 };
+
+void verge__begin_call(void) {
+    struct verge__runner *runner = verge__current_runner();
+    if (++runner->at_once_count > at_once_max) {
+        runner->at_once_count = 0;
+        (void)verge_yield();
+    }
+}
+
 void verge__wait_begin(struct verge_task *self) {
     atomic_store(&self->state, VERGE__TASK_WAITING);
 }
@@ -115,6 +125,7 @@ int verge__wait(struct verge_task *self, uint64_t deadline_ns, enum verge__wait_
     if (error != 0 && atomic_compare_exchange_strong(&self->state, &state, VERGE__TASK_RUNNING)) {
         return error;
     }
+    verge__current_runner()->at_once_count = 0;
     verge__suspend(self);
     const int reason = -(int)self->wake_reason;
     if (timer != 0 && reason != -ETIMEDOUT) {
@@ -125,9 +136,6 @@ int verge__wait(struct verge_task *self, uint64_t deadline_ns, enum verge__wait_
 
 /* ---- waiting for operations ---- */
 
-/* However long what it reads keeps coming, a task lets the others run. */
-enum { operations_at_once_max = 64 };
-
 /* For the statistics. */
 static void note_failure(struct verge__runner *runner) {
     if (VERGE__UNLIKELY(runner->reactor->error != 0)) {
@@ -137,8 +145,8 @@ static void note_failure(struct verge__runner *runner) {
 
 static int done_at_once(struct verge__runner *runner, const struct verge__operation *operation) {
     note_failure(runner);
-    if (++runner->io_at_once_count >= operations_at_once_max) {
-        runner->io_at_once_count = 0;
+    if (++runner->at_once_count >= at_once_max) {
+        runner->at_once_count = 0;
         (void)verge_yield();
     }
     return operation->result;
@@ -236,7 +244,7 @@ int verge__wait_for_operation(struct verge_task *self, struct verge__operation *
     if (verge__reactor_submit(runner->reactor, operation)) {
         return done_at_once(runner, operation);
     }
-    runner->io_at_once_count = 0;
+    runner->at_once_count = 0;
     self->operation = operation;
     self->io_error = 0;
     atomic_store(&self->state, VERGE__TASK_IN_IO);
