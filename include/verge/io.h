@@ -29,7 +29,8 @@
  *   io_uring   everything is done by the kernel, regular files too. What the kernel does in a thread of its own (such
  *              files) cannot be stopped half way: a call may then return after its deadline, with its result.
  *   epoll      what knows no readiness (regular files, fsync, openat, close) is done in place, and blocks the worker
- *              for as long as it takes. accept makes its listening socket O_NONBLOCK. splice and verge_uring are
+ *              for as long as it takes. To open a pipe of the file system (mkfifo) or a terminal line takes until the other
+ *              side is there: open with O_NONBLOCK, and wait with verge_poll. accept makes its listening socket O_NONBLOCK. splice and verge_uring are
  *              -EOPNOTSUPP.
  *
  * A descriptor must not be closed while another task waits on it: shutdown(2) it, which ends the wait, or cancel the
@@ -65,6 +66,7 @@ VERGE_API ptrdiff_t verge_sendmsg(int fd, const struct msghdr *message, int flag
 
 /* ---- any descriptor ---- */
 
+/* Reads of no bytes return 0 at once, or what is wrong with the descriptor. */
 VERGE_API ptrdiff_t verge_read(int fd, void *buffer, size_t size, uint64_t deadline_ns);
 VERGE_API ptrdiff_t verge_write(int fd, const void *buffer, size_t size, uint64_t deadline_ns);
 VERGE_API ptrdiff_t verge_readv(int fd, const struct iovec *parts, int part_count, uint64_t deadline_ns);

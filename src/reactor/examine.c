@@ -76,12 +76,21 @@ static void examine_splice(struct verge__operation *operation) {
     }
 }
 
+static bool has_no_bytes(const struct verge__operation *operation) {
+    const bool is_vector = operation->kind == VERGE__READV || operation->kind == VERGE__WRITEV;
+    return is_vector ? operation->vector.count == 0 : operation->transfer.size == 0;
+}
+
 static bool examine_transfer(struct verge__operation *operation, int32_t *ret_result) {
     if (verge__is_send(operation)) {
         return false;
     }
     if (transfer_nothing(operation) < 0 && is_refusal(errno)) {
         *ret_result = -errno;
+        return true;
+    }
+    if (has_no_bytes(operation)) {
+        *ret_result = 0;
         return true;
     }
     return operation->is_over && examine_late_transfer(operation, ret_result);

@@ -17,7 +17,9 @@ bool verge__is_send(struct verge__operation *operation);
 
 /*
  * Before io_uring gets an operation. Returns true if its result is known already:
- *   - the system call would refuse a read or write. io_uring itself would ignore the offset of what has no positions.
+ *   - the system call would refuse a read or write. io_uring itself would ignore the offset of what has no positions, and wait
+ *     for a file to become ready that cannot be read at all.
+ *   - there is nothing to read or write. io_uring itself would wait for some files to become ready.
  *   - it is_over, and could be done at once by a system call.
  * Otherwise, if it is_over, sets never_waits for what io_uring does in a thread of the kernel's (regular files, fsync, openat):
  * it is done however short the time is (N3), and must not be cancelled before that thread has come to it.

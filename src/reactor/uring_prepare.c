@@ -4,6 +4,7 @@
 
 #include "reactor/uring_prepare.h"
 
+#include <fcntl.h>
 #include <liburing.h>
 
 #include "reactor/reactor.h"
@@ -39,6 +40,11 @@ bool verge__uring_never_waits(const struct verge__operation *operation) {
     default:
         return false;
     }
+}
+
+/* Without a thread io_uring opens as if O_NONBLOCK were asked for: a pipe whose other end nobody has open, a terminal line. */
+static bool may_wait_to_open(int flags) {
+    return (flags & (O_NONBLOCK | O_PATH | O_DIRECTORY)) == 0; /* O_TMPFILE has O_DIRECTORY */
 }
 
 /* A write to a socket. */
@@ -109,6 +115,9 @@ void verge__uring_prepare(struct io_uring_sqe *sqe, const struct verge__operatio
         break;
     case VERGE__OPENAT:
         io_uring_prep_openat(sqe, fd, op->file.path, flags, op->file.mode);
+        if (may_wait_to_open(flags)) {
+            sqe->flags |= IOSQE_ASYNC;
+        }
         break;
     case VERGE__CLOSE:
         io_uring_prep_close(sqe, fd);
