@@ -62,7 +62,20 @@ status=0
 [ "$status" -eq 1 ] || fail "a demo that cannot write its report: status $status, not 1"
 grep -q 'cannot write' "$work/err" || fail "a demo that cannot write its report does not say so"
 VERGE_BACKEND=what run 1 demo --timers 1000 --seconds 1
-grep -q 'the echo server: an argument' "$work/err" || fail "a demo without a backend does not say why"
+grep -q 'the echo server: VERGE_BACKEND=what: no such backend' "$work/err" || fail "a demo without a backend does not say why"
+says 'FAILED.*VERGE_BACKEND=what'
+status=0
+(ulimit -n 10 && exec "$verge" demo --timers 1000 --seconds 1) >"$work/out" 2>"$work/err" </dev/null || status=$?
+[ "$status" -eq 1 ] || fail "a demo without descriptors: status $status, not 1"
+grep -q 'too many open files' "$work/err" || fail "a demo without descriptors does not say why"
+says 'FAILED.*too many open files'
+if (ulimit -v 65536 && "$verge" --version) >"$work/out" 2>"$work/err"; then # not with a sanitizer, which needs more
+    status=0
+    (ulimit -v 65536 && exec "$verge" demo --timers 1000 --seconds 1 --workers 64) >"$work/out" 2>"$work/err" </dev/null ||
+        status=$?
+    [ "$status" -eq 1 ] || fail "a demo in a small address space: status $status, not 1"
+    grep -q 'ulimit -v' "$work/err" || fail "a demo in a small address space does not say why"
+fi
 VERGE_BENCH=/what refuses 1 '/what' bench
 refuses 2 ', all$' replay --preset what
 

@@ -9,6 +9,7 @@
 #include "command.h"
 #include "demo/echo.h"
 #include "output/lateness.h"
+#include "output/reason.h"
 #include "output/text.h"
 #include "soak/soak.h"
 
@@ -118,10 +119,10 @@ static int run_both(struct soak_options *soak_options, struct status *status, st
     soak_options->describe = describe_echo;
     soak_options->describe_context = echo;
     error = soak_run(soak_options, status, ret_result);
-    int echo_error = 0;
-    *ret_echoed = echo_end(echo, &ret_result->audit, &echo_error);
-    if (echo_error != 0) {
-        command_complain(&demo_command, "the echo server: %s", verge_strerror(echo_error));
+    const char *why_not = NULL;
+    *ret_echoed = echo_end(echo, &ret_result->audit, &why_not);
+    if (why_not != NULL) {
+        command_complain(&demo_command, "the echo server: %s", why_not);
     }
     return error;
 }
@@ -150,7 +151,7 @@ static int run(int argument_count, char **arguments) {
     status_begin(&status, &look, settings.json);
     int error = run_both(&soak_options, &status, &result, &echoed);
     if (error != 0) {
-        command_complain(&demo_command, "%s", verge_strerror(error));
+        command_complain(&demo_command, "%s", reason_of(error));
         return EXIT_FAILURE;
     }
     if (settings.json) {

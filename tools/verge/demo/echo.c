@@ -14,6 +14,7 @@
 
 #include <verge/io.h>
 
+#include "output/reason.h"
 #include "output/text.h"
 #include "random.h"
 
@@ -56,14 +57,19 @@ struct echo {
     struct client clients[CLIENT_COUNT];
     atomic_bool must_stop;
     _Atomic(uint64_t) echoed;
-    _Atomic(uint64_t) early;    /* timeouts before the time */
-    _Atomic(uint64_t) strange;  /* answers that are not what was sent, or are missing */
-    _Atomic(uint64_t) failures; /* of calls that must not fail */
-    int error;                  /* of the runtime */
+    _Atomic(uint64_t) early;   /* timeouts before the time */
+    _Atomic(uint64_t) strange; /* answers that are not what was sent, or are missing */
+    _Atomic(int) failure;      /* the first error of a call that must not fail; 0: there was none */
+    int error;                 /* of the runtime */
 };
 
 static void count(_Atomic(uint64_t) *counter) {
     (void)atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+static void fail(struct echo *echo, int error) {
+    int none = 0;
+    (void)atomic_compare_exchange_strong(&echo->failure, &none, error);
 }
 
 /* ---- the server ---- */
@@ -112,12 +118,13 @@ static intptr_t accept_connections(void *argument) {
         }
         struct connection *connection = fd < 0 ? NULL : malloc(sizeof(*connection));
         if (connection == NULL) {
-            count(&echo->failures);
-            return 0;
+            fail(echo, fd < 0 ? fd : -ENOMEM);
+            return fd < 0 ? 0 : verge_close(fd);
         }
         *connection = (struct connection){.echo = echo, .fd = fd};
-        if (verge_runtime_spawn(echo->runtime, VERGE_WORKER_ANY, serve, connection, NULL) != 0) {
-            count(&echo->failures);
+        int error = verge_runtime_spawn(echo->runtime, VERGE_WORKER_ANY, serve, connection, NULL);
+        if (error != 0) {
+            fail(echo, error);
             (void)verge_close(fd);
             free(connection);
         }
@@ -165,9 +172,11 @@ static intptr_t run_client(void *argument) {
     struct client *client = argument;
     struct echo *echo = client->echo;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || verge_connect(fd, (const struct sockaddr *)&echo->address, sizeof(echo->address),
-                                verge_deadline_after(PATIENCE_OF_CLIENT_NS)) != 0) {
-        count(&echo->failures);
+    int error = fd < 0 ? -errno
+                       : verge_connect(fd, (const struct sockaddr *)&echo->address, sizeof(echo->address),
+                                       verge_deadline_after(PATIENCE_OF_CLIENT_NS));
+    if (error != 0) {
+        fail(echo, error);
     } else {
         talk(client, fd);
     }
@@ -183,13 +192,15 @@ static intptr_t run_all(void *argument) {
     struct echo *echo = argument;
     verge_task *acceptor = NULL;
     verge_task *tasks[CLIENT_COUNT] = {0};
-    if (verge_spawn(accept_connections, echo, &acceptor) != 0) {
-        count(&echo->failures);
+    int error = verge_spawn(accept_connections, echo, &acceptor);
+    if (error != 0) {
+        fail(echo, error);
         return 0;
     }
     for (size_t i = 0; i < CLIENT_COUNT; i++) {
-        if (verge_runtime_spawn(echo->runtime, VERGE_WORKER_ANY, run_client, &echo->clients[i], &tasks[i]) != 0) {
-            count(&echo->failures);
+        error = verge_runtime_spawn(echo->runtime, VERGE_WORKER_ANY, run_client, &echo->clients[i], &tasks[i]);
+        if (error != 0) {
+            fail(echo, error);
         }
     }
     for (size_t i = 0; i < CLIENT_COUNT; i++) {
@@ -264,7 +275,7 @@ uint64_t echo_count(struct echo *echo) {
     return atomic_load_explicit(&echo->echoed, memory_order_relaxed);
 }
 
-uint64_t echo_end(struct echo *echo, struct audit *audit, int *ret_error) {
+uint64_t echo_end(struct echo *echo, struct audit *audit, const char **ret_why_not) {
     uint64_t echoed = 0;
     uint64_t cut = 0;
     uint64_t wrong = 0;
@@ -277,13 +288,15 @@ uint64_t echo_end(struct echo *echo, struct audit *audit, int *ret_error) {
         cut += client->was_cut && was_timed_out;
         wrong += client->stalls != client->was_cut || client->stalls != was_timed_out;
     }
-    audit_expect(audit, echo->error == 0 && atomic_load(&echo->failures) == 0, "an echo server and %d clients ran",
-                 CLIENT_COUNT);
+    const char *why = echo->error != 0 ? reason_of_runtime(echo->error) : reason_of(atomic_load(&echo->failure));
+    const bool has_run = echo->error == 0 && atomic_load(&echo->failure) == 0;
+    audit_expect(audit, has_run, "an echo server and %d clients ran%s%s", CLIENT_COUNT, has_run ? "" : ": ",
+                 has_run ? "" : why);
+    *ret_why_not = has_run ? NULL : why;
     audit_expect(audit, atomic_load(&echo->strange) == 0, "each of %s messages came back as it was sent",
                  text_grouped(echoed));
     audit_expect(audit, wrong == 0, "the %s clients that stalled were timed out, and nobody else", text_grouped(cut));
     audit_expect(audit, atomic_load(&echo->early) == 0, "none of them early");
-    *ret_error = echo->error;
     echo_free(echo);
     return echoed;
 }

@@ -18,8 +18,8 @@ int echo_begin(uint32_t worker_count, uint64_t seed, struct echo **ret_echo);
 /* Messages that have come back so far. From any thread. */
 uint64_t echo_count(struct echo *echo);
 
-/* The clients end; those that stall, when the server has lost its patience. Then tells what has to hold, and why the runtime
- * did not run, if it did not. Returns echo_count. */
-uint64_t echo_end(struct echo *echo, struct audit *audit, int *ret_error);
+/* The clients end; those that stall, when the server has lost its patience. Then tells what has to hold, and why it
+ * could not run; NULL: it could. Returns echo_count. */
+uint64_t echo_end(struct echo *echo, struct audit *audit, const char **ret_why_not);
 
 #endif

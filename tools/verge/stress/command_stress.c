@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "output/lateness.h"
+#include "output/reason.h"
 #include "output/text.h"
 #include "soak/soak.h"
 #include "stress/stepped.h"
@@ -109,7 +110,7 @@ static int run_stepped(const struct settings *settings, const struct look *look)
     status_begin(&status, look, settings->json);
     int error = stepped_run(&stepped_options, &status, &result);
     if (error != 0) {
-        command_complain(&stress_command, "%s", verge_strerror(error));
+        command_complain(&stress_command, "%s", reason_of(error));
         return EXIT_FAILURE;
     }
     if (settings->json) {
@@ -162,7 +163,7 @@ static int run_real(const struct settings *settings, const struct look *look) {
     status_begin(&status, look, settings->json);
     int error = soak_run(&soak_options, &status, &result);
     if (error != 0) {
-        command_complain(&stress_command, "%s", verge_strerror(error));
+        command_complain(&stress_command, "%s", reason_of(error));
         return EXIT_FAILURE;
     }
     if (settings->json) {
