@@ -10,6 +10,7 @@
 enum {
     AT_ONCE_MAX = 64, /* calls in a row, as docs/TASKS.md says */
     TURN_MAX = 64,    /* resumed tasks, after which the loop asks for I/O and time */
+    TURNS_MAX = 3 * AT_ONCE_MAX * TURN_MAX,
     FOR_EVER = 1000000,
 };
 
@@ -155,7 +156,7 @@ static intptr_t tries_all(void *argument) {
         other = spawn(receives, &pair[0]);
         CHECK_EQUAL(verge_yield(), 0); /* it waits */
         CHECK_EQUAL(write(pair[1], "x", 1), 1);
-        CHECK(join(spawn(calls, (void *)(uintptr_t)&subjects[i])) <= 3 * AT_ONCE_MAX * TURN_MAX);
+        CHECK(join(spawn(calls, (void *)(uintptr_t)&subjects[i])) <= TURNS_MAX);
         (void)join(other);
         CHECK_EQUAL(close(pair[0]) + close(pair[1]), 0);
 
@@ -163,7 +164,7 @@ static intptr_t tries_all(void *argument) {
         mutex = (verge_mutex)VERGE_MUTEX_INIT;
         other = spawn(sleeps, NULL);
         CHECK_EQUAL(verge_yield(), 0);
-        CHECK(join(spawn(calls, (void *)(uintptr_t)&subjects[i])) <= 3 * AT_ONCE_MAX * TURN_MAX);
+        CHECK(join(spawn(calls, (void *)(uintptr_t)&subjects[i])) <= TURNS_MAX);
         (void)join(other);
         if (atomic_load(&failed_check_count) != failed_before) {
             (void)fprintf(stderr, "  in: %s\n", subjects[i].name);
