@@ -54,7 +54,7 @@ static intptr_t accept_connections(void *argument) {
     for (;;) { /* until it is cancelled */
         const int fd = verge_accept(server.listener, NULL, NULL, SOCK_CLOEXEC, VERGE_NEVER);
         if (fd < 0) { /* a client that has gone already, or no descriptor for it, is no reason to stop */
-            if (fd == -ECANCELED || fd == -EBADF || fd == -EINVAL || verge_sleep(10 * (int64_t)MS) != 0) {
+            if (fd == -ECANCELED || fd == -EBADF || fd == -EINVAL || verge_sleep(10 * MS) != 0) {
                 return fd;
             }
             continue;

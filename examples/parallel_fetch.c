@@ -31,8 +31,8 @@ static intptr_t serve(void *argument) {
     const int fd = verge_accept(server->listener, NULL, NULL, SOCK_CLOEXEC, VERGE_NEVER);
     if (fd >= 0) {
         const unsigned char answer = (unsigned char)(server->number * server->number);
-        const int64_t thinks_ms = server->number < SERVERS - SLOW ? server->number * 30 : 10000;
-        if (verge_sleep(thinks_ms * (int64_t)MS) == 0) {
+        const uint64_t thinks_ms = server->number < SERVERS - SLOW ? (uint64_t)server->number * 30 : 10000;
+        if (verge_sleep(thinks_ms * MS) == 0) {
             (void)verge_send(fd, &answer, 1, 0, VERGE_NEVER);
         }
         (void)verge_close(fd);

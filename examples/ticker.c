@@ -35,7 +35,7 @@ static intptr_t submit_jobs(void *argument) {
                 return 1;
             }
         }
-        if (verge_sleep((int64_t)(10 * SECOND)) != 0) {
+        if (verge_sleep(10 * SECOND) != 0) {
             return 1;
         }
     }

@@ -3,9 +3,8 @@
  * verge/io.h - I/O for tasks (verge/task.h): each call does what the system call of that name does, except that it
  * suspends the task instead of the thread, and has a deadline.
  *
- * Results are those of the system calls: a count, a descriptor, 0; or a negative errno value, for which strerror(3) has
- * the words (verge_strerror speaks of timers where verge/base.h does: -ENOENT, -EBADF). Descriptors may be O_NONBLOCK
- * or not: calls wait either way.
+ * Results are those of the system calls: a count, a descriptor, 0; or a negative errno value, for verge_strerror.
+ * Descriptors may be O_NONBLOCK or not: calls wait either way.
  *
  * Promises
  *   N1 one result   a call returns when the operation has ended, with its one result. Nothing refers to the caller's

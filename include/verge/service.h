@@ -131,6 +131,13 @@ VERGE_API uint64_t verge_service_exact_now(const verge_service *service);
 /* Timers that are pending or running. Exact when nothing else is going on; never less than what a cap allows. */
 VERGE_API size_t verge_service_count(const verge_service *service);
 
+/*
+ * Waits until no timer is pending or running: 0, and all callbacks have returned. -ETIMEDOUT: there were still timers
+ * at deadline_ns, a time on the service's clock (VERGE_NEVER: no limit). It looks once a millisecond. A thread that is
+ * bound to a worker runs that worker meanwhile. -EDEADLK in one of the service's callbacks.
+ */
+VERGE_API int verge_service_wait_empty(verge_service *service, uint64_t deadline_ns);
+
 /* ---- timers: from any thread ---- */
 
 typedef struct verge_start_options {
@@ -279,6 +286,15 @@ VERGE_API int verge_service_get_histograms(const verge_service *service, verge_h
 /* What the metronome's thread does at each tick: publishes the time and looks after stuck workers. Only if the service
  * was created without that thread. */
 VERGE_API int verge_service_tick(verge_service *service);
+
+/*
+ * Runs to the next event: moves the service's manual clock to the next time at which a timer is due, no further than
+ * limit_ns, and makes a pass of each worker, in the order of their ids. Returns how many callbacks ran. 0: nothing was due
+ * up to limit_ns, which is now the time (VERGE_NEVER: the clock stays where it is). Timers that are due already run
+ * first, without moving the clock.
+ * -EINVAL: the clock is not a manual one; -EPERM: a worker belongs to another thread; -EBUSY: in a callback.
+ */
+VERGE_API int verge_service_run_to_next(verge_service *service, uint64_t limit_ns);
 
 #ifdef __cplusplus
 }

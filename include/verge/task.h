@@ -198,8 +198,10 @@ VERGE_API uint64_t verge_now(void);
 /* now + duration_ns, or VERGE_NEVER if that does not fit: for calls that want a deadline. */
 VERGE_API uint64_t verge_deadline_after(uint64_t duration_ns);
 
-/* 0: the time has come. -ETIMEDOUT: a scope's came before; -ECANCELED. */
-VERGE_API int verge_sleep(int64_t duration_ns);
+/* 0: the time has come. -ETIMEDOUT: a scope's deadline came first. -ECANCELED.
+ * verge_sleep takes a duration. A duration of 2^63 ns or more is what a negative difference of two times looks like: then
+ * verge_sleep returns 0 at once, as for 0. */
+VERGE_API int verge_sleep(uint64_t duration_ns);
 VERGE_API int verge_sleep_until(uint64_t time_ns);
 
 /* Waits for the interval's next tick and takes it. -ERANGE: none follows. ret_tick may be NULL. */

@@ -29,15 +29,15 @@ const char *verge_strerror(int error) {
     case -ERANGE:
         return "the time is too far ahead";
     case -ENOENT:
-        return "not there, or not any more: a timer that fired, was cancelled or was cleared";
+        return "not found: a timer that fired, was cancelled or was cleared, or a file that is not there";
     case -EBADF:
-        return "no such timer has ever been, or no such descriptor is open";
+        return "not an open file descriptor, or not a handle of any timer";
     case -EPERM:
-        return "not from here: not in a task, or it belongs to another";
+        return "not permitted: called outside of a task, or for what belongs to another";
     case -EOVERFLOW:
         return "the result does not fit";
     case -ENOSPC:
-        return "a configured cap is reached";
+        return "a configured cap is reached, or the device is full";
     case -ENOMEM:
         return "out of memory; nothing has changed";
     case -EBUSY:

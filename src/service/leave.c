@@ -103,7 +103,7 @@ static void end_running(verge_worker *worker) {
     } while (!verge__word_change(timer, &word, to));
     atomic_store_explicit(&worker->running, 0, memory_order_relaxed);
     atomic_store_explicit(&worker->waits_for, 0, memory_order_seq_cst);
-    verge__count(&worker->tally.ended, 1);
+    verge__count_ended(&worker->tally);
     verge__service_give_room(worker->service);
     verge__worker_release_waiters(worker);
     if ((to & (VERGE__LINKED | VERGE__WRITING)) == 0) {

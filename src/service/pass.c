@@ -107,7 +107,7 @@ static void finish(verge_worker *worker, verge__timer *timer, uint32_t index) {
         verge__worker_release_waiters(worker);
     }
     if (!again || (word & VERGE__QUIT) != 0) { /* QUIT and WRITING: it has ended, but who writes frees it */
-        verge__count(&worker->tally.ended, 1);
+        verge__count_ended(&worker->tally);
         verge__service_give_room(worker->service);
     }
     if (!again && (word & VERGE__LINKED) == 0) {

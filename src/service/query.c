@@ -50,7 +50,7 @@ int verge_service_query(verge_service *service, verge_timer timer, verge_timer_i
 
 static void add_tally(verge_service_stats *stats, const verge__tally *tally) {
     stats->fired += verge__counted(&tally->fired);
-    stats->ended += verge__counted(&tally->ended);
+    stats->ended += atomic_load_explicit(&tally->ended, memory_order_acquire); /* with what the callbacks did */
     stats->cancelled_locally += verge__counted(&tally->cancelled_locally);
     stats->cancelled_remotely += verge__counted(&tally->cancelled_remotely);
     stats->reset += verge__counted(&tally->reset);
@@ -97,6 +97,12 @@ int verge_service_get_stats(const verge_service *service, verge_service_stats *r
     return 0;
 }
 
+uint64_t verge__service_pending(const verge_service *service) {
+    verge_service_stats stats = {.struct_size = sizeof(stats)};
+    collect(service, &stats);
+    return stats.pending;
+}
+
 size_t verge_service_count(const verge_service *service) {
     if (service == NULL) {
         return 0;
@@ -104,9 +110,7 @@ size_t verge_service_count(const verge_service *service) {
     if (service->options.timer_cap != 0) {
         return service->options.timer_cap - (size_t)atomic_load_explicit(&service->room, memory_order_relaxed);
     }
-    verge_service_stats stats = {.struct_size = sizeof(stats)};
-    collect(service, &stats);
-    return (size_t)stats.pending;
+    return (size_t)verge__service_pending(service);
 }
 
 int verge_service_get_histograms(const verge_service *service, verge_histogram *lateness,

@@ -417,6 +417,16 @@ static inline void verge__service_give_room(verge_service *service) {
     }
 }
 
+/* A callback has returned for the last time. Release: who has seen this count sees what the callback did. */
+static inline void verge__count_ended(verge__tally *tally) {
+    atomic_store_explicit(&tally->ended, verge__counted(&tally->ended) + 1, memory_order_release);
+}
+
+/* ---- query.c ---- */
+
+/* Timers that are pending or running: never fewer than there are. */
+uint64_t verge__service_pending(const verge_service *service);
+
 /* ---- pass.c ---- */
 
 /* One pass; how many callbacks ran. */

@@ -23,19 +23,18 @@ int verge_sleep_until(uint64_t time_ns) {
     return sleep_until(self, verge__clock_now(&self->runtime->clock), time_ns);
 }
 
-int verge_sleep(int64_t duration_ns) {
+int verge_sleep(uint64_t duration_ns) {
     struct verge_task *self = verge__current_task();
     if (self == NULL) {
         return -EPERM;
     }
     verge__begin_call();
-    if (duration_ns <= 0) {
+    if (duration_ns == 0 || duration_ns > INT64_MAX) { /* the latter: a negative difference of two times */
         return 0;
     }
     const uint64_t now_ns = verge__clock_now(&self->runtime->clock);
     const uint64_t longest_ns = VERGE_NEVER - now_ns;
-    return sleep_until(self, now_ns,
-                       now_ns + ((uint64_t)duration_ns < longest_ns ? (uint64_t)duration_ns : longest_ns));
+    return sleep_until(self, now_ns, now_ns + (duration_ns < longest_ns ? duration_ns : longest_ns));
 }
 
 int verge_interval_wait(verge_interval *interval, verge_tick *ret_tick) {

@@ -45,6 +45,14 @@ static void what_is_the_systems_has_its_words(void **state) {
     assert_ptr_equal(verge_strerror(ECONNREFUSED), verge_strerror(-ECONNREFUSED));
 }
 
+/* The calls of verge/io.h return what system calls do, and their errors are not about timers. */
+static void errors_of_descriptors_and_files_are_named(void **state) {
+    (void)state;
+    assert_non_null(strstr(verge_strerror(-EBADF), "descriptor"));
+    assert_non_null(strstr(verge_strerror(-ENOENT), "file"));
+    assert_non_null(strstr(verge_strerror(-ENOSPC), "device"));
+}
+
 static void any_number_has_a_sentence(void **state) {
     (void)state;
     assert_non_null(verge_strerror(INT_MIN));
@@ -60,6 +68,7 @@ int main(void) {
         cmocka_unit_test(zero_is_success),
         cmocka_unit_test(a_positive_errno_is_understood),
         cmocka_unit_test(what_is_the_systems_has_its_words),
+        cmocka_unit_test(errors_of_descriptors_and_files_are_named),
         cmocka_unit_test(any_number_has_a_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,7 @@ static intptr_t sleeper(void *argument) {
 
 static intptr_t sleeps_for_ever(void *argument) {
     (void)argument;
-    const int error = verge_sleep((int64_t)HOUR);
+    const int error = verge_sleep(HOUR);
     JOB_CHECK(error == -ECANCELED || (error == -ENOMEM && fault_was_injected()));
     return count_end(0);
 }
@@ -100,7 +100,7 @@ static intptr_t sender(void *argument) {
             stream->sent += (size_t)count;
         }
         if (i % 2 == 1) { /* the receiver is in the middle of something */
-            (void)JOB_DONE_OR(verge_sleep((int64_t)MS), ENOMEM);
+            (void)JOB_DONE_OR(verge_sleep(MS), ENOMEM);
         }
     }
     (void)shutdown(stream->near, SHUT_WR);

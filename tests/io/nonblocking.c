@@ -229,7 +229,7 @@ static void try(const struct subject *subject, bool is_nonblocking, enum ending 
         wait.deadline_ns = start_ns + 2 * SECOND;
     }
     verge_task *task = spawn(waits, &wait);
-    CHECK_EQUAL(verge_sleep((int64_t)SECOND), 0);
+    CHECK_EQUAL(verge_sleep(SECOND), 0);
     CHECK(!wait.has_returned);
     if (ending == LET) {
         subject->let(&wait.files);

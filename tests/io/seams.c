@@ -40,10 +40,10 @@ static intptr_t two_read_from_a_terminal(void *argument) {
     cfmakeraw(&settings);
     CHECK_EQUAL(tcsetattr(terminal, TCSANOW, &settings), 0);
     verge_task *one = spawn(reads_a_byte, &master), *other = spawn(reads_a_byte, &master);
-    CHECK_EQUAL(verge_sleep((int64_t)MS), 0);
+    CHECK_EQUAL(verge_sleep(MS), 0);
     CHECK_EQUAL(write(terminal, "x", 1), 1);
     while (reads_done == 0) {
-        CHECK_EQUAL(verge_sleep((int64_t)MS), 0);
+        CHECK_EQUAL(verge_sleep(MS), 0);
     }
     CHECK_EQUAL(verge_task_cancel(one) + verge_task_cancel(other), 0);
     const intptr_t first = join(one), second = join(other);
@@ -138,7 +138,7 @@ static struct pair open_tcp_pair(void) {
 
 static intptr_t says_later(void *argument) {
     const int *fd = argument;
-    CHECK_EQUAL(verge_sleep((int64_t)MS), 0);
+    CHECK_EQUAL(verge_sleep(MS), 0);
     return write(*fd, "later", 5);
 }
 
@@ -356,7 +356,7 @@ static intptr_t lends_to_who_does_not_read(void *argument) {
     struct lender lender = {.fd = pair.near, .size = 16 << 20}; /* more than the peer's buffer has room for */
     lender.bytes = calloc(1, lender.size);
     verge_task *task = spawn(lends_its_bytes, &lender);
-    CHECK_EQUAL(verge_sleep((int64_t)(2 * SECOND)), 0);
+    CHECK_EQUAL(verge_sleep(2 * SECOND), 0);
     const int looked = look_count;
     char *bytes = malloc(lender.size);
     size_t received = 0;
@@ -398,7 +398,7 @@ static intptr_t is_cancelled_at_zero(void *argument) {
 
 static intptr_t cancels_and_sleeps(void *argument) {
     CHECK_EQUAL(verge_task_cancel(argument), 0);
-    return verge_sleep((int64_t)HOUR);
+    return verge_sleep(HOUR);
 }
 
 static intptr_t cancels_on_a_worker_before(void *argument) {
@@ -494,7 +494,7 @@ static intptr_t sleeps_while_another_receives(void *argument) {
     grace.runtime = verge_task_runtime();
     CHECK_EQUAL(pthread_create(&thread, NULL, writes_later, &pair->far), 0);
     verge_task *task = spawn(receives_within_its_grace, pair);
-    CHECK_EQUAL(verge_sleep((int64_t)HOUR), 0);
+    CHECK_EQUAL(verge_sleep(HOUR), 0);
     join(task);
     CHECK_EQUAL(pthread_join(thread, NULL), 0);
     return 0;

@@ -25,6 +25,8 @@ static void null_service(void **state) {
     assert_int_equal(verge_service_get_stats(NULL, &stats), -EINVAL);
     assert_int_equal(verge_service_get_histograms(NULL, NULL, NULL), -EINVAL);
     assert_int_equal(verge_service_tick(NULL), -EINVAL);
+    assert_int_equal(verge_service_run_to_next(NULL, 1), -EINVAL);
+    assert_int_equal(verge_service_wait_empty(NULL, VERGE_NEVER), -EINVAL);
     assert_int_equal(verge_worker_join(NULL, NULL, &worker), -EINVAL);
     assert_int_equal(verge_service_count(NULL), 0);
     (void)verge_service_now(NULL);

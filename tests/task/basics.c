@@ -105,9 +105,9 @@ static void a_task_runs_where_it_was_sent(void **state) {
 /* ---- */
 
 static intptr_t sleeps_long(void *argument) {
-    const int error = verge_sleep((int64_t)HOUR);
+    const int error = verge_sleep(HOUR);
     CHECK(verge_task_is_cancelled());
-    CHECK_EQUAL(verge_sleep((int64_t)HOUR), -ECANCELED); /* and from now on */
+    CHECK_EQUAL(verge_sleep(HOUR), -ECANCELED); /* and from now on */
     CHECK_EQUAL(verge_sleep(0), 0);
     (void)argument;
     return error;

@@ -80,7 +80,7 @@ static intptr_t deserts(void *argument) {
 
 static intptr_t sleeps(void *argument) {
     struct scene *scene = argument;
-    CHECK_EQUAL(verge_sleep((int64_t)DAY), -ECANCELED);
+    CHECK_EQUAL(verge_sleep(DAY), -ECANCELED);
     CHECK(verge_task_worker() != scene->lost_worker || scene->lost_worker == 0); /* it cleans up elsewhere */
     atomic_fetch_add(&scene->ended, 1);
     return 17;
@@ -117,7 +117,7 @@ static intptr_t plays(void *argument) {
     }
     CHECK_EQUAL(verge_yield(), 0); /* the joiner waits */
     atomic_store(&scene->is_ready, false);
-    CHECK_EQUAL(verge_sleep((int64_t)DAY), -ECANCELED);
+    CHECK_EQUAL(verge_sleep(DAY), -ECANCELED);
     if (verge_join(joiner, NULL) != 0) { /* T4 */
         CHECK_EQUAL(verge_detach(joiner), 0);
     }
@@ -210,7 +210,7 @@ static intptr_t deserts_at_once(void *argument) {
 static intptr_t deserts_when_cancelled(void *argument) {
     _Atomic int *begun_count = argument;
     atomic_fetch_add(begun_count, 1);
-    CHECK_EQUAL(verge_sleep((int64_t)DAY), -ECANCELED);
+    CHECK_EQUAL(verge_sleep(DAY), -ECANCELED);
     end_thread();
     return 0;
 }
@@ -226,7 +226,7 @@ static intptr_t is_deserted(void *argument) {
         CHECK_EQUAL(verge_yield(), 0);
     }
     CHECK_EQUAL(verge_spawn_on(1, deserts_at_once, NULL, NULL), 0);
-    CHECK_EQUAL(verge_sleep((int64_t)DAY), -ECANCELED);
+    CHECK_EQUAL(verge_sleep(DAY), -ECANCELED);
     return 0;
 }
 
@@ -317,7 +317,7 @@ static intptr_t shares(void *argument) {
     verge_task *locking = spawn(locks, shared);
     CHECK_EQUAL(verge_yield(), 0);
     CHECK_EQUAL(verge_spawn_on(1, locks_and_deserts, shared, NULL), 0);
-    CHECK_EQUAL(verge_sleep((int64_t)DAY), -ECANCELED);
+    CHECK_EQUAL(verge_sleep(DAY), -ECANCELED);
     (void)verge_detach(waiting);
     (void)verge_detach(locking);
     return 0;
@@ -345,7 +345,7 @@ static intptr_t is_not_cancelled(void *argument) {
     char byte = 0;
     CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     CHECK_EQUAL(pthread_cancel(pthread_self()), 0);
-    CHECK_EQUAL(verge_sleep((int64_t)MS), 0);
+    CHECK_EQUAL(verge_sleep(MS), 0);
     CHECK_EQUAL(verge_send(fds[0], "x", 1, 0, VERGE_NEVER), 1);
     CHECK_EQUAL(read(fds[1], &byte, 1), 1); /* where a thread may be cancelled */
     CHECK_EQUAL(close(fds[0]) + close(fds[1]), 0);

@@ -23,7 +23,7 @@ static void end(verge_runtime *runtime) {
 
 static intptr_t sleeps_a_day(void *argument) {
     (void)argument;
-    CHECK_EQUAL(verge_sleep((int64_t)DAY), -ECANCELED);
+    CHECK_EQUAL(verge_sleep(DAY), -ECANCELED);
     return 0;
 }
 
@@ -126,7 +126,7 @@ static intptr_t moves_guests(void *argument) {
     }
     CHECK_EQUAL(verge_runtime_retire_worker(inn.runtime, 1), 0);
     for (int i = 0; i < 10000 && stats_of(inn.runtime).workers != 1; i++) {
-        CHECK_EQUAL(verge_sleep((int64_t)MS), 0);
+        CHECK_EQUAL(verge_sleep(MS), 0);
     }
     CHECK_EQUAL(stats_of(inn.runtime).workers, 1);
     verge_runtime_stop(inn.runtime);
@@ -412,7 +412,7 @@ static void deadlines_reach_to_the_end_of_time(void **state) {
 
 static intptr_t sleeps_a_second(void *argument) {
     (void)argument;
-    CHECK_EQUAL(verge_sleep((int64_t)SECOND), 0);
+    CHECK_EQUAL(verge_sleep(SECOND), 0);
     return 0;
 }
 

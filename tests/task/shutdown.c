@@ -39,7 +39,7 @@ static void begins(struct stopping *stopping) {
 
 static intptr_t stopped_in_sleep(void *argument) {
     begins(argument);
-    return is_stopped(argument, verge_sleep((int64_t)DAY));
+    return is_stopped(argument, verge_sleep(DAY));
 }
 
 static intptr_t stopped_in_lock(void *argument) {
@@ -104,10 +104,10 @@ static intptr_t spawns_stoppables(void *argument) {
         CHECK_EQUAL(verge_spawn_on(i % 2, stoppables[i % COUNT_OF(stoppables)], stopping, NULL), 0);
     }
     while (atomic_load(&stopping->begun) < stoppable_count) {
-        CHECK_EQUAL(verge_sleep((int64_t)MS), 0);
+        CHECK_EQUAL(verge_sleep(MS), 0);
     }
     verge_runtime_stop(verge_task_runtime());
-    CHECK_EQUAL(verge_sleep((int64_t)DAY), -ECANCELED);
+    CHECK_EQUAL(verge_sleep(DAY), -ECANCELED);
     CHECK_EQUAL(verge_mutex_unlock(&stopping->mutex), 0);
     return 0;
 }
@@ -146,7 +146,7 @@ static _Atomic int began;
 static intptr_t begins_cancelled(void *argument) {
     (void)argument;
     CHECK(verge_task_is_cancelled());
-    CHECK_EQUAL(verge_sleep((int64_t)DAY), -ECANCELED);
+    CHECK_EQUAL(verge_sleep(DAY), -ECANCELED);
     atomic_fetch_add(&began, 1);
     return 0;
 }
@@ -171,7 +171,7 @@ static void *stops_from_outside(void *runtime) {
 static intptr_t sleeps_until_stopped(void *argument) {
     pthread_t *thread = argument;
     CHECK_EQUAL(pthread_create(thread, NULL, stops_from_outside, verge_task_runtime()), 0);
-    return verge_sleep((int64_t)DAY);
+    return verge_sleep(DAY);
 }
 
 static void a_runtime_is_stopped_from_outside(void **state) {
@@ -210,7 +210,7 @@ static intptr_t is_cancelled_when_it_runs(void *argument) {
     bool *has_run = argument;
     *has_run = true;
     CHECK(verge_task_is_cancelled());
-    CHECK_EQUAL(verge_sleep((int64_t)MS), -ECANCELED);
+    CHECK_EQUAL(verge_sleep(MS), -ECANCELED);
     return 0;
 }
 

@@ -330,7 +330,7 @@ static intptr_t locks_on_time(void *argument) {
         CHECK(result == 0 || result == -ETIMEDOUT);
         if (result == 0) {
             CHECK_EQUAL(shared->inside++, 0);
-            CHECK_EQUAL(verge_sleep(i % 16 == 0 ? (int64_t)(MS / 2) : 0), 0);
+            CHECK_EQUAL(verge_sleep(i % 16 == 0 ? MS / 2 : 0), 0);
             CHECK_EQUAL(shared->inside--, 1);
             CHECK_EQUAL(verge_mutex_unlock(&shared->mutex), 0);
         }
@@ -357,7 +357,7 @@ static void t2_a_lock_is_had_or_not(void **state) {
 
 static intptr_t sleeps_a_minute(void *argument) {
     (void)argument;
-    CHECK_EQUAL(verge_sleep((int64_t)MINUTE), 0);
+    CHECK_EQUAL(verge_sleep(MINUTE), 0);
     return 0;
 }
 
@@ -367,9 +367,9 @@ static intptr_t waits_and_sleeps(void *argument) {
     verge_condition condition = VERGE_CONDITION_INIT;
     verge_deadline scope;
     char item = 0;
-    CHECK_EQUAL(verge_sleep((int64_t)SECOND), 0);
+    CHECK_EQUAL(verge_sleep(SECOND), 0);
     CHECK_EQUAL(verge_deadline_push(&scope, verge_now() + SECOND), 0);
-    CHECK_EQUAL(verge_sleep((int64_t)MINUTE), -ETIMEDOUT);
+    CHECK_EQUAL(verge_sleep(MINUTE), -ETIMEDOUT);
     CHECK_EQUAL(verge_deadline_pop(&scope), 0);
     CHECK_EQUAL(stats_of(verge_task_runtime()).timeouts, 0); /* of calls that sleep, none counts */
     CHECK_EQUAL(verge_channel_receive_until(channel, &item, verge_now() + SECOND), -ETIMEDOUT);

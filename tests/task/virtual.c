@@ -28,7 +28,7 @@ static intptr_t sleeps_at_random(void *argument) {
     for (int i = 0; i < sleeps_each; i++) {
         const uint64_t duration_ns = 1 + verge_test_below(&random, 30 * HOUR);
         const uint64_t before_ns = verge_now();
-        CHECK_EQUAL(verge_sleep((int64_t)duration_ns), 0);
+        CHECK_EQUAL(verge_sleep(duration_ns), 0);
         CHECK_EQUAL(verge_now(), before_ns + duration_ns);
         trace.slept_ns += duration_ns;
         note(name << 32 ^ verge_now() ^ verge_task_worker());
@@ -93,7 +93,7 @@ static intptr_t ticks_for_an_hour(void *argument) {
         deadline_ns = policy == VERGE_INTERVAL_DELAY && is_late ? taken_ns + period_ns : tick.scheduled_ns + period_ns;
         ticker->ticks++;
         if (verge_test_chance(&random, 3)) {
-            CHECK_EQUAL(verge_sleep((int64_t)verge_test_below(&random, 3 * period_ns)), 0);
+            CHECK_EQUAL(verge_sleep(verge_test_below(&random, 3 * period_ns)), 0);
         }
     }
     return 0;
@@ -134,7 +134,7 @@ static intptr_t passes_on(void *argument) {
     uint64_t value;
     while (verge_channel_receive(relay->channel, &value) == 0) {
         note(value ^ verge_now() << 8 ^ verge_task_worker());
-        CHECK_EQUAL(verge_sleep((int64_t)(value % 1000)), 0);
+        CHECK_EQUAL(verge_sleep(value % 1000), 0);
         if (value == 0) {
             CHECK_EQUAL(verge_channel_close(relay->channel), 0);
         } else {

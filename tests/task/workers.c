@@ -26,7 +26,7 @@ static intptr_t waits_somewhere(void *argument) {
         CHECK_EQUAL(verge_yield(), 0);
     } else {
         const uint64_t until_ns = verge_now() + visitor->duration_ns;
-        CHECK_EQUAL(verge_sleep((int64_t)visitor->duration_ns), 0);
+        CHECK_EQUAL(verge_sleep(visitor->duration_ns), 0);
         CHECK(verge_now() >= until_ns);
     }
     visitor->ended_ns = verge_now();
@@ -43,11 +43,11 @@ static intptr_t retires_worker_1(void *argument) {
         visitors[i] = (struct visitor){.duration_ns = 300 * MS + UINT64_C(3) * i * MS, .fd = i == 7 ? fds[0] : -1};
         tasks[i] = spawn_on(1, waits_somewhere, &visitors[i]);
     }
-    CHECK_EQUAL(verge_sleep((int64_t)(2 * MS)), 0);
+    CHECK_EQUAL(verge_sleep(2 * MS), 0);
     CHECK_EQUAL(verge_runtime_retire_worker(verge_task_runtime(), 1), 0);
     CHECK_EQUAL(verge_runtime_retire_worker(verge_task_runtime(), 1), -EALREADY);
     for (int i = 0; i < 1000 && stats_of(verge_task_runtime()).migrated == 0; i++) {
-        CHECK_EQUAL(verge_sleep((int64_t)MS), 0);
+        CHECK_EQUAL(verge_sleep(MS), 0);
     }
     const uint64_t retired_ns = verge_now(); /* it has noticed */
     for (uint32_t i = 0; i < count; i++) {
@@ -94,7 +94,7 @@ static intptr_t keeps_busy(void *argument) {
         int item = i;
         switch (verge_test_below(&random, 4)) {
         case 0:
-            CHECK_EQUAL(verge_sleep((int64_t)verge_test_below(&random, MS)), 0);
+            CHECK_EQUAL(verge_sleep(verge_test_below(&random, MS)), 0);
             break;
         case 1:
             CHECK_EQUAL(verge_mutex_lock(&crowd->mutex), 0);
@@ -122,7 +122,7 @@ static intptr_t comes_and_goes(void *argument) {
         uint32_t index = 0;
         CHECK_EQUAL(verge_runtime_add_worker(runtime, &index), 0);
         CHECK_EQUAL(verge_spawn_on(index, keeps_busy, crowd, NULL), 0);
-        CHECK_EQUAL(verge_sleep((int64_t)(3 * MS)), 0);
+        CHECK_EQUAL(verge_sleep(3 * MS), 0);
         CHECK_EQUAL(verge_runtime_retire_worker(runtime, i == 0 ? 1 : index), 0);
     }
     return 0;
@@ -152,7 +152,7 @@ static _Atomic int outside_count;
 
 static intptr_t counts(void *argument) {
     (void)argument;
-    CHECK_EQUAL(verge_sleep((int64_t)(MS / 4)), 0);
+    CHECK_EQUAL(verge_sleep(MS / 4), 0);
     atomic_fetch_add(&outside_count, 1);
     return 0;
 }
@@ -167,7 +167,7 @@ static void *spawns_from_outside(void *runtime) {
 static intptr_t waits_for_200(void *argument) {
     (void)argument;
     while (atomic_load(&outside_count) < 200) {
-        CHECK_EQUAL(verge_sleep((int64_t)MS), 0);
+        CHECK_EQUAL(verge_sleep(MS), 0);
     }
     return 0;
 }

@@ -83,7 +83,7 @@ intptr_t sabotage(void *argument) {
             cancel_somebody(self);
             break;
         }
-        (void)verge_sleep((int64_t)below(20 * MS));
+        (void)verge_sleep(below(20 * MS));
     }
     world->memory_fails = false;
     return 0;

@@ -10,7 +10,7 @@ static void sleep_for_a_while(struct player *self) {
     const int64_t duration_ns = (int64_t)below(chance(4) ? HOUR : 20 * MS) - (int64_t)MS;
     const uint64_t wake_ns = verge_now() + (duration_ns > 0 ? (uint64_t)duration_ns : 0);
     const struct before before = before_call(self, wake_ns);
-    const int result = verge_sleep(duration_ns);
+    const int result = verge_sleep((uint64_t)duration_ns);
     if (result == 0) {
         CHECK(verge_now() >= wake_ns); /* T1 */
         CHECK(duration_ns <= 0 || !before.is_cancelled);

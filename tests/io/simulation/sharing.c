@@ -81,7 +81,7 @@ static void lock_and_unlock(struct player *self) {
         CHECK_EQUAL(
             chance(2) ? verge_condition_signal(&all.conditions[i]) : verge_condition_broadcast(&all.conditions[i]), 0);
     } else if (chance(2)) {
-        (void)verge_sleep((int64_t)below(MS));
+        (void)verge_sleep(below(MS));
     } else {
         CHECK_EQUAL(verge_mutex_lock(&all.mutexes[i]), -EDEADLK);
         CHECK_EQUAL(verge_yield(), 0);

@@ -164,7 +164,7 @@ static void talk(struct client *client, int fd) {
         if (!exchange(client, fd, number)) {
             return;
         }
-        (void)verge_sleep((int64_t)(MS + random_below(&client->random, 40 * MS)));
+        (void)verge_sleep(MS + random_below(&client->random, 40 * MS));
     }
 }
 
