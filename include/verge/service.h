@@ -90,7 +90,15 @@ typedef struct verge_service_options {
                      const verge_stuck *stuck); /* may be NULL; on the metronome's or a worker's thread */
     void *on_stuck_context;
     const verge_allocator *allocator; /* NULL: verge_allocator_default(); any thread may call it */
+    bool check_deadlines;             /* see below */
 } verge_service_options;
+
+/*
+ * A deadline is a time, not a duration. Given 5 seconds where now is two days, a timer is two days overdue and runs at
+ * once, without an error. With check_deadlines, start and reset return -EINVAL for such a deadline: one that lies before
+ * the service was created, by more than its precision. 0 is allowed; it means now. A library built with VERGE_ASSERTS
+ * always checks where the clock is the monotonic or the boottime one.
+ */
 
 VERGE_API int verge_service_options_init_sized(verge_service_options *options, size_t struct_size);
 
@@ -144,7 +152,8 @@ typedef struct verge_start_options {
     size_t struct_size;      /* set by verge_start_options_init */
     verge_callback callback; /* not NULL */
     void *argument;
-    uint64_t deadline_ns;         /* absolute; the past is as good as now. VERGE_NEVER: -EINVAL */
+    uint64_t deadline_ns;         /* a time, not a duration: verge_service_now(service) + delay. The past is as good
+                                     as now (see check_deadlines). VERGE_NEVER: -EINVAL */
     uint64_t window_ns;           /* it may run so much later, to run together with others */
     uint64_t period_ns;           /* 0: runs once */
     verge_interval_policy policy; /* periodic: what becomes of ticks that were missed */
@@ -161,7 +170,8 @@ static inline int verge_start_options_init(verge_start_options *options) {
 /* ret_timer may be NULL. -ENOSPC at the cap, -ENOMEM, -EINVAL; after 0 nothing can fail any more. */
 VERGE_API int verge_service_start(verge_service *service, const verge_start_options *options, verge_timer *ret_timer);
 
-/* Once, at a time, or after a delay from now (which is read from the clock). -EOVERFLOW: that is VERGE_NEVER or later. */
+/* Once, at a time (not a duration), or after a delay from now, which is read from the clock. -EOVERFLOW: that is
+ * VERGE_NEVER or later. */
 VERGE_API int verge_service_start_at(verge_service *service, uint64_t deadline_ns, verge_callback callback,
                                      void *argument, verge_timer *ret_timer);
 VERGE_API int verge_service_start_after(verge_service *service, uint64_t delay_ns, verge_callback callback,
@@ -178,7 +188,7 @@ VERGE_API int verge_service_cancel_wait(verge_service *service, verge_timer time
 /* As cancel_wait, and from now on a reset says -ESHUTDOWN: a callback cannot set itself up again. */
 VERGE_API int verge_service_shutdown(verge_service *service, verge_timer timer);
 
-/* Moves a timer's deadline, earlier or later. A periodic one goes on from there. -ENOMEM, and nothing has changed: on the
+/* Moves a timer's deadline to a time (not a duration), earlier or later. A periodic one goes on from there. -ENOMEM, and nothing has changed: on the
  * thread of a worker that has no room to file it. */
 VERGE_API int verge_service_reset(verge_service *service, verge_timer timer, uint64_t deadline_ns);
 

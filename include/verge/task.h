@@ -84,7 +84,16 @@ typedef struct verge_runtime_options {
     size_t stack_size;                 /* that a task can use at least */
     size_t task_count_max;             /* more at one time: -ENOSPC. 0: any number */
     const verge_allocator *allocator;  /* NULL: verge_allocator_default(); any thread may call it. Stacks are mapped */
+    bool check_deadlines;              /* see below */
 } verge_runtime_options;
+
+/*
+ * A deadline is a time, not a duration: verge_deadline_after(300 * MS), not 300 * MS, which was over 300 ms after the
+ * machine started. A call with such a deadline does not wait, and says so by 0 or -ETIMEDOUT. With check_deadlines,
+ * verge_sleep_until, verge_deadline_push and any call that has to wait return -EINVAL for a deadline before the runtime was
+ * created. 0 is allowed: it means "do not wait". A library built with VERGE_ASSERTS always checks where the clock is the
+ * monotonic or the boottime one.
+ */
 
 VERGE_API int verge_runtime_options_init_sized(verge_runtime_options *options, size_t struct_size);
 
@@ -195,13 +204,15 @@ VERGE_API int verge_task_set_local(void *local);
 /* The clock of the calling task's runtime; 0 outside of tasks. */
 VERGE_API uint64_t verge_now(void);
 
-/* now + duration_ns, or VERGE_NEVER if that does not fit: for calls that want a deadline. */
+/* now + duration_ns, or VERGE_NEVER if that does not fit: what calls that want a deadline are to be given. */
 VERGE_API uint64_t verge_deadline_after(uint64_t duration_ns);
 
 /* 0: the time has come. -ETIMEDOUT: a scope's deadline came first. -ECANCELED.
  * verge_sleep takes a duration. A duration of 2^63 ns or more is what a negative difference of two times looks like: then
  * verge_sleep returns 0 at once, as for 0. */
 VERGE_API int verge_sleep(uint64_t duration_ns);
+
+/* Takes a time, not a duration: one that has passed does not wait, and 300 ms has (see check_deadlines). */
 VERGE_API int verge_sleep_until(uint64_t time_ns);
 
 /* Waits for the interval's next tick and takes it. -ERANGE: none follows. ret_tick may be NULL. */

@@ -122,7 +122,7 @@ static int reset(verge_service *service, verge_worker *bound, verge_timer handle
 }
 
 int verge_service_reset(verge_service *service, verge_timer timer, uint64_t deadline_ns) {
-    if (service == NULL || deadline_ns == VERGE_NEVER) {
+    if (service == NULL || deadline_ns == VERGE_NEVER || verge__service_refuses(service, deadline_ns)) {
         return -EINVAL;
     }
     verge_worker *bound = verge__bound(service);

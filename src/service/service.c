@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/checks.h"
 #include "service/park.h"
 
 enum {
@@ -120,6 +121,13 @@ static int start_threads(verge_service *service) {
     return error;
 }
 
+/* The short way of start takes no tick before the one in which its worker joined: so it need not check. */
+static uint64_t last_refused(const verge_service *service) {
+    const uint64_t tick = verge__service_clock(service) >> service->shift;
+    const bool checks = verge__checks_deadlines(service->options.clock, service->options.check_deadlines);
+    return checks && tick > 0 ? (tick - 1) << service->shift : 0;
+}
+
 int verge_service_create(const verge_service_options *options, verge_service **ret_service) {
     verge_service_options defaults;
     (void)verge_service_options_init(&defaults);
@@ -142,6 +150,7 @@ int verge_service_create(const verge_service_options *options, verge_service **r
     service->allocator =
         (verge_allocator){.allocate = allocate_counted, .release = release_counted, .context = service};
     service->shift = (uint8_t)verge__bit_floor_index(options->precision_ns);
+    service->refused_ns = last_refused(service);
     verge__inbox_init(&service->orphans);
     atomic_init(&service->orphans_allowed, (uint32_t)verge__garbage_allowed);
     atomic_init(&service->room, options->timer_cap);

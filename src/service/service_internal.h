@@ -151,6 +151,7 @@ struct verge_service {
     verge_allocator allocator; /* the user's, counted in `bytes` */
     uint8_t shift;
     bool is_clock_monotonic; /* the kernel can wait for it */
+    uint64_t refused_ns;     /* deadlines from 1 to here are durations by mistake; 0: not checked */
     _Atomic uint32_t place_count;
     _Atomic(verge_worker *) places[VERGE_WORKER_COUNT_MAX + 1]; /* by id; 0 is nobody's */
 
@@ -182,6 +183,10 @@ static inline verge_worker *verge__service_place(const verge_service *service, u
 static inline uint64_t verge__service_clock(const verge_service *service) {
     uint64_t now_ns = service->options.clock.now_ns(service->options.clock.context);
     return now_ns - (now_ns == VERGE_NEVER ? 1 : 0);
+}
+
+static inline bool verge__service_refuses(const verge_service *service, uint64_t deadline_ns) {
+    return deadline_ns - 1 < service->refused_ns;
 }
 
 /* The tick of a deadline: the first at or after it. The end of time has a tick too. */

@@ -151,7 +151,8 @@ static int start(verge_service *service, const verge_start_options *options, ver
 }
 
 int verge_service_start(verge_service *service, const verge_start_options *options, verge_timer *ret_timer) {
-    if (service == NULL || options == NULL || options->struct_size != sizeof(*options) || !is_valid(options)) {
+    if (service == NULL || options == NULL || options->struct_size != sizeof(*options) || !is_valid(options) ||
+        verge__service_refuses(service, options->deadline_ns)) {
         return -EINVAL;
     }
     verge_start_options chosen = *options;
@@ -162,7 +163,8 @@ int verge_service_start(verge_service *service, const verge_start_options *optio
 static VERGE__NOINLINE int start_at_length(verge_service *service, uint64_t deadline_ns, verge_callback callback,
                                            void *argument, verge_timer *ret_timer) {
     const verge_start_options options = {.callback = callback, .argument = argument, .deadline_ns = deadline_ns};
-    return service != NULL && is_valid(&options) ? start(service, &options, ret_timer) : -EINVAL;
+    const bool is_wrong = service == NULL || !is_valid(&options) || verge__service_refuses(service, deadline_ns);
+    return is_wrong ? -EINVAL : start(service, &options, ret_timer);
 }
 
 int verge_service_start_at(verge_service *service, uint64_t deadline_ns, verge_callback callback, void *argument,

@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "base/checks.h"
 #include "task/task_internal.h"
 
 /* ---- options ---- */
@@ -98,6 +99,12 @@ static void free_runtime(struct verge_runtime *runtime) {
     allocator.release(allocator.context, runtime, sizeof(*runtime));
 }
 
+static uint64_t last_refused(const struct verge_runtime *runtime) {
+    const uint64_t now_ns = verge__clock_now(&runtime->clock);
+    const bool checks = verge__checks_deadlines(runtime->clock, runtime->options.check_deadlines);
+    return checks && now_ns > 0 ? now_ns - 1 : 0;
+}
+
 static int fill_runtime(struct verge_runtime *runtime) {
     int error = create_service(runtime);
     for (uint32_t i = 0; error == 0 && i < runtime->options.worker_count; i++) {
@@ -134,6 +141,7 @@ int verge_runtime_create(const verge_runtime_options *options, verge_runtime **r
         free_runtime(runtime);
         return error;
     }
+    runtime->refused_ns = last_refused(runtime);
     verge__stack_cache_init(&runtime->outside_stacks, &runtime->stacks);
     *ret_runtime = runtime;
     return 0;

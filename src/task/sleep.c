@@ -16,8 +16,8 @@ static int sleep_until(struct verge_task *self, uint64_t now_ns, uint64_t time_n
 
 int verge_sleep_until(uint64_t time_ns) {
     struct verge_task *self = verge__current_task();
-    if (self == NULL) {
-        return -EPERM;
+    if (self == NULL || verge__refuses(self, time_ns)) {
+        return self == NULL ? -EPERM : -EINVAL;
     }
     verge__begin_call();
     return sleep_until(self, verge__clock_now(&self->runtime->clock), time_ns);
@@ -62,7 +62,7 @@ int verge_interval_wait(verge_interval *interval, verge_tick *ret_tick) {
 
 int verge_deadline_push(verge_deadline *scope, uint64_t deadline_ns) {
     struct verge_task *self = verge__current_task();
-    if (self == NULL || scope == NULL) {
+    if (self == NULL || scope == NULL || verge__refuses(self, deadline_ns)) {
         return self == NULL ? -EPERM : -EINVAL;
     }
     for (const verge_deadline *outer = self->scope; outer != NULL; outer = outer->outer) {

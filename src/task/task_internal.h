@@ -148,6 +148,7 @@ struct verge_runtime {
     verge_clock clock;
     verge_service *service;
     struct verge__stack_store stacks;
+    uint64_t refused_ns; /* deadlines from 1 to here are durations by mistake; 0: not checked */
 
     pthread_mutex_t lock; /* of stage, outside_stacks, workers that come and go */
     pthread_cond_t changed;
@@ -234,6 +235,11 @@ enum verge__wait_mode { VERGE__WAIT, VERGE__WAIT_REGARDLESS };
  * it was given what it waited for. REGARDLESS: neither time nor cancellation ends it.
  */
 int verge__wait(struct verge_task *self, uint64_t deadline_ns, enum verge__wait_mode mode);
+
+/* Whether a deadline of the caller's is a duration by mistake. */
+static inline bool verge__refuses(const struct verge_task *self, uint64_t deadline_ns) {
+    return deadline_ns - 1 < self->runtime->refused_ns;
+}
 
 /* What a call that waited for something, and not for time, returns: for the statistics. */
 int verge__count_if_timeout(int result);

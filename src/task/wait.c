@@ -114,9 +114,12 @@ int verge__wait(struct verge_task *self, uint64_t deadline_ns, enum verge__wait_
     verge_timer timer = 0;
     int error = 0;
     if (mode == VERGE__WAIT) {
+        const bool is_refused = verge__refuses(self, deadline_ns);
         deadline_ns = verge__effective_deadline(self, deadline_ns);
         if (atomic_load(&self->is_cancelled)) {
             error = -ECANCELED;
+        } else if (is_refused) {
+            error = -EINVAL;
         } else if (deadline_ns != VERGE_NEVER) {
             error = start_timer(self, deadline_ns, on_time, &timer);
         }
@@ -250,6 +253,8 @@ int verge__wait_for_operation(struct verge_task *self, struct verge__operation *
     atomic_store(&self->state, VERGE__TASK_IN_IO);
     if (atomic_load(&self->is_cancelled)) {
         self->io_error = -ECANCELED;
+    } else if (verge__refuses(self, deadline_ns)) {
+        self->io_error = -EINVAL;
     } else if (can_be_cancelled(operation)) {
         self->io_error = arm(self, deadline_ns);
     }

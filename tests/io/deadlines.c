@@ -16,7 +16,7 @@ static intptr_t times_out(void *argument) {
     CHECK_EQUAL(verge_recv(pair.near, buffer, 4, 0, before_ns + 5 * MS), -ETIMEDOUT);
     CHECK(verge_now() >= before_ns + 5 * MS);
     CHECK_EQUAL(verge_read(pair.near, buffer, 4, verge_now()), -ETIMEDOUT);
-    CHECK_EQUAL(verge_read(pair.near, buffer, 4, 1), -ETIMEDOUT);
+    CHECK_EQUAL(verge_read(pair.near, buffer, 4, 0), -ETIMEDOUT);
     CHECK_EQUAL(verge_accept(listener, NULL, NULL, 0, verge_now() + MS), -ETIMEDOUT);
     CHECK_EQUAL(verge_poll(pair.near, POLLIN, verge_now() + MS), -ETIMEDOUT);
     CHECK(strcmp(buffer, "...") == 0);
@@ -35,6 +35,27 @@ static intptr_t times_out(void *argument) {
 }
 
 /* And not as ECANCELED. */
+static intptr_t gives_durations(void *argument) {
+    (void)argument;
+    const struct pair pair = open_pair();
+    char byte = '.';
+    CHECK_EQUAL(verge_recv(pair.near, &byte, 1, 0, 300 * MS), -EINVAL); /* it should have been deadline_after */
+    CHECK_EQUAL(verge_recv(pair.near, &byte, 1, 0, 0), -ETIMEDOUT);
+    CHECK_EQUAL(verge_send(pair.far, "a", 1, 0, 300 * MS), 1); /* N3: it need not wait */
+    CHECK_EQUAL(verge_recv(pair.near, &byte, 1, 0, 300 * MS), 1);
+    CHECK_EQUAL(byte, 'a');
+    CHECK_EQUAL(verge_recv(pair.near, &byte, 1, 0, verge_deadline_after(1)), -ETIMEDOUT);
+    close_pair(pair);
+    return 0;
+}
+
+static void a_duration_given_as_a_deadline_is_refused(void **state) {
+    (void)state;
+    verge_runtime_options options = runtime_options(1);
+    options.check_deadlines = true;
+    run_with(options, gives_durations, NULL);
+}
+
 static void seed003_a_real_timeout_is_etimedout(void **state) {
     (void)state;
     run_tasks(1, times_out, NULL);
@@ -231,6 +252,7 @@ static void a_storm_of_deadlines_loses_no_byte(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seed003_a_real_timeout_is_etimedout),
+        cmocka_unit_test(a_duration_given_as_a_deadline_is_refused),
         cmocka_unit_test(a_task_is_cancelled_in_io),
         cmocka_unit_test(seed003_io_at_the_moment_of_its_deadline_loses_no_byte),
         cmocka_unit_test(a_storm_of_deadlines_loses_no_byte),

@@ -170,7 +170,7 @@ static void threads_cannot_exceed_it_together(void **state) {
     for (size_t i = 0; i < CAP; i++) { /* and no room was lost */
         (void)start_at(crowd.service, VERGE_NEVER - 1, do_nothing, NULL);
     }
-    assert_int_equal(verge_service_start_at(crowd.service, 1, do_nothing, NULL, NULL), -ENOSPC);
+    assert_int_equal(verge_service_start_at(crowd.service, 0, do_nothing, NULL, NULL), -ENOSPC);
     assert_int_equal(verge_service_destroy(crowd.service, NULL, NULL), 0);
 }
 

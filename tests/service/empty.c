@@ -64,7 +64,7 @@ static void the_worker_may_leave_meanwhile(void **state) {
     assert_int_equal(verge_service_create(NULL, &service), 0);
     verge_worker *worker = join_bound(service);
     struct notes notes = {0};
-    start_at(service, 1, leave_worker, NULL);
+    start_at(service, 0, leave_worker, NULL);
     verge_start_options options = noted(&notes, verge_service_exact_now(service) + 2 * MS);
     options.worker_id = verge_worker_id(worker);
     (void)start_with(service, &options);

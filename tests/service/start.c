@@ -212,6 +212,49 @@ static void the_end_of_time_can_be_waited_for(void **state) {
     }
 }
 
+/* A duration in place of a deadline: on the short way of a bound worker, on the long one, and by options. */
+static void a_duration_given_as_a_deadline_is_refused(void **state) {
+    (void)state;
+    for (int is_checked = 0; is_checked <= 1; is_checked++) {
+        struct stepped stepped;
+        verge_service_options options = stepped_options(&stepped);
+        options.check_deadlines = is_checked == 1;
+        stepped_create(&stepped, &options);
+        verge_worker *worker = join_unbound(stepped.service);
+        const uint64_t created_ns = now_of(&stepped);
+        const int expected = is_checked ? -EINVAL : 0;
+        struct notes notes = {0};
+        const verge_start_options relative = noted(&notes, 5 * SECOND);
+        for (int is_bound = 0; is_bound <= 1; is_bound++) {
+            verge_worker *bound = is_bound ? join_bound(stepped.service) : NULL;
+            assert_int_equal(verge_service_start_at(stepped.service, 5 * SECOND, do_nothing, NULL, NULL), expected);
+            assert_int_equal(verge_service_start_at(stepped.service, 1, do_nothing, NULL, NULL), expected);
+            assert_int_equal(verge_service_start_at(stepped.service, created_ns - TICK, do_nothing, NULL, NULL),
+                             expected);
+            assert_int_equal(verge_service_start(stepped.service, &relative, NULL), expected);
+            const verge_timer timer = start_at(stepped.service, created_ns + HOUR, do_nothing, NULL);
+            assert_int_equal(verge_service_reset(stepped.service, timer, 5 * SECOND), expected);
+            (void)start_at(stepped.service, 0, do_nothing, NULL);
+            (void)start_at(stepped.service, created_ns, do_nothing, NULL);
+            if (bound != NULL) {
+                leave(bound);
+            }
+        }
+        leave(worker);
+        stepped_end(&stepped);
+    }
+}
+
+#if defined(VERGE_ASSERTS) && VERGE_ASSERTS
+static void a_build_with_assertions_always_checks(void **state) {
+    (void)state;
+    verge_service *service = NULL;
+    assert_int_equal(verge_service_create(NULL, &service), 0);
+    assert_int_equal(verge_service_start_at(service, 1, do_nothing, NULL, NULL), -EINVAL);
+    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+}
+#endif
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_timer_runs_at_the_first_tick_after_its_deadline),
@@ -223,6 +266,10 @@ int main(void) {
         cmocka_unit_test(without_a_worker_it_waits_for_one),
         cmocka_unit_test(a_timer_is_one_before_its_worker_knows),
         cmocka_unit_test(the_end_of_time_can_be_waited_for),
+        cmocka_unit_test(a_duration_given_as_a_deadline_is_refused),
+#if defined(VERGE_ASSERTS) && VERGE_ASSERTS
+        cmocka_unit_test(a_build_with_assertions_always_checks),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

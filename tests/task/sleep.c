@@ -350,6 +350,36 @@ static void a_scope_is_pushed_once(void **state) {
     (void)run_virtual(1, 0, pushes_twice, NULL);
 }
 
+/* ---- durations by mistake ---- */
+
+static intptr_t gives_durations(void *is_checked) {
+    const int expected = is_checked != NULL ? -EINVAL : 0;
+    const int waited = is_checked != NULL ? -EINVAL : -ETIMEDOUT;
+    verge_deadline scope;
+    verge_task *task = spawn(sleeps_for_ever, NULL);
+    CHECK_EQUAL(verge_sleep_until(300 * MS), expected);
+    CHECK_EQUAL(verge_deadline_push(&scope, 300 * MS), expected);
+    CHECK_EQUAL(verge_deadline_pop(&scope), expected);
+    CHECK_EQUAL(verge_join_until(task, NULL, 300 * MS), waited);
+    CHECK_EQUAL(verge_join_until(task, NULL, 0), -ETIMEDOUT); /* "do not wait" */
+    CHECK_EQUAL(verge_sleep_until(0), 0);
+    CHECK_EQUAL(verge_sleep_until(HOUR), 0); /* when the runtime was created */
+    CHECK_EQUAL(verge_task_cancel(task), 0);
+    CHECK_EQUAL(verge_join_until(task, NULL, VERGE_NEVER), 0);
+    return 0;
+}
+
+static void a_duration_given_as_a_deadline_is_refused(void **state) {
+    (void)state;
+    for (int is_checked = 0; is_checked <= 1; is_checked++) {
+        verge_manual_clock clock = {HOUR};
+        verge_runtime_options options = runtime_options(1);
+        options.virtual_clock = &clock;
+        options.check_deadlines = is_checked == 1;
+        run_with(options, gives_durations, is_checked ? &clock : NULL);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seed003_zero_negative_and_past_do_not_suspend),
@@ -364,6 +394,7 @@ int main(void) {
         cmocka_unit_test(scopes_nest_and_the_earliest_wins),
         cmocka_unit_test(a_scope_bounds_everything_inside),
         cmocka_unit_test(a_scope_is_pushed_once),
+        cmocka_unit_test(a_duration_given_as_a_deadline_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/checks.h - mistakes of the caller's that cannot be told from a legitimate use for certain, such as a duration given
+ * as a deadline. They are looked for if an option says so, and always in a build with VERGE_ASSERTS.
+ */
+#ifndef VERGE_SRC_BASE_CHECKS_H
+#define VERGE_SRC_BASE_CHECKS_H
+
+#include <stdbool.h>
+
+#include "verge/base.h"
+
+#if defined(VERGE_ASSERTS) && VERGE_ASSERTS
+#define VERGE__CHECKS_CALLERS 1
+#else
+#define VERGE__CHECKS_CALLERS 0
+#endif
+
+/* Whether deadlines on this clock are checked. A clock that goes back reaches times before the object's creation. */
+static inline bool verge__checks_deadlines(verge_clock clock, bool is_wanted) {
+    const bool never_goes_back =
+        clock.now_ns == verge_clock_monotonic().now_ns || clock.now_ns == verge_clock_boottime().now_ns;
+    return is_wanted || (VERGE__CHECKS_CALLERS && never_goes_back);
+}
+
+#endif
