@@ -85,9 +85,12 @@ static intptr_t run(void *argument) {
 }
 
 int main(void) {
+    verge_runtime_options options;
     verge_runtime *runtime;
     intptr_t failures = 1;
-    if (verge_runtime_create(NULL, &runtime) != 0) {
+    (void)verge_runtime_options_init(&options);
+    options.report_overflow = true; /* says which task it was, before the program ends */
+    if (verge_runtime_create(&options, &runtime) != 0) {
         return 1;
     }
     const int error = verge_runtime_run(runtime, run, NULL, &failures);

@@ -114,6 +114,7 @@ int main(void) {
     intptr_t failures = 1;
     server.listener = loopback_listen(&server.address, 64);
     (void)verge_runtime_options_init(&options);
+    options.report_overflow = true; /* says which task it was, before the program ends */
     options.worker_count = 2;
     if (server.listener < 0 || verge_runtime_create(&options, &runtime) != 0) {
         return 1;

@@ -134,10 +134,13 @@ static void never(const verge_firing *firing) {
 
 int main(int argc, char **argv) {
     (void)argv;
+    verge_runtime_options options;
     verge_runtime *runtime;
     intptr_t failed = 1;
+    (void)verge_runtime_options_init(&options);
+    options.report_overflow = true; /* says which task it was, before the program ends */
     listener = loopback_listen(&address, 64);
-    if (listener < 0 || verge_service_create(NULL, &service) != 0 || verge_runtime_create(NULL, &runtime) != 0) {
+    if (listener < 0 || verge_service_create(NULL, &service) != 0 || verge_runtime_create(&options, &runtime) != 0) {
         return 1;
     }
     for (unsigned i = 1; i <= 3; i++) {

@@ -91,6 +91,7 @@ int main(void) {
     verge_runtime *runtime;
     intptr_t failed = 1;
     (void)verge_runtime_options_init(&options);
+    options.report_overflow = true; /* says which task it was, before the program ends */
     options.worker_count = 2;
     if (verge_runtime_create(&options, &runtime) != 0) {
         return 1;

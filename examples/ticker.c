@@ -85,6 +85,7 @@ int main(void) {
     verge_runtime *runtime;
     intptr_t failed = 1;
     (void)verge_runtime_options_init(&options);
+    options.report_overflow = true; /* says which task it was, before the program ends */
     options.worker_count = 1;
     options.virtual_clock = &clock;
     options.precision_ns = 1;

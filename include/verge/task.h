@@ -29,6 +29,10 @@
  *                     dropped half way, nothing leaks.
  *   T6 overflow       a task that uses more stack than there is ends the process with SIGSEGV: it corrupts nothing. Functions
  *                     with more than 16 KiB of local variables are to be compiled with -fstack-clash-protection for that.
+ *                     With report_overflow, "verge: stack overflow in task NAME" is written to stderr first. While tasks
+ *                     run, that option sets the action of SIGSEGV, and gives the threads of workers an alternate signal
+ *                     stack; faults of other kinds go to the action that was set before. A library built with VERGE_ASSERTS
+ *                     does so without the option, unless the program has a handler for SIGSEGV.
  *   T7 virtual time   on a manual clock the runtime steps its workers in a fixed order, and moves the clock to the next
  *                     deadline when no task can run: the same program does the same every time, however many workers.
  *   T8 lost worker    a task that ends the thread of its worker (pthread_exit) is lost: who joins it gets -EOWNERDEAD, and so
@@ -85,6 +89,7 @@ typedef struct verge_runtime_options {
     size_t task_count_max;             /* more at one time: -ENOSPC. 0: any number */
     const verge_allocator *allocator;  /* NULL: verge_allocator_default(); any thread may call it. Stacks are mapped */
     bool check_deadlines;              /* see below */
+    bool report_overflow; /* a task that overflows its stack is named on stderr, before the process ends (T6) */
 } verge_runtime_options;
 
 /*
@@ -156,10 +161,13 @@ VERGE_API int verge_runtime_get_stats(verge_runtime *runtime, verge_runtime_stat
 
 /* ---- tasks ---- */
 
-#define VERGE_WORKER_ANY UINT32_MAX
+#define VERGE_WORKER_ANY UINT32_MAX        /* the workers take turns */
+#define VERGE_WORKER_HERE (UINT32_MAX - 1) /* the worker of the calling task; outside of tasks: as VERGE_WORKER_ANY */
 
 /*
- * A new task: on the worker of the task that calls; on a named one; from outside of tasks, on any or a named one.
+ * A new task. verge_spawn puts it on the worker of the calling task, and a task stays with its worker: a server that
+ * only uses verge_spawn runs on one core. verge_spawn_on(VERGE_WORKER_ANY, ...) puts each task on another worker in turn;
+ * an index from 0 on names a worker. verge_runtime_spawn does the same from outside of tasks.
  * Each task is joined once or detached once; ret_task NULL: it is detached from the start. It begins when its worker
  * comes to it. -ENOMEM; -ENOSPC; -ESHUTDOWN: the runtime is stopping; -EINVAL: no such worker.
  */
@@ -168,6 +176,24 @@ VERGE_API int verge_spawn_on(uint32_t worker_index, verge_task_function function
                              verge_task **ret_task);
 VERGE_API int verge_runtime_spawn(verge_runtime *runtime, uint32_t worker_index, verge_task_function function,
                                   void *argument, verge_task **ret_task);
+
+typedef struct verge_spawn_options {
+    size_t struct_size;           /* set by verge_spawn_options_init */
+    verge_task_function function; /* not NULL */
+    void *argument;
+    const char *name;       /* for people, as in "stack overflow in task NAME". Not copied; NULL: none */
+    verge_runtime *runtime; /* NULL: that of the calling task, and -EPERM outside of tasks */
+    uint32_t worker_index;  /* VERGE_WORKER_HERE, unless set otherwise */
+} verge_spawn_options;
+
+VERGE_API int verge_spawn_options_init_sized(verge_spawn_options *options, size_t struct_size);
+
+static inline int verge_spawn_options_init(verge_spawn_options *options) {
+    return verge_spawn_options_init_sized(options, sizeof(*options));
+}
+
+/* The same with everything that can be said of a new task. From anywhere. */
+VERGE_API int verge_spawn_with(const verge_spawn_options *options, verge_task **ret_task);
 
 /* Waits for a task to end; its handle is then gone. After -ETIMEDOUT and -ECANCELED it is not, and may be joined again.
  * -EDEADLK: itself; -EBUSY: another task is at it. -EOWNERDEAD: it was lost (T8), and its handle is gone. ret_result may be
@@ -194,6 +220,11 @@ VERGE_API verge_runtime *verge_task_runtime(void);
 VERGE_API void *verge_task_argument(void);
 VERGE_API uint32_t verge_task_worker(void);
 VERGE_API bool verge_task_is_cancelled(void);
+
+/* The name of the calling task; NULL: it has none. The first task of a run is called "main". The text is not copied: it has
+ * to stay until the task has ended or another name is set. set: -EPERM outside of tasks. */
+VERGE_API const char *verge_task_name(void);
+VERGE_API int verge_task_set_name(const char *name);
 
 /* A pointer of the task's own, at first NULL. set: -EPERM outside of tasks. */
 VERGE_API void *verge_task_local(void);

@@ -61,6 +61,20 @@ int verge_task_set_local(void *local) {
     return 0;
 }
 
+const char *verge_task_name(void) {
+    const struct verge_task *self = verge__current_task();
+    return self != NULL ? self->name : NULL;
+}
+
+int verge_task_set_name(const char *name) {
+    struct verge_task *self = verge__current_task();
+    if (self == NULL) {
+        return -EPERM;
+    }
+    self->name = name;
+    return 0;
+}
+
 uint64_t verge_now(void) {
     const struct verge_task *self = verge__current_task();
     return self != NULL ? verge__clock_now(&self->runtime->clock) : 0;

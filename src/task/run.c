@@ -40,6 +40,7 @@ static void retire_lost(void *argument) {
     verge__lose_running_task();
     atomic_store(&runner->is_retiring, true);
     verge__runner_loop(runner);
+    verge__overflow_unwatch(runner);
     verge__runner_close(runner);
 }
 
@@ -49,9 +50,11 @@ static void *runner_main(void *argument) {
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     const int error = verge__runner_open(runner, NULL);
     if (report(runner, error)) {
+        verge__overflow_watch(runner);
         pthread_cleanup_push(retire_lost, runner);
         verge__runner_loop(runner);
         pthread_cleanup_pop(0);
+        verge__overflow_unwatch(runner);
     }
     if (error == 0) {
         verge__runner_close(runner);
@@ -119,7 +122,14 @@ static void begin_run(struct verge_runtime *runtime) {
 /* With runner 0 open: the first task, and all the rest. */
 static int run_main(struct verge_runtime *runtime, struct main_call *call) {
     if (call->function != NULL) {
-        const int error = verge_runtime_spawn(runtime, 0, call_main, call, NULL);
+        verge_spawn_options options;
+        (void)verge_spawn_options_init(&options);
+        options.runtime = runtime;
+        options.worker_index = 0;
+        options.function = call_main;
+        options.argument = call;
+        options.name = "main";
+        const int error = verge_spawn_with(&options, NULL);
         if (error != 0) {
             return error;
         }
@@ -187,6 +197,7 @@ static void end_lost(void *argument) {
     struct verge_runtime *runtime = argument;
     verge__lose_running_task();
     loop_run(runtime);
+    verge__overflow_unwatch(runtime->runners[0]);
     close_run(runtime);
     end_run(runtime);
 }
@@ -205,9 +216,11 @@ static int run(struct verge_runtime *runtime, struct main_call *call) {
     }
     if (error == 0) {
         set_stage(runtime, VERGE__RUNTIME_RUNNING);
+        verge__overflow_watch(runtime->runners[0]);
         pthread_cleanup_push(end_lost, runtime);
         loop_run(runtime);
         pthread_cleanup_pop(0);
+        verge__overflow_unwatch(runtime->runners[0]);
         error = atomic_load(&runtime->has_lost_worker) ? -EOWNERDEAD : 0;
     }
     close_run(runtime);

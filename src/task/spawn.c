@@ -71,7 +71,7 @@ static void uncount_task(struct verge_runtime *runtime) {
     }
 }
 
-static int create_task(struct verge_runtime *runtime, verge_task_function function, void *argument, bool is_detached,
+static int create_task(struct verge_runtime *runtime, const verge_spawn_options *options, bool is_detached,
                        struct verge_task **ret_task) {
     struct verge__stack *stack;
     int error = take_stack(runtime, &stack);
@@ -85,8 +85,9 @@ static int create_task(struct verge_runtime *runtime, verge_task_function functi
     }
     struct verge_task *task = verge__stack_block(&runtime->stacks, stack);
     memset(task, 0, sizeof(*task));
-    task->function = function;
-    task->argument = argument;
+    task->function = options->function;
+    task->argument = options->argument;
+    task->name = options->name;
     task->is_detached = is_detached;
     task->stack = stack;
     task->runtime = runtime;
@@ -135,16 +136,16 @@ static void hand_over(struct verge__runner *runner, struct verge_task *task) {
     verge__deliver(task);
 }
 
-static int spawn(struct verge_runtime *runtime, struct verge__runner *target, verge_task_function function,
-                 void *argument, verge_task **ret_task) {
-    if (function == NULL) {
+static int spawn(struct verge_runtime *runtime, struct verge__runner *target, const verge_spawn_options *options,
+                 verge_task **ret_task) {
+    if (options->function == NULL) {
         return -EINVAL;
     }
     if (atomic_load(&runtime->is_stopping)) {
         return -ESHUTDOWN;
     }
     struct verge_task *task;
-    const int error = create_task(runtime, function, argument, ret_task == NULL, &task);
+    const int error = create_task(runtime, options, ret_task == NULL, &task);
     if (error != 0) {
         return error;
     }
@@ -157,7 +158,11 @@ static int spawn(struct verge_runtime *runtime, struct verge__runner *target, ve
 }
 
 static struct verge__runner *runner_at(struct verge_runtime *runtime, uint32_t index) {
-    if (index == VERGE_WORKER_ANY) {
+    struct verge__runner *here = index == VERGE_WORKER_HERE ? verge__current_runner() : NULL;
+    if (here != NULL && here->runtime == runtime) {
+        return here;
+    }
+    if (index == VERGE_WORKER_ANY || index == VERGE_WORKER_HERE) {
         return verge__pick_runner(runtime);
     }
     return index < atomic_load(&runtime->runner_count) ? runtime->runners[index] : NULL;
@@ -168,7 +173,8 @@ int verge_spawn(verge_task_function function, void *argument, verge_task **ret_t
     if (runner == NULL || runner->running == NULL) {
         return -EPERM;
     }
-    return spawn(runner->runtime, runner, function, argument, ret_task);
+    const verge_spawn_options options = {.function = function, .argument = argument};
+    return spawn(runner->runtime, runner, &options, ret_task);
 }
 
 int verge_spawn_on(uint32_t worker_index, verge_task_function function, void *argument, verge_task **ret_task) {
@@ -178,14 +184,35 @@ int verge_spawn_on(uint32_t worker_index, verge_task_function function, void *ar
 
 int verge_runtime_spawn(verge_runtime *runtime, uint32_t worker_index, verge_task_function function, void *argument,
                         verge_task **ret_task) {
-    if (runtime == NULL) {
+    struct verge__runner *runner = runtime != NULL ? runner_at(runtime, worker_index) : NULL;
+    const verge_spawn_options options = {.function = function, .argument = argument};
+    return runner != NULL ? spawn(runtime, runner, &options, ret_task) : -EINVAL;
+}
+
+int verge_spawn_options_init_sized(verge_spawn_options *options, size_t struct_size) {
+    if (options == NULL || struct_size < sizeof(size_t)) {
         return -EINVAL;
     }
-    struct verge__runner *runner = runner_at(runtime, worker_index);
-    if (runner == NULL) {
+    const verge_spawn_options all = {.struct_size = struct_size, .worker_index = VERGE_WORKER_HERE};
+    memset(options, 0, struct_size);
+    memcpy(options, &all, struct_size < sizeof(all) ? struct_size : sizeof(all));
+    return 0;
+}
+
+int verge_spawn_with(const verge_spawn_options *options, verge_task **ret_task) {
+    verge_spawn_options all;
+    (void)verge_spawn_options_init(&all);
+    if (options == NULL || options->struct_size < sizeof(size_t)) {
         return -EINVAL;
     }
-    return spawn(runtime, runner, function, argument, ret_task);
+    memcpy(&all, options, options->struct_size < sizeof(all) ? options->struct_size : sizeof(all));
+    const struct verge_task *self = verge__current_task();
+    if (all.runtime == NULL && self == NULL) {
+        return -EPERM;
+    }
+    struct verge_runtime *runtime = all.runtime != NULL ? all.runtime : self->runtime;
+    struct verge__runner *runner = runner_at(runtime, all.worker_index);
+    return runner != NULL ? spawn(runtime, runner, &all, ret_task) : -EINVAL;
 }
 
 /* ---- join and detach ---- */

@@ -70,6 +70,7 @@ struct verge_task {
 
     verge_task_function function;
     void *argument;
+    const char *name; /* the caller's; NULL: none */
     intptr_t result;
     void *local;
     struct verge__stack *stack;
@@ -102,6 +103,13 @@ static inline struct verge_task *verge__queue_pop(struct verge__task_queue *queu
     return task;
 }
 
+/* What a thread that runs tasks has for the handler of overflow.c. */
+struct verge__overflow_watch {
+    bool is_on;
+    void *alternate; /* the stack of the handler; NULL: the thread's own, or none */
+    size_t alternate_size;
+};
+
 struct verge__runner {
     struct verge_runtime *runtime;
     uint32_t index;
@@ -117,6 +125,7 @@ struct verge__runner {
     uint32_t at_once_count; /* calls in a row that needed no wait */
     uint32_t stops_seen;    /* has cancelled its tasks since */
     bool owns_reactor;
+    struct verge__overflow_watch overflow;
 
     /* From any thread. */
     struct verge_task *_Atomic inbox; /* the last one first; verge__inbox_closed: the runner has left */
@@ -284,6 +293,12 @@ enum verge__reactor_kind verge__reactor_kind(verge_backend backend);
 
 /* One more, at index runner_count. Closed: it takes no tasks until its thread runs. */
 int verge__add_runner(struct verge_runtime *runtime, bool is_closed);
+
+/* ---- overflow.c ---- */
+
+/* The calling thread is about to run tasks; has done so. In virtual time: with worker 0, for all. */
+void verge__overflow_watch(struct verge__runner *runner);
+void verge__overflow_unwatch(struct verge__runner *runner);
 
 /* ---- lost.c ---- */
 

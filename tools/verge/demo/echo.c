@@ -255,6 +255,7 @@ int echo_begin(uint32_t worker_count, uint64_t seed, struct echo **ret_echo) {
         echo->clients[i].random = random_next(&seed);
     }
     (void)verge_runtime_options_init(&options);
+    options.report_overflow = true;
     options.worker_count = worker_count;
     int error = listen_on_loopback(echo);
     if (error == 0) {

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Says which task has overflowed its stack. The fault is a SIGSEGV at an address in the guard below the stack of the running
+ * task. Its handler cannot run on that stack, so each worker's thread has an alternate one while it runs tasks.
+ *
+ * The handler prints a line and ends nothing: it restores the action that was there before, and returns. Then the
+ * instruction faults again, and the process ends (or does whatever its own handler does) as without this file. What is
+ * no overflow of a task goes to the action that was there before.
+ */
+#define _GNU_SOURCE
+
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/checks.h"
+#include "task/task_internal.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of watch_count, and of changes of the action */
+static uint32_t watch_count;                             /* threads that need the handler */
+static struct sigaction before;                          /* the action that was there before */
+
+/* ---- in the handler: nothing but write(2) ---- */
+
+struct line {
+    char text[320];
+    size_t size;
+};
+
+static void add(struct line *line, const char *text) {
+    while (*text != '\0' && line->size < sizeof(line->text)) {
+        line->text[line->size++] = *text++;
+    }
+}
+
+static void add_number(struct line *line, uint64_t number, unsigned base) {
+    char digits[24];
+    char *at = digits + sizeof(digits) - 1;
+    *at = '\0';
+    do {
+        *--at = "0123456789abcdef"[number % base];
+        number /= base;
+    } while (number != 0);
+    add(line, at);
+}
+
+static void report(const struct verge_task *task, uint32_t worker_index) {
+    struct line line = {.size = 0};
+    add(&line, "verge: stack overflow in task ");
+    if (task->name != NULL) {
+        add(&line, task->name);
+    } else {
+        add(&line, "without a name, function 0x");
+        add_number(&line, (uintptr_t)task->function, 16);
+    }
+    add(&line, ", worker ");
+    add_number(&line, worker_index, 10);
+    add(&line, ": it needs more than its ");
+    add_number(&line, task->runtime->options.stack_size, 10);
+    add(&line, " bytes. Raise stack_size in verge_runtime_options, or put large variables on the heap.\n");
+    const ssize_t written = write(STDERR_FILENO, line.text, line.size);
+    (void)written;
+}
+
+static bool is_in_guard(const struct verge_task *task, const void *address) {
+    const uintptr_t low = (uintptr_t)task->stack->low;
+    const uintptr_t at = (uintptr_t)address;
+    return at < low && low - at <= task->runtime->stacks.guard_size;
+}
+
+static void pass_on(int number, siginfo_t *info, void *context) {
+    if ((before.sa_flags & SA_SIGINFO) != 0) {
+        before.sa_sigaction(number, info, context);
+    } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+        before.sa_handler(number);
+    } else {
+        (void)signal(number, SIG_DFL);
+        if (info->si_code <= 0) { /* from kill(2): nothing faults again */
+            (void)raise(number);
+        }
+    }
+}
+
+static void on_fault(int number, siginfo_t *info, void *context) {
+    const struct verge__runner *runner = verge__current_runner();
+    const struct verge_task *task = runner != NULL ? runner->running : NULL;
+    if (task != NULL && info->si_code > 0 && is_in_guard(task, info->si_addr)) {
+        report(task, runner->index);
+    }
+    pass_on(number, info, context);
+}
+
+/* ---- coming and going ---- */
+
+static bool is_ours(const struct sigaction *action) {
+    return (action->sa_flags & SA_SIGINFO) != 0 && action->sa_sigaction == on_fault;
+}
+
+/* Without the option, in a build with assertions: only where the program (or a sanitizer) has no handler of its own. */
+static bool is_wanted(const struct verge_runtime *runtime, const struct sigaction *now) {
+    const bool is_free = (now->sa_flags & SA_SIGINFO) == 0 && now->sa_handler == SIG_DFL;
+    return runtime->options.report_overflow || (VERGE__CHECKS_CALLERS && (is_free || is_ours(now)));
+}
+
+/* True: the handler is there. */
+static bool begin_handling(const struct verge_runtime *runtime) {
+    struct sigaction now;
+    (void)pthread_mutex_lock(&lock);
+    bool is_there = sigaction(SIGSEGV, NULL, &now) == 0 && is_wanted(runtime, &now);
+    if (is_there && !is_ours(&now)) {
+        struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
+        ours.sa_sigaction = on_fault;
+        (void)sigemptyset(&ours.sa_mask);
+        before = now;
+        is_there = sigaction(SIGSEGV, &ours, NULL) == 0;
+    }
+    watch_count += is_there;
+    (void)pthread_mutex_unlock(&lock);
+    return is_there;
+}
+
+static void end_handling(void) {
+    struct sigaction now;
+    (void)pthread_mutex_lock(&lock);
+    watch_count--;
+    if (watch_count == 0 && sigaction(SIGSEGV, NULL, &now) == 0 && is_ours(&now)) {
+        (void)sigaction(SIGSEGV, &before, NULL);
+    }
+    (void)pthread_mutex_unlock(&lock);
+}
+
+static size_t alternate_size(void) {
+    size_t size = (size_t)32 << 10;
+#if defined(_SC_SIGSTKSZ)
+    const long asked = sysconf(_SC_SIGSTKSZ);
+    size += asked > 0 ? (size_t)asked : 0;
+#endif
+    const size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+    return (size + page_size - 1) / page_size * page_size;
+}
+
+/* An alternate stack, unless the thread has one. Without memory for it an overflow is what it was: a bare SIGSEGV. */
+static void begin_alternate(struct verge__overflow_watch *watch) {
+    stack_t now;
+    if (sigaltstack(NULL, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0) {
+        return;
+    }
+    const size_t size = alternate_size();
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (memory == MAP_FAILED) {
+        return;
+    }
+    const stack_t alternate = {.ss_sp = memory, .ss_size = size};
+    if (sigaltstack(&alternate, NULL) != 0) {
+        (void)munmap(memory, size);
+        return;
+    }
+    watch->alternate = memory;
+    watch->alternate_size = size;
+}
+
+void verge__overflow_watch(struct verge__runner *runner) {
+    struct verge__overflow_watch *watch = &runner->overflow;
+    *watch = (struct verge__overflow_watch){.is_on = begin_handling(runner->runtime)};
+    if (watch->is_on) {
+        begin_alternate(watch);
+    }
+}
+
+void verge__overflow_unwatch(struct verge__runner *runner) {
+    struct verge__overflow_watch *watch = &runner->overflow;
+    if (watch->alternate != NULL) {
+        const stack_t none = {.ss_flags = SS_DISABLE};
+        if (sigaltstack(&none, NULL) == 0) { /* else somebody is on it, and it stays */
+            (void)munmap(watch->alternate, watch->alternate_size);
+        }
+        watch->alternate = NULL;
+    }
+    if (watch->is_on) {
+        watch->is_on = false;
+        end_handling();
+    }
+}
