@@ -156,7 +156,7 @@ typedef struct verge_start_options {
                                      as now (see check_deadlines). VERGE_NEVER: -EINVAL */
     uint64_t window_ns;           /* it may run so much later, to run together with others */
     uint64_t period_ns;           /* 0: runs once */
-    verge_interval_policy policy; /* periodic: what becomes of ticks that were missed */
+    verge_interval_policy policy; /* periodic: what becomes of ticks that were missed; by default BURST */
     uint32_t worker_id;           /* 0: the bound worker, else the one with the fewest timers. A worker that is not
                                  there (any more): as 0 */
 } verge_start_options;

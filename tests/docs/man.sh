@@ -51,6 +51,17 @@ LC_ALL=C comm -23 "$work/described" "$work/declared" >"$work/wrong"
 [ ! -s "$work/wrong" ] || complain "in a SYNOPSIS, but not declared like that:
 $(cat "$work/wrong")"
 
+# the structs that a page shows, in the same form; and those that a caller receives are shown
+sed -n '/^typedef struct verge_[a-z_]* {$/,/^} verge_[a-z_]*;$/p' man/man3/* >"$work/structs.h"
+scripts/declarations "$work/structs.h" | LC_ALL=C sort -u >"$work/shown"
+scripts/declarations include/verge/*.h | grep '^typedef struct' | LC_ALL=C sort >"$work/structs"
+LC_ALL=C comm -23 "$work/shown" "$work/structs" >"$work/wrong"
+[ ! -s "$work/wrong" ] || complain "shown on a page, but not declared like that:
+$(cat "$work/wrong")"
+for name in verge_firing verge_expiry verge_timer_info verge_pending verge_stuck verge_tick; do
+    grep -q "} $name\$" "$work/shown" || complain "no page shows $name"
+done
+
 for header in include/verge/*.h; do
     if ! grep -qxF ".In ${header#include/}" man/man3/*; then
         echo "no page has $header yet"
