@@ -12,6 +12,9 @@ SEED ?= 1
 build = cmake --preset $(1) >build/$(1).configure.log || { cat build/$(1).configure.log; exit 1; }; \
 	cmake --build --preset $(1)
 
+# VERGE_LIBURING=OFF in the environment or on the command line: without io_uring, and liburing is not asked for.
+export VERGE_LIBURING ?= ON
+
 .DEFAULT_GOAL := help
 
 help:
@@ -19,7 +22,7 @@ help:
 	@echo "make test       build and run all tests"
 	@echo "make test-P     the same in another preset: debug, asan, tsan, clang, clang-asan, clang-tsan, msan"
 	@echo "make memcheck   the tests under valgrind, in some minutes"
-	@echo "make bench      measure against other libraries (QUICK=1: in two minutes)"
+	@echo "make bench      measure against other libraries (QUICK=1: in about 3 minutes)"
 	@echo "make bench-check    compares with the required figures, fails where one is missed"
 	@echo "make bench-tasks    tasks and I/O against swapcontext, linked timeouts and libuv"
 	@echo "make instructions   counts instructions per operation, fails where there are more than recorded"
@@ -117,7 +120,7 @@ coverage: | build
 
 install: | build
 	@scripts/setup build
-	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >build/release.configure.log \
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" -DVERGE_LIBURING=$(VERGE_LIBURING) >build/release.configure.log \
 		|| { cat build/release.configure.log; exit 1; }
 	@cmake --build --preset release
 	@DESTDIR="$(DESTDIR)" cmake --install build/release

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What `make install` installs: headers, both libraries, verge.pc and the CMake package.
+# What `make install` installs: headers, both libraries, verge.pc, the CMake package, the manual, documentation, examples.
 
 include(CMakePackageConfigHelpers)
 
@@ -53,3 +53,11 @@ foreach(page IN LISTS man_pages)
 endforeach()
 install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} FILES_MATCHING PATTERN "*.3")
+
+# The documents refer to each other, to the examples and to the plots: they lie as in the source.
+if(VERGE_INSTALL_DOCS)
+    set(documents ${CMAKE_INSTALL_DATADIR}/doc/verge)
+    install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE DESTINATION ${documents})
+    install(DIRECTORY docs DESTINATION ${documents} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.csv")
+    install(DIRECTORY examples DESTINATION ${documents} PATTERN CMakeLists.txt EXCLUDE)
+endif()

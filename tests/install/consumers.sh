@@ -66,6 +66,21 @@ sed -n 's/^\.so //p' "$prefix"/share/man/man3/*.3 | sort -u | while read -r page
     test -f "$prefix/share/man/$page"
 done
 
+step "documentation and examples"
+for file in README.md docs/TUTORIAL.md docs/bench/churn.svg examples/echo_server.c examples/loopback.h; do
+    test -f "$prefix/share/doc/verge/$file"
+done
+
+step "a component, of which there is none: a reason is given"
+mkdir "$work/component"
+printf 'cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES C)\nfind_package(verge REQUIRED COMPONENTS wheel)\n' \
+    >"$work/component/CMakeLists.txt"
+if cmake -S "$work/component" -B "$work/component/build" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1; then
+    echo "it was found"
+    exit 1
+fi
+tr -s ' \n' ' ' <"$work/log" | grep -q 'verge has no components, and so no "wheel"'
+
 step "C programs, by find_package"
 cmake -S "$here/package" -B "$work/package" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
     -DCMAKE_BUILD_TYPE=Release >"$work/log" || {

@@ -22,7 +22,7 @@ cp "$verge" "$work/verge" # away from any verge-bench that was built along with 
 
 status=0
 PATH=/usr/bin:/bin "$work/verge" bench >"$work/out" 2>"$work/err" || status=$?
-[ "$status" -eq 1 ] && grep -q 'verge bench: verge-bench is not here' "$work/err" && [ ! -s "$work/out" ]
+[ "$status" -eq 1 ] && grep -q 'verge bench: the program verge-bench is not installed' "$work/err" && grep -q 'make bench' "$work/err" && [ ! -s "$work/out" ]
 status=0
 VERGE_BENCH=$work/nothing "$work/verge" bench 2>"$work/err" || status=$?
 [ "$status" -eq 1 ] && grep -q 'cannot be run' "$work/err"

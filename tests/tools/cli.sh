@@ -53,6 +53,13 @@ for help in -h help; do
     run 0 $help
     says '^usage: verge COMMAND'
 done
+for command in $commands; do
+    "$verge" "$command" --help >"$work/help"
+    run 0 help "$command"
+    diff "$work/help" "$work/out" || fail "verge help $command is not verge $command --help"
+done
+refuses 2 'no such command: what' help what
+refuses 2 'unexpected: more' help demo more
 
 status=0
 "$verge" --version >&- 2>"$work/err" || status=$?

@@ -45,4 +45,7 @@ offers "one.trace two.trace" verge replay --preset all ""
 offers "" verge replay --limit ""
 offers "" verge nothing --
 offers "list" verge bench l
+offers "help" verge he
+offers "demo" verge help d
+offers "" verge help demo d
 [ "$failures" -eq 0 ]

@@ -18,7 +18,7 @@ static void print_help(FILE *out) {
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         (void)fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     }
-    (void)fprintf(out, "\n  verge COMMAND --help   its options\n  verge --version\n");
+    (void)fprintf(out, "\n  verge help COMMAND     its options, as does verge COMMAND --help\n  verge --version\n");
 }
 
 static const struct command *find_command(const char *name) {
@@ -30,14 +30,36 @@ static const struct command *find_command(const char *name) {
     return NULL;
 }
 
+static int complain_of_command(const char *name) {
+    (void)fprintf(stderr, "verge: no such %s: %s\ntry: verge --help\n", name[0] == '-' ? "option" : "command", name);
+    return EXIT_USAGE;
+}
+
+/* verge help [COMMAND] */
+static int help(int argument_count, char **arguments) {
+    const struct command *command = argument_count > 0 ? find_command(arguments[0]) : NULL;
+    if (argument_count > 0 && command == NULL) {
+        return complain_of_command(arguments[0]);
+    }
+    if (argument_count > 1) {
+        command_complain(command, "unexpected: %s", arguments[1]);
+        return EXIT_USAGE;
+    }
+    if (command != NULL) {
+        command_print_help(command);
+    } else {
+        print_help(stdout);
+    }
+    return EXIT_SUCCESS;
+}
+
 int tool_run(int argument_count, char **arguments) {
     if (argument_count < 2) {
         print_help(stderr);
         return EXIT_USAGE;
     }
     if (strcmp(arguments[1], "--help") == 0 || strcmp(arguments[1], "-h") == 0 || strcmp(arguments[1], "help") == 0) {
-        print_help(stdout);
-        return EXIT_SUCCESS;
+        return help(argument_count - 2, arguments + 2);
     }
     if (strcmp(arguments[1], "--version") == 0) {
         printf("verge %s\n", verge_version());
@@ -45,9 +67,7 @@ int tool_run(int argument_count, char **arguments) {
     }
     const struct command *command = find_command(arguments[1]);
     if (command == NULL) {
-        (void)fprintf(stderr, "verge: no such %s: %s\ntry: verge --help\n",
-                      arguments[1][0] == '-' ? "option" : "command", arguments[1]);
-        return EXIT_USAGE;
+        return complain_of_command(arguments[1]);
     }
     return command->run(argument_count - 2, arguments + 2);
 }

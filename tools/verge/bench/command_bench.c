@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <verge/base.h>
+
 #include "bench/figures.h"
 #include "bench/program.h"
 #include "command.h"
@@ -91,8 +93,11 @@ static int run(int argument_count, char **given) {
             return EXIT_FAILURE;
         }
         command_complain(&bench_command,
-                         "verge-bench is not here: build it with `make bench` in the source tree, then put it "
-                         "beside verge or into PATH, or name it in VERGE_BENCH");
+                         "the program verge-bench is not installed, and no package has it: it is built along with the "
+                         "libraries that it measures. Get the source of verge %s and run `make bench` there; it "
+                         "installs what it needs and measures. To use it from here: "
+                         "VERGE_BENCH=SOURCE/build/bench/bench/verge-bench verge bench",
+                         verge_version());
         return EXIT_FAILURE;
     }
     if (has_word(argument_count, given, "--json")) {
@@ -109,7 +114,8 @@ const struct command bench_command = {
     .name = "bench",
     .summary = "measure verge against other timer libraries",
     .description =
-        "Runs the program verge-bench, which `make bench` builds, with the options given: verge bench --quick.\n"
+        "Runs the program verge-bench with the options given: verge bench --quick. `make bench` in the source of\n"
+        "verge builds it; it is in no package. It is looked for in VERGE_BENCH, beside verge and in PATH.\n"
         "`verge bench list` has its workloads and rivals, `verge bench check` compares with what is required.",
     .options = options,
     .run = run,
