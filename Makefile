@@ -8,12 +8,12 @@ SECONDS ?= 60
 MUTANTS ?= 200
 SEED ?= 1
 
-# configured and built by a preset: $(call build,preset)
-build = cmake --preset $(1) >build/$(1).configure.log || { cat build/$(1).configure.log; exit 1; }; \
-	cmake --build --preset $(1)
-
 # VERGE_LIBURING=OFF in the environment or on the command line: without io_uring, and liburing is not asked for.
 export VERGE_LIBURING ?= ON
+
+# configured and built by a preset: $(call build,preset)
+build = cmake --preset $(1) -DVERGE_LIBURING=$(VERGE_LIBURING) >build/$(1).configure.log || { cat build/$(1).configure.log; exit 1; }; \
+	cmake --build --preset $(1)
 
 .DEFAULT_GOAL := help
 

@@ -14,6 +14,28 @@ grep -q ' pending | late ' "$work/out"
 [ "$(tr -d '[:print:]\n' <"$work/out" | wc -c)" -eq 0 ] # nothing but ASCII
 [ ! -s "$work/err" ]
 
+grep -q 'Lateness is the time from the deadline' "$work/out"
+[ "$(grep -v ' pending | late ' "$work/out" | awk '{ print length }' | sort -n | tail -n 1)" -le 80 ] # fits a terminal
+
+# A terminal of 80 columns: no line is cut. Its lines end at the code that erases them.
+script -qec "stty cols 80 && TERM=xterm '$verge' demo --timers 20000 --seconds 1 --workers 2" /dev/null >"$work/terminal" </dev/null
+tr '\r\033' '\n\n' <"$work/terminal" | sed -n 's/^\[K\(.*pending.*\)/\1/p' >"$work/lines"
+[ -s "$work/lines" ]
+! grep -qv ' k/s$' "$work/lines"
+[ "$(awk '{ print length }' "$work/lines" | sort -n | tail -n 1)" -lt 80 ]
+
+# An interrupt ends it, with summary and audit.
+"$verge" demo --timers 1000 --seconds 1000 --workers 2 >"$work/interrupted" 2>"$work/err" &
+child=$!
+until grep -q pending "$work/interrupted"; do
+    kill -0 $child
+    sleep 0.1
+done
+kill -INT $child
+wait $child || { cat "$work/interrupted" "$work/err"; exit 1; }
+grep -q '^interrupted after' "$work/interrupted"
+[ "$(grep -c '^    ok ' "$work/interrupted")" -ge 14 ]
+
 "$verge" demo --timers 1000 --seconds 1 --workers 3 --seed 7 --json >"$work/json" || { cat "$work/json"; exit 1; }
 jq -e '.holds and (.audit | length >= 14 and all(.holds)) and .timers == 1000 and .seed == 7 and .workers == 3 and
     .started == .fired + .cancelled + .pending and .fired > 0 and .cancelled > 0 and .reset > 0 and

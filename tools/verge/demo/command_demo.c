@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* verge demo: timers across all cores, before your eyes, and an audit of what became of them. */
-#define _POSIX_C_SOURCE 200809L /* sysconf */
+#define _GNU_SOURCE /* sysconf, getrusage, SA_RESETHAND */
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -14,6 +16,7 @@
 #include "soak/soak.h"
 
 #define SECOND UINT64_C(1000000000)
+#define PRECISION_NS (UINT64_C(1) << 20) /* of services, unless set otherwise */
 
 struct settings {
     uint64_t timers, seconds, seed, workers;
@@ -57,19 +60,80 @@ static uint64_t core_count(void) {
     return cores < 1 ? 1 : cores > SOAK_ACTOR_COUNT_MAX ? SOAK_ACTOR_COUNT_MAX : (uint64_t)cores;
 }
 
+/* So many threads beside as many workers leave a machine of as many cores some air. */
+static uint64_t half_of(uint64_t workers) {
+    return (workers + 1) / 2;
+}
+
+/* ---- interrupting ---- */
+
+static volatile sig_atomic_t is_interrupted;
+
+static void on_interrupt(int number) {
+    (void)number;
+    is_interrupted = 1;
+}
+
+/* The first one ends the demonstration, with its summary; the second one ends the program. */
+static void end_on_interrupt(void) {
+    struct sigaction action = {.sa_flags = (int)SA_RESETHAND};
+    action.sa_handler = on_interrupt;
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+}
+
 /* ---- telling ---- */
 
 static void print_introduction(const struct settings *settings, const struct look *look) {
-    printf("%sverge %s%s: %s timers at a time, of 1 ms to 2 minutes, run on %" PRIu64
-           " workers; as many threads start,\n"
-           "reset and cancel them. Half-way a worker is retired and another joins. Beside it an echo server\n"
-           "has clients of which some stall. %" PRIu64 " s, seed %" PRIu64 ".\n\n",
+    printf("%sverge %s%s: %s timers at a time, of 1 ms to 2 minutes.\n"
+           "Workers that run them: %" PRIu64 "; threads that start, reset and cancel them: %" PRIu64 ".\n"
+           "Half-way a worker is retired and another joins. Beside it an echo server has\n"
+           "clients, of which some stall. %" PRIu64 " s, seed %" PRIu64 "; ctrl-C ends it early.\n\n",
            look->bold, verge_version(), look->plain, text_grouped(settings->timers), settings->workers,
-           settings->seconds, settings->seed);
+           half_of(settings->workers), settings->seconds, settings->seed);
 }
 
 static void print_count(const char *name, uint64_t count, double seconds) {
     printf("  %-22s %13s %13s\n", name, text_grouped(count), text_grouped((uint64_t)((double)count / seconds)));
+}
+
+/* How much of it is not more than the precision, in percent. */
+static double share_within(const verge_histogram *lateness, uint64_t limit_ns) {
+    uint64_t within = 0;
+    for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
+        uint64_t upper = 0;
+        uint64_t count = 0;
+        (void)verge_histogram_bucket(lateness, i, &upper, &count);
+        within += upper <= limit_ns ? count : 0;
+    }
+    const uint64_t all = verge_histogram_count(lateness);
+    return all > 0 ? 100 * (double)within / (double)all : 100;
+}
+
+/* Of the processors, since the program began, in percent. */
+static double share_of_machine(uint64_t took_ns) {
+    struct rusage usage;
+    (void)getrusage(RUSAGE_SELF, &usage);
+    const double busy_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                          (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    return 100 * busy_s / ((double)took_ns / 1e9 * (double)core_count());
+}
+
+static void explain_lateness(const struct soak_result *result, const struct look *look) {
+    const uint64_t callbacks = verge_histogram_count(&result->callback_time);
+    const uint64_t average_ns = callbacks > 0 ? verge_histogram_sum(&result->callback_time) / callbacks : 0;
+    printf("\n  %sLateness is the time from the deadline to the pass that runs the callback:%s\n", look->dim,
+           look->plain);
+    printf("    up to %s  the precision: timers run at the next tick after a deadline;\n"
+           "                    %.0f %% of the callbacks were not later than that\n",
+           text_duration(PRECISION_NS), share_within(&result->lateness, PRECISION_NS));
+    printf("    then            the queue: half of the timers come in crowds, many for one\n"
+           "                    moment, and a callback took %s with all around it\n",
+           text_duration(average_ns));
+    printf("    then            the machine: a worker has to get a core. This program used\n"
+           "                    %.0f %% of %" PRIu64 " cores; what else runs here comes on top\n",
+           share_of_machine(result->took_ns), core_count());
 }
 
 static void print_result(const struct soak_result *result, uint64_t echoed, const struct look *look) {
@@ -82,10 +146,11 @@ static void print_result(const struct soak_result *result, uint64_t echoed, cons
     print_count("callbacks", tally->runs, seconds);
     print_count("ticks of an interval", result->periodic, seconds);
     print_count("messages echoed", echoed, seconds);
-    printf("  %sat most %s pending at a time; %s of memory at the end; %s timers moved to another worker%s\n",
+    printf("  %sat most %s pending at a time; %s of memory at the end;\n  %s timers moved to another worker%s\n",
            look->dim, text_grouped(result->pending_max), text_bytes(result->stats.bytes),
            text_grouped(result->stats.migrated), look->plain);
     lateness_print(&result->lateness, look);
+    explain_lateness(result, look);
     audit_print(&result->audit, look);
 }
 
@@ -112,7 +177,7 @@ static void describe_echo(void *context, char *text, size_t size) {
 static int run_both(struct soak_options *soak_options, struct status *status, struct soak_result *ret_result,
                     uint64_t *ret_echoed) {
     struct echo *echo = NULL;
-    int error = echo_begin(soak_options->worker_count, soak_options->seed, &echo);
+    int error = echo_begin(soak_options->actor_count, soak_options->seed, &echo);
     if (error != 0) {
         return error;
     }
@@ -145,10 +210,12 @@ static int run(int argument_count, char **arguments) {
         .delay_max_ns = 120 * SECOND,
         .timer_count = (size_t)(settings.timers + settings.timers / 6), /* some have ended, and not been replaced yet */
         .worker_count = (uint32_t)settings.workers,
-        .actor_count = (uint32_t)settings.workers,
+        .actor_count = (uint32_t)half_of(settings.workers),
+        .is_interrupted = &is_interrupted,
     };
     uint64_t echoed = 0;
     status_begin(&status, &look, settings.json);
+    end_on_interrupt();
     int error = run_both(&soak_options, &status, &result, &echoed);
     if (error != 0) {
         command_complain(&demo_command, "%s", reason_of(error));
@@ -157,6 +224,9 @@ static int run(int argument_count, char **arguments) {
     if (settings.json) {
         write_result(&settings, &result, echoed);
     } else {
+        if (is_interrupted) {
+            printf("interrupted after %.1f s; what happened until then:\n", (double)result.took_ns / 1e9);
+        }
         print_result(&result, echoed, &look);
     }
     return audit_holds(&result.audit) ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -169,7 +239,7 @@ const struct command demo_command = {
         "Starts, resets and cancels timers from several threads, and runs them on one worker a core; half-way a\n"
         "worker is retired and another joins. Beside it an echo server has deadlines, and clients some of which\n"
         "stall. In the end what happened is compared with what must have: the exit status says whether that\n"
-        "audit held.",
+        "audit held. Ctrl-C ends it early, with the same summary.",
     .options = options,
     .run = run,
 };

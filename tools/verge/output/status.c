@@ -3,6 +3,7 @@
 
 #include "output/status.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -41,6 +42,10 @@ static int terminal_width(void) {
     struct winsize size = {0};
     bool is_known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
     return is_known ? size.ws_col - 1 : 79;
+}
+
+int status_width(const struct status *status) {
+    return status->look->is_terminal ? terminal_width() : INT_MAX;
 }
 
 void status_show(struct status *status, const char *format, ...) {

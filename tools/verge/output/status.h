@@ -20,6 +20,9 @@ void status_begin(struct status *status, const struct look *look, bool is_silent
 /* True if it is time to show something, so that what is shown need not be computed in vain. */
 bool status_is_due(struct status *status);
 
+/* How long a line may be: as wide as the terminal; a file takes any. */
+int status_width(const struct status *status);
+
 void status_show(struct status *status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Something else is printed next. A line that was rewritten is gone. */

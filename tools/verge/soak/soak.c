@@ -4,6 +4,7 @@
 #include "soak/soak.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -109,6 +110,16 @@ static void be_kind(struct soak *soak, uint64_t passed_ns) {
     }
 }
 
+/* So much for a narrow terminal, which has no room for the rest. */
+static void format_short(char *line, size_t size, const struct soak *soak, const verge_service_stats *stats,
+                         const struct rates *rates, uint64_t passed_ns) {
+    const double ms = (double)(rates->at_ns - soak->shown.at_ns) / 1e6; /* a millisecond: so many thousand a second */
+    (void)snprintf(
+        line, size, "%5.1f s %s pending | 99 %% within %s | start %.0f, fire %.0f k/s", (double)passed_ns / 1e9,
+        text_grouped(stats->pending), text_duration(verge_histogram_quantile(&soak->result->lateness, 0.99)),
+        (double)(rates->started - soak->shown.started) / ms, (double)(rates->fired - soak->shown.fired) / ms);
+}
+
 static void show_line(struct soak *soak, struct status *status, const verge_service_stats *stats, uint64_t passed_ns) {
     verge_histogram *lateness = &soak->result->lateness;
     struct rates rates = {.at_ns = real_now(),
@@ -123,15 +134,19 @@ static void show_line(struct soak *soak, struct status *status, const verge_serv
     }
     verge_histogram_reset(lateness);
     (void)verge_service_get_histograms(soak->service, lateness, NULL);
-    /* What matters most comes first: a narrow terminal shows no more. */
-    status_show(
-        status,
+    char line[256];
+    const int length = snprintf(
+        line, sizeof(line),
         "%5.1f s %s pending | late %s, 99 %% %s | %u workers | k/s: start %.0f, fire %.0f, reset %.0f, "
         "cancel %.0f%s",
         (double)passed_ns / 1e9, text_grouped(stats->pending), text_duration(verge_histogram_quantile(lateness, 0.5)),
         text_duration(verge_histogram_quantile(lateness, 0.99)), stats->workers,
         (double)(rates.started - soak->shown.started) / ms, (double)(rates.fired - soak->shown.fired) / ms,
         (double)(rates.reset - soak->shown.reset) / ms, (double)(rates.cancelled - soak->shown.cancelled) / ms, more);
+    if (length > status_width(status)) {
+        format_short(line, sizeof(line), soak, stats, &rates, passed_ns);
+    }
+    status_show(status, "%s", line);
     soak->shown = rates;
 }
 
@@ -147,11 +162,15 @@ static void show(struct soak *soak, struct status *status, uint64_t passed_ns) {
     }
 }
 
+static bool is_interrupted(const struct soak_options *options) {
+    return options->is_interrupted != NULL && *options->is_interrupted != 0;
+}
+
 static void conduct(struct soak *soak, struct status *status) {
     uint64_t began_ns = real_now();
     uint64_t passed_ns = 0;
     soak->shown.at_ns = began_ns;
-    while (passed_ns < soak->options->duration_ns) {
+    while (passed_ns < soak->options->duration_ns && !is_interrupted(soak->options)) {
         struct timespec turn = {.tv_nsec = TURN_NS};
         (void)nanosleep(&turn, NULL);
         passed_ns = real_now() - began_ns;
@@ -306,7 +325,7 @@ static void finish(struct soak *soak) {
     result->stats.struct_size = sizeof(result->stats);
     (void)verge_service_get_stats(soak->service, &result->stats);
     verge_histogram_reset(&result->lateness);
-    (void)verge_service_get_histograms(soak->service, &result->lateness, NULL);
+    (void)verge_service_get_histograms(soak->service, &result->lateness, &result->callback_time);
     int error = verge_service_destroy(soak->service, visit_pending, soak);
     ledger_close(&soak->ledger, &result->tally);
     result->periodic = atomic_load(&soak->periodic);

@@ -6,6 +6,8 @@
 #ifndef VERGE_TOOL_SOAK_H
 #define VERGE_TOOL_SOAK_H
 
+#include <signal.h>
+
 #include "output/audit.h"
 #include "output/status.h"
 #include "soak/ledger.h"
@@ -21,11 +23,12 @@ struct soak_options {
     bool is_hostile; /* otherwise one worker is retired half-way, and another joins */
     void (*describe)(void *context, char *text, size_t size); /* writes more for the status line; may be NULL */
     void *describe_context;
+    const volatile sig_atomic_t *is_interrupted; /* by a signal handler: it ends early; may be NULL */
 };
 
 struct soak_result {
     struct ledger_tally tally;
-    verge_histogram lateness;
+    verge_histogram lateness, callback_time;
     verge_service_stats stats;          /* before the end */
     uint64_t took_ns;                   /* without the end */
     uint64_t periodic, periodic_missed; /* runs of a timer that is periodic, and ticks that it missed */
