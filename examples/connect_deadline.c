@@ -44,9 +44,9 @@ static intptr_t serve_one(void *argument) {
     if (fd < 0) {
         return fd;
     }
-    const int error = verge_read_all(fd, request, sizeof(request), NULL, VERGE_NEVER);
+    int error = verge_read_all(fd, request, sizeof(request), NULL, VERGE_NEVER);
     if (error == 0) {
-        (void)verge_send_all(fd, "here", 4, 0, NULL, VERGE_NEVER);
+        error = verge_send_all(fd, "here", 4, 0, NULL, VERGE_NEVER);
     }
     (void)verge_close(fd);
     return error;

@@ -144,7 +144,9 @@ int main(int argc, char **argv) {
         return 1;
     }
     for (unsigned i = 1; i <= 3; i++) {
-        (void)verge_service_start_after(service, MS * 1000 * 3600 * i, never, NULL, NULL);
+        if (verge_service_start_after(service, MS * 1000 * 3600 * i, never, NULL, NULL) != 0) {
+            return 1;
+        }
     }
     if (argc > 1) {
         printf("http://127.0.0.1:%u/metrics\n", ntohs(address.sin_port));

@@ -31,6 +31,13 @@ extern "C" {
 #define VERGE_API __attribute__((visibility("default")))
 #endif
 
+/* The compiler warns where such a result is ignored: without a look at it the program goes wrong. */
+#if defined(__GNUC__)
+#define VERGE_MUST_USE __attribute__((warn_unused_result))
+#else
+#define VERGE_MUST_USE
+#endif
+
 /* ---- version: this is the one place where it is written ---- */
 
 #define VERGE_VERSION_MAJOR 0

@@ -50,53 +50,60 @@ extern "C" {
 /* ---- sockets ---- */
 
 /* address and address_size may be NULL. The new descriptor is close-on-exec only if flags say so (SOCK_CLOEXEC). */
-VERGE_API int verge_accept(int fd, struct sockaddr *address, socklen_t *address_size, int flags, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_accept(int fd, struct sockaddr *address, socklen_t *address_size, int flags,
+                                          uint64_t deadline_ns);
 
 /* After -ETIMEDOUT the socket is of no further use, as after any failed connect. */
-VERGE_API int verge_connect(int fd, const struct sockaddr *address, socklen_t address_size, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_connect(int fd, const struct sockaddr *address, socklen_t address_size,
+                                           uint64_t deadline_ns);
 
 /* The flags of recv(2) and send(2). What is received with MSG_OOB or MSG_ERRQUEUE is not waited
  * for, as ever: -EAGAIN. MSG_WAITALL means nothing together with MSG_PEEK; an error that ends it half way, a reset say, is not
  * told again by the next call: verge_read_all tells both, how much there was and why there was no more. */
-VERGE_API ptrdiff_t verge_recv(int fd, void *buffer, size_t size, int flags, uint64_t deadline_ns);
-VERGE_API ptrdiff_t verge_send(int fd, const void *buffer, size_t size, int flags, uint64_t deadline_ns);
-VERGE_API ptrdiff_t verge_recvmsg(int fd, struct msghdr *message, int flags, uint64_t deadline_ns);
-VERGE_API ptrdiff_t verge_sendmsg(int fd, const struct msghdr *message, int flags, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE ptrdiff_t verge_recv(int fd, void *buffer, size_t size, int flags, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE ptrdiff_t verge_send(int fd, const void *buffer, size_t size, int flags, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE ptrdiff_t verge_recvmsg(int fd, struct msghdr *message, int flags, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE ptrdiff_t verge_sendmsg(int fd, const struct msghdr *message, int flags, uint64_t deadline_ns);
 
 /* ---- any descriptor ---- */
 
 /* Reads of no bytes return 0 at once, or what is wrong with the descriptor. */
-VERGE_API ptrdiff_t verge_read(int fd, void *buffer, size_t size, uint64_t deadline_ns);
-VERGE_API ptrdiff_t verge_write(int fd, const void *buffer, size_t size, uint64_t deadline_ns);
-VERGE_API ptrdiff_t verge_readv(int fd, const struct iovec *parts, int part_count, uint64_t deadline_ns);
-VERGE_API ptrdiff_t verge_writev(int fd, const struct iovec *parts, int part_count, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE ptrdiff_t verge_read(int fd, void *buffer, size_t size, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE ptrdiff_t verge_write(int fd, const void *buffer, size_t size, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE ptrdiff_t verge_readv(int fd, const struct iovec *parts, int part_count, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE ptrdiff_t verge_writev(int fd, const struct iovec *parts, int part_count,
+                                                uint64_t deadline_ns);
 
 /* At a place of the file, which its position has nothing to do with. */
-VERGE_API ptrdiff_t verge_pread(int fd, void *buffer, size_t size, uint64_t offset, uint64_t deadline_ns);
-VERGE_API ptrdiff_t verge_pwrite(int fd, const void *buffer, size_t size, uint64_t offset, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE ptrdiff_t verge_pread(int fd, void *buffer, size_t size, uint64_t offset,
+                                               uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE ptrdiff_t verge_pwrite(int fd, const void *buffer, size_t size, uint64_t offset,
+                                                uint64_t deadline_ns);
 
 /*
  * As often as it takes for all of it. 0: all; else why not (-ENODATA: the end came before), and *ret_size, which is set
  * in any case and may be NULL, tells how much there was: nothing is lost. send_all is for sockets, with the flags of send(2).
  */
-VERGE_API int verge_read_all(int fd, void *buffer, size_t size, size_t *ret_size, uint64_t deadline_ns);
-VERGE_API int verge_write_all(int fd, const void *buffer, size_t size, size_t *ret_size, uint64_t deadline_ns);
-VERGE_API int verge_send_all(int fd, const void *buffer, size_t size, int flags, size_t *ret_size,
-                             uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_read_all(int fd, void *buffer, size_t size, size_t *ret_size, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_write_all(int fd, const void *buffer, size_t size, size_t *ret_size,
+                                             uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_send_all(int fd, const void *buffer, size_t size, int flags, size_t *ret_size,
+                                            uint64_t deadline_ns);
 
 /* Waits for events of poll(2); those that are there, POLLERR and POLLHUP also unasked. */
-VERGE_API int verge_poll(int fd, short events, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_poll(int fd, short events, uint64_t deadline_ns);
 
 /* Between a pipe and something else, or two pipes; offsets NULL: a pipe, or the file's position. With SPLICE_F_NONBLOCK
  * it does not wait: -EAGAIN. */
-VERGE_API ptrdiff_t verge_splice(int fd_in, int64_t *offset_in, int fd_out, int64_t *offset_out, size_t size,
-                                 unsigned flags, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE ptrdiff_t verge_splice(int fd_in, int64_t *offset_in, int fd_out, int64_t *offset_out,
+                                                size_t size, unsigned flags, uint64_t deadline_ns);
 
 /* ---- files ---- */
 
-VERGE_API int verge_openat(int directory_fd, const char *path, int flags, unsigned mode, uint64_t deadline_ns);
-VERGE_API int verge_fsync(int fd, uint64_t deadline_ns);
-VERGE_API int verge_fdatasync(int fd, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_openat(int directory_fd, const char *path, int flags, unsigned mode,
+                                          uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_fsync(int fd, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_fdatasync(int fd, uint64_t deadline_ns);
 
 /* Neither deadlines nor cancellation keep a descriptor open. */
 VERGE_API int verge_close(int fd);
@@ -111,8 +118,8 @@ struct io_uring_sqe;
  * be NULL) its flags. prepare may be called again, if the operation was interrupted, found no room, or is late. What gives
  * several results is stopped after the first; what it gives until it has stopped is lost.
  */
-VERGE_API int verge_uring(void (*prepare)(struct io_uring_sqe *entry, void *context), void *context,
-                          uint32_t *ret_flags, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_uring(void (*prepare)(struct io_uring_sqe *entry, void *context), void *context,
+                                         uint32_t *ret_flags, uint64_t deadline_ns);
 
 #ifdef __cplusplus
 }

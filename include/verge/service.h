@@ -108,7 +108,7 @@ static inline int verge_service_options_init(verge_service_options *options) {
 
 /* NULL options, and what init sets: one worker thread, a metronome, precision and resolution 2^20 ns, the monotonic
  * clock, no cap, a batch of 256, stuck_after_ns 0. -EAGAIN if threads cannot be had. */
-VERGE_API int verge_service_create(const verge_service_options *options, verge_service **ret_service);
+VERGE_API VERGE_MUST_USE int verge_service_create(const verge_service_options *options, verge_service **ret_service);
 
 /* A timer that had not run when its service ended. */
 typedef struct verge_pending {
@@ -128,7 +128,7 @@ VERGE_API int verge_service_destroy(verge_service *service, void (*visit)(void *
 
 /* Starts one more worker thread; ends one, after the callback it runs: its timers go to the others. -EINVAL: there is
  * no such worker, or it is one of yours. */
-VERGE_API int verge_service_add_thread(verge_service *service, uint32_t *ret_worker_id);
+VERGE_API VERGE_MUST_USE int verge_service_add_thread(verge_service *service, uint32_t *ret_worker_id);
 VERGE_API int verge_service_retire_thread(verge_service *service, uint32_t worker_id);
 
 /* Now: as published by the metronome, its resolution ago, or up to 16 times that while no timer needs it more often;
@@ -144,7 +144,7 @@ VERGE_API size_t verge_service_count(const verge_service *service);
  * at deadline_ns, a time on the service's clock (VERGE_NEVER: no limit). It looks once a millisecond. A thread that is
  * bound to a worker runs that worker meanwhile. -EDEADLK in one of the service's callbacks.
  */
-VERGE_API int verge_service_wait_empty(verge_service *service, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_service_wait_empty(verge_service *service, uint64_t deadline_ns);
 
 /* ---- timers: from any thread ---- */
 
@@ -168,14 +168,15 @@ static inline int verge_start_options_init(verge_start_options *options) {
 }
 
 /* ret_timer may be NULL. -ENOSPC at the cap, -ENOMEM, -EINVAL; after 0 nothing can fail any more. */
-VERGE_API int verge_service_start(verge_service *service, const verge_start_options *options, verge_timer *ret_timer);
+VERGE_API VERGE_MUST_USE int verge_service_start(verge_service *service, const verge_start_options *options,
+                                                 verge_timer *ret_timer);
 
 /* Once, at a time (not a duration), or after a delay from now, which is read from the clock. -EOVERFLOW: that is
  * VERGE_NEVER or later. */
-VERGE_API int verge_service_start_at(verge_service *service, uint64_t deadline_ns, verge_callback callback,
-                                     void *argument, verge_timer *ret_timer);
-VERGE_API int verge_service_start_after(verge_service *service, uint64_t delay_ns, verge_callback callback,
-                                        void *argument, verge_timer *ret_timer);
+VERGE_API VERGE_MUST_USE int verge_service_start_at(verge_service *service, uint64_t deadline_ns,
+                                                    verge_callback callback, void *argument, verge_timer *ret_timer);
+VERGE_API VERGE_MUST_USE int verge_service_start_after(verge_service *service, uint64_t delay_ns,
+                                                       verge_callback callback, void *argument, verge_timer *ret_timer);
 
 /* See the verdicts above. */
 VERGE_API int verge_service_cancel(verge_service *service, verge_timer timer);
@@ -202,7 +203,7 @@ typedef struct verge_timer_info {
 } verge_timer_info;
 
 /* What a timer is at this moment; -ENOENT, -EBADF. */
-VERGE_API int verge_service_query(verge_service *service, verge_timer timer, verge_timer_info *ret_info);
+VERGE_API VERGE_MUST_USE int verge_service_query(verge_service *service, verge_timer timer, verge_timer_info *ret_info);
 
 /* ---- workers: your own threads ---- */
 
@@ -223,7 +224,8 @@ static inline int verge_worker_options_init(verge_worker_options *options) {
 
 /* Makes a worker. A bound thread that ends without leaving leaves then. -EBUSY: this thread is bound to a worker of this
  * service already; -ENOSPC: VERGE_WORKER_COUNT_MAX. */
-VERGE_API int verge_worker_join(verge_service *service, const verge_worker_options *options, verge_worker **ret_worker);
+VERGE_API VERGE_MUST_USE int verge_worker_join(verge_service *service, const verge_worker_options *options,
+                                               verge_worker **ret_worker);
 
 /*
  * Ends a worker: its timers go to the others, the overdue first, or wait for the next to join; handles and
@@ -304,7 +306,7 @@ VERGE_API int verge_service_tick(verge_service *service);
  * first, without moving the clock.
  * -EINVAL: the clock is not a manual one; -EPERM: a worker belongs to another thread; -EBUSY: in a callback.
  */
-VERGE_API int verge_service_run_to_next(verge_service *service, uint64_t limit_ns);
+VERGE_API VERGE_MUST_USE int verge_service_run_to_next(verge_service *service, uint64_t limit_ns);
 
 #ifdef __cplusplus
 }

@@ -107,7 +107,7 @@ static inline int verge_runtime_options_init(verge_runtime_options *options) {
 }
 
 /* NULL options: a worker a processor, the monotonic clock, 2^20 ns, 64 KiB. It starts nothing yet. */
-VERGE_API int verge_runtime_create(const verge_runtime_options *options, verge_runtime **ret_runtime);
+VERGE_API VERGE_MUST_USE int verge_runtime_create(const verge_runtime_options *options, verge_runtime **ret_runtime);
 
 /*
  * Runs tasks until none is left: function first (which may be NULL, if tasks were spawned before), on worker 0, which
@@ -118,8 +118,8 @@ VERGE_API int verge_runtime_create(const verge_runtime_options *options, verge_r
  * a worker was lost (T8), for good; if that was the calling thread, it does not return but ends when all tasks have.
  * Until it returns, the calling thread cannot be cancelled (pthread_cancel); no thread of a worker can.
  */
-VERGE_API int verge_runtime_run(verge_runtime *runtime, verge_task_function function, void *argument,
-                                intptr_t *ret_result);
+VERGE_API VERGE_MUST_USE int verge_runtime_run(verge_runtime *runtime, verge_task_function function, void *argument,
+                                               intptr_t *ret_result);
 
 /* Cancels all tasks, and those to come, so that run returns; until none is left. From anywhere. */
 VERGE_API void verge_runtime_stop(verge_runtime *runtime);
@@ -132,7 +132,7 @@ VERGE_API int verge_runtime_destroy(verge_runtime *runtime);
  * retires runs no more tasks: what waits on it for anything but I/O, or could run, goes on elsewhere; it ends when no
  * task is left on it. -EINVAL: worker 0 or none at all; -EALREADY: it is retiring, or has; -ENOSPC:
  * VERGE_RUNTIME_WORKERS_MAX; where the worker cannot begin, as run. From anywhere. */
-VERGE_API int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_index);
+VERGE_API VERGE_MUST_USE int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_index);
 VERGE_API int verge_runtime_retire_worker(verge_runtime *runtime, uint32_t index);
 
 VERGE_API uint64_t verge_runtime_now(const verge_runtime *runtime);
@@ -171,11 +171,11 @@ VERGE_API int verge_runtime_get_stats(verge_runtime *runtime, verge_runtime_stat
  * Each task is joined once or detached once; ret_task NULL: it is detached from the start. It begins when its worker
  * comes to it. -ENOMEM; -ENOSPC; -ESHUTDOWN: the runtime is stopping; -EINVAL: no such worker.
  */
-VERGE_API int verge_spawn(verge_task_function function, void *argument, verge_task **ret_task);
-VERGE_API int verge_spawn_on(uint32_t worker_index, verge_task_function function, void *argument,
-                             verge_task **ret_task);
-VERGE_API int verge_runtime_spawn(verge_runtime *runtime, uint32_t worker_index, verge_task_function function,
-                                  void *argument, verge_task **ret_task);
+VERGE_API VERGE_MUST_USE int verge_spawn(verge_task_function function, void *argument, verge_task **ret_task);
+VERGE_API VERGE_MUST_USE int verge_spawn_on(uint32_t worker_index, verge_task_function function, void *argument,
+                                            verge_task **ret_task);
+VERGE_API VERGE_MUST_USE int verge_runtime_spawn(verge_runtime *runtime, uint32_t worker_index,
+                                                 verge_task_function function, void *argument, verge_task **ret_task);
 
 typedef struct verge_spawn_options {
     size_t struct_size;           /* set by verge_spawn_options_init */
@@ -193,13 +193,13 @@ static inline int verge_spawn_options_init(verge_spawn_options *options) {
 }
 
 /* The same with everything that can be said of a new task. From anywhere. */
-VERGE_API int verge_spawn_with(const verge_spawn_options *options, verge_task **ret_task);
+VERGE_API VERGE_MUST_USE int verge_spawn_with(const verge_spawn_options *options, verge_task **ret_task);
 
 /* Waits for a task to end; its handle is then gone. After -ETIMEDOUT and -ECANCELED it is not, and may be joined again.
  * -EDEADLK: itself; -EBUSY: another task is at it. -EOWNERDEAD: it was lost (T8), and its handle is gone. ret_result may be
  * NULL. */
-VERGE_API int verge_join(verge_task *task, intptr_t *ret_result);
-VERGE_API int verge_join_until(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_join(verge_task *task, intptr_t *ret_result);
+VERGE_API VERGE_MUST_USE int verge_join_until(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns);
 
 /* The same, and neither cancellation nor a scope ends it: for who cleans up, and must not go before a task that uses what
  * is his. Cancel that first, or it may take long. */
@@ -247,7 +247,7 @@ VERGE_API int verge_sleep(uint64_t duration_ns);
 VERGE_API int verge_sleep_until(uint64_t time_ns);
 
 /* Waits for the interval's next tick and takes it. -ERANGE: none follows. ret_tick may be NULL. */
-VERGE_API int verge_interval_wait(verge_interval *interval, verge_tick *ret_tick);
+VERGE_API VERGE_MUST_USE int verge_interval_wait(verge_interval *interval, verge_tick *ret_tick);
 
 /* In the caller's frame, from push to pop; use the functions below. */
 typedef struct verge_deadline {
@@ -274,11 +274,12 @@ typedef struct verge_mutex {
     { {0, 0}, 0, 0, 0 }
 
 /* In the order in which they asked. -EDEADLK: the task has it already. -EOWNERDEAD: a task that was lost (T8) has it. */
-VERGE_API int verge_mutex_lock(verge_mutex *mutex);
-VERGE_API int verge_mutex_lock_until(verge_mutex *mutex, uint64_t deadline_ns);
-VERGE_API int verge_mutex_lock_regardless(verge_mutex *mutex); /* of cancellation and scopes, to clean up */
-VERGE_API int verge_mutex_try_lock(verge_mutex *mutex);        /* -EBUSY */
-VERGE_API int verge_mutex_unlock(verge_mutex *mutex);          /* -EPERM: it is not the calling task's */
+VERGE_API VERGE_MUST_USE int verge_mutex_lock(verge_mutex *mutex);
+VERGE_API VERGE_MUST_USE int verge_mutex_lock_until(verge_mutex *mutex, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int
+verge_mutex_lock_regardless(verge_mutex *mutex);                       /* of cancellation and scopes, to clean up */
+VERGE_API VERGE_MUST_USE int verge_mutex_try_lock(verge_mutex *mutex); /* -EBUSY */
+VERGE_API int verge_mutex_unlock(verge_mutex *mutex);                  /* -EPERM: it is not the calling task's */
 
 /* ---- condition. Zeroed memory is one that nobody waits for ---- */
 
@@ -292,8 +293,9 @@ typedef struct verge_condition {
     { {0, 0}, 0, 0 }
 
 /* Gives the mutex up while it waits, and has it again when it returns, whatever it returns; but for -EOWNERDEAD. */
-VERGE_API int verge_condition_wait(verge_condition *condition, verge_mutex *mutex);
-VERGE_API int verge_condition_wait_until(verge_condition *condition, verge_mutex *mutex, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_condition_wait(verge_condition *condition, verge_mutex *mutex);
+VERGE_API VERGE_MUST_USE int verge_condition_wait_until(verge_condition *condition, verge_mutex *mutex,
+                                                        uint64_t deadline_ns);
 
 /* From any thread. The one that has waited longest; all. */
 VERGE_API int verge_condition_signal(verge_condition *condition);
@@ -304,21 +306,21 @@ VERGE_API int verge_condition_broadcast(verge_condition *condition);
 typedef struct verge_channel verge_channel;
 
 /* capacity: items that wait in it, at least 1. allocator may be NULL. */
-VERGE_API int verge_channel_create(size_t item_size, size_t capacity, const verge_allocator *allocator,
-                                   verge_channel **ret_channel);
+VERGE_API VERGE_MUST_USE int verge_channel_create(size_t item_size, size_t capacity, const verge_allocator *allocator,
+                                                  verge_channel **ret_channel);
 
 /* Nobody may be in a call for it, not even whom close has woken. NULL is allowed. */
 VERGE_API void verge_channel_destroy(verge_channel *channel);
 
 /* Items are copied, and come out in the order in which they went in. -EPIPE: it is closed; for receive, and empty. */
-VERGE_API int verge_channel_send(verge_channel *channel, const void *item);
-VERGE_API int verge_channel_send_until(verge_channel *channel, const void *item, uint64_t deadline_ns);
-VERGE_API int verge_channel_receive(verge_channel *channel, void *ret_item);
-VERGE_API int verge_channel_receive_until(verge_channel *channel, void *ret_item, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_channel_send(verge_channel *channel, const void *item);
+VERGE_API VERGE_MUST_USE int verge_channel_send_until(verge_channel *channel, const void *item, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_channel_receive(verge_channel *channel, void *ret_item);
+VERGE_API VERGE_MUST_USE int verge_channel_receive_until(verge_channel *channel, void *ret_item, uint64_t deadline_ns);
 
 /* These do not wait, and are for any thread. -EAGAIN: it is full, or empty. */
-VERGE_API int verge_channel_try_send(verge_channel *channel, const void *item);
-VERGE_API int verge_channel_try_receive(verge_channel *channel, void *ret_item);
+VERGE_API VERGE_MUST_USE int verge_channel_try_send(verge_channel *channel, const void *item);
+VERGE_API VERGE_MUST_USE int verge_channel_try_receive(verge_channel *channel, void *ret_item);
 
 /* Takes no more items: who waits to send gets -EPIPE; who receives too, when it is empty. From any thread. */
 VERGE_API int verge_channel_close(verge_channel *channel);

@@ -192,7 +192,7 @@ static void *join_and_leave(void *argument) {
             (void)verge_worker_run_once(worker, verge_service_exact_now(storm->service) + MS / 10);
         }
         if (i % 3 == 0) {
-            (void)verge_service_start_after(storm->service, 0, count_storm, storm, NULL);
+            assert_int_equal(verge_service_start_after(storm->service, 0, count_storm, storm, NULL), 0);
             storm->started++;
         }
         assert_int_equal(verge_worker_leave(worker), 0);

@@ -168,7 +168,8 @@ struct caller {
 
 static void *runs(void *argument) {
     struct caller *caller = argument;
-    (void)verge_runtime_run(caller->runtime, plays, &caller->scene, NULL);
+    const int error = verge_runtime_run(caller->runtime, plays, &caller->scene, NULL);
+    (void)error;
     caller->has_returned = true;
     return NULL;
 }
@@ -232,7 +233,8 @@ static intptr_t is_deserted(void *argument) {
 
 static void *runs_the_deserted(void *runtime) {
     _Atomic int begun_count = 0;
-    (void)verge_runtime_run(runtime, is_deserted, &begun_count, NULL);
+    const int error = verge_runtime_run(runtime, is_deserted, &begun_count, NULL);
+    (void)error;
     return &memory; /* never returned: the last tasks end worker 0's thread */
 }
 

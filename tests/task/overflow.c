@@ -69,8 +69,9 @@ static void run(verge_runtime_options options, verge_task_function function, uin
     spawn_options.worker_index = worker_index;
     if (verge_runtime_create(&options, &runtime) == 0) {
         spawn_options.runtime = runtime;
-        (void)verge_spawn_with(&spawn_options, NULL);
-        (void)verge_runtime_run(runtime, NULL, NULL, NULL);
+        if (verge_spawn_with(&spawn_options, NULL) != 0 || verge_runtime_run(runtime, NULL, NULL, NULL) != 0) {
+            _exit(3);
+        }
         (void)verge_runtime_destroy(runtime);
     }
 }
@@ -105,8 +106,8 @@ static void in_the_first_task(void) {
     verge_runtime *runtime = NULL;
     verge_runtime_options options = plain_options(1);
     options.report_overflow = true;
-    if (verge_runtime_create(&options, &runtime) == 0) {
-        (void)verge_runtime_run(runtime, overflows, NULL, NULL);
+    if (verge_runtime_create(&options, &runtime) != 0 || verge_runtime_run(runtime, overflows, NULL, NULL) != 0) {
+        _exit(3);
     }
 }
 

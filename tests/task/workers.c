@@ -92,6 +92,7 @@ static intptr_t keeps_busy(void *argument) {
     struct verge_test_random random = verge_test_random_from((uintptr_t)verge_task_current());
     for (int i = 0; i < 150; i++) {
         int item = i;
+        int error;
         switch (verge_test_below(&random, 4)) {
         case 0:
             CHECK_EQUAL(verge_sleep(verge_test_below(&random, MS)), 0);
@@ -102,10 +103,12 @@ static intptr_t keeps_busy(void *argument) {
             CHECK_EQUAL(verge_mutex_unlock(&crowd->mutex), 0);
             break;
         case 2:
-            (void)verge_channel_send_until(crowd->channel, &item, verge_deadline_after(MS / 2));
+            error = verge_channel_send_until(crowd->channel, &item, verge_deadline_after(MS / 2));
+            CHECK(error == 0 || error == -ETIMEDOUT);
             break;
         default:
-            (void)verge_channel_receive_until(crowd->channel, &item, verge_deadline_after(MS / 2));
+            error = verge_channel_receive_until(crowd->channel, &item, verge_deadline_after(MS / 2));
+            CHECK(error == 0 || error == -ETIMEDOUT);
         }
     }
     atomic_fetch_add(&crowd->rounds, 1);

@@ -204,12 +204,14 @@ static intptr_t run_all(void *argument) {
         }
     }
     for (size_t i = 0; i < CLIENT_COUNT; i++) {
-        if (tasks[i] != NULL) {
-            (void)verge_join(tasks[i], NULL);
+        if (tasks[i] != NULL && verge_join(tasks[i], NULL) != 0) {
+            count(&echo->failures);
         }
     }
     (void)verge_task_cancel(acceptor);
-    (void)verge_join(acceptor, NULL);
+    if (verge_join(acceptor, NULL) != 0) {
+        count(&echo->failures);
+    }
     return 0;
 }
 
