@@ -97,7 +97,7 @@ static intptr_t receives(void *argument) {
         bench_check(verge_recv(fd, buffer, message_size, 0, deadline_ns) == message_size, "a message is received");
         if (++verge_run.received == pair_count) {
             verge_run.received = 0;
-            (void)verge_channel_send(verge_run.round_done, NULL);
+            bench_check(verge_channel_send(verge_run.round_done, NULL) == 0, "the end of a round is told");
         }
     }
     return 0;

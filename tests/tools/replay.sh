@@ -31,6 +31,18 @@ expect '.trace.timers == $n[0]'
 expect '.replays[0].late_max_ns < .replays[0].precision_ns and .replays[0].wakeups > 1000'
 expect '.replays[0].bytes_peak > 100000 and .replays[0].entries_moved > 0'
 
+# It recommends what keeps to the limit, and has the fewest wake-ups of all that do, or 1 % more.
+expect '.sweep.settings | length > 5 and ([.[] | select(.is_recommended)] | length) == 1'
+limit='.sweep | .late_ns as $late | [.settings[1:][] | select(.precision_ns + .window_ns > $late or .late_max_ns > $late)] == []'
+expect "$limit"
+fewest='.sweep | .late_ns as $late | [.settings[] | select(.precision_ns + .window_ns <= $late) | .wakeups] | min'
+expect "($fewest) as \$fewest | [.sweep.settings[] | select(.is_recommended)][0] |
+    .wakeups <= \$fewest * 1.02 and .precision_ns + .window_ns <= $(jq .sweep.late_ns "$work/json")"
+expect '.sweep.settings[0] == (.sweep.settings[0] | .precision_ns = 1048576 | .window_ns = 0)'
+"$verge" replay --late 3ms "$work/trace" >"$work/out"
+grep -q '^recommended (\*): precision ' "$work/out" && grep -q 'late by 3.000 ms: so --late says' "$work/out"
+! "$verge" replay --precision 1ms "$work/trace" | grep -q recommended
+
 # Every preset ends with the same counts; coarse ones file each entry once and are late by more.
 "$make_trace" 50000 2 >"$work/trace" 2>"$work/counts"
 counts="[$(tr ' ' ',' <"$work/counts")]"

@@ -13,7 +13,7 @@ enum { ORDER_OF_PRESET = VERGE_ORDER_DEADLINE + 1 };
 
 struct settings {
     unsigned presets; /* a bit each */
-    uint64_t precision_ns, window_ns, limit, work_limit;
+    uint64_t precision_ns, window_ns, late_ns, limit, work_limit;
     unsigned order; /* or ORDER_OF_PRESET */
     unsigned polls; /* 0: when the wheel asks for it, 1: as recorded */
     bool coarse, exact, json;
@@ -43,6 +43,13 @@ static const struct option options[] = {
      .kind = OPTION_DURATION,
      .offset = offsetof(struct settings, window_ns),
      .maximum = UINT64_MAX},
+    {.name = "--late",
+     .value_name = "TIME",
+     .help = "how late timers may be, where a precision and a window are recommended",
+     .kind = OPTION_DURATION,
+     .offset = offsetof(struct settings, late_ns),
+     .minimum = 1,
+     .maximum = UINT64_C(1) << 62},
     {.name = "--order",
      .value_name = "ORDER",
      .help = "inside one tick: any, fifo, deadline; as the preset has it if not given",
@@ -141,6 +148,24 @@ static int replay_all(const struct settings *settings, struct replay_report *rep
     return EXIT_SUCCESS;
 }
 
+/* What is given is not to be recommended; and where the program polls, the wheel has no say. */
+static bool is_sweep_asked_for(const struct settings *settings) {
+    const bool is_given = settings->precision_ns != 0 || settings->window_ns != 0 || settings->coarse ||
+                          settings->exact || settings->polls == 1;
+    return settings->late_ns != 0 || (!is_given && settings->presets == 1U << VERGE_PRESET_DEFAULT);
+}
+
+static int add_sweep(const struct settings *settings, struct replay_report *report, struct sweep *sweep) {
+    const struct replay_options base = options_for(settings, VERGE_PRESET_DEFAULT);
+    const int error = sweep_run(report->trace, &base, settings->late_ns, sweep);
+    if (error != 0) {
+        command_complain(&replay_command, "%s", verge_strerror(error));
+        return EXIT_FAILURE;
+    }
+    report->sweep = sweep;
+    return EXIT_SUCCESS;
+}
+
 static int tell(const struct replay_report *report, bool as_json) {
     int status = EXIT_SUCCESS;
     if (as_json) {
@@ -155,6 +180,10 @@ static int tell(const struct replay_report *report, bool as_json) {
             status = EXIT_FAILURE;
         }
     }
+    if (report->sweep != NULL && sweep_broken(report->sweep) != NULL) {
+        command_complain(&replay_command, "a promise is broken: %s", sweep_broken(report->sweep));
+        status = EXIT_FAILURE;
+    }
     return status;
 }
 
@@ -163,6 +192,7 @@ static int run(int argument_count, char **arguments) {
     struct replay_options all[PRESET_COUNT];
     struct replay_result results[PRESET_COUNT];
     struct trace trace = {0};
+    static struct sweep sweep; /* large */
     struct replay_report report = {.trace = &trace, .options = all, .results = results};
     int status = EXIT_SUCCESS;
     if (!command_parse(&replay_command, argument_count, arguments, &settings, &report.file, &status)) {
@@ -172,6 +202,9 @@ static int run(int argument_count, char **arguments) {
     status = read_trace(report.file, &trace);
     if (status == EXIT_SUCCESS) {
         status = replay_all(&settings, &report, all, results);
+    }
+    if (status == EXIT_SUCCESS && is_sweep_asked_for(&settings)) {
+        status = add_sweep(&settings, &report, &sweep);
     }
     if (status == EXIT_SUCCESS) {
         status = tell(&report, settings.json);
@@ -187,7 +220,8 @@ const struct command replay_command = {
     .description =
         "Replays a trace of timer operations (- is the standard input; verge(1) has the format) and prints,\n"
         "side by side for each preset, how late timers were, how often the loop woke up, what memory it took\n"
-        "and how many entries were moved: with your own workload.",
+        "and how many entries were moved: with your own workload. Unless a precision, a window, a preset or a way\n"
+        "to poll is given, it then tries several precisions and windows, and recommends one, with its reasons.",
     .options = options,
     .run = run,
 };

@@ -99,6 +99,9 @@ void replay_report_table(const struct replay_report *report) {
         }
         printf("\n");
     }
+    if (report->sweep != NULL) {
+        sweep_print(report->sweep);
+    }
 }
 
 /* ---- JSON ---- */
@@ -144,5 +147,8 @@ void replay_report_json(const struct replay_report *report) {
         write_replay(&json, &report->options[i], &report->results[i]);
     }
     json_end_array(&json);
+    if (report->sweep != NULL) {
+        sweep_write_json(report->sweep, &json);
+    }
     json_end_object(&json);
 }

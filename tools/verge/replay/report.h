@@ -4,6 +4,7 @@
 #define VERGE_TOOL_REPLAY_REPORT_H
 
 #include "replay/replay.h"
+#include "replay/sweep.h"
 
 extern const char *const replay_preset_names[]; /* by verge_wheel_preset; ends with NULL */
 extern const char *const replay_order_names[];  /* by verge_order; ends with NULL */
@@ -14,6 +15,7 @@ struct replay_report {
     const struct replay_options *options; /* as many as results */
     const struct replay_result *results;
     size_t count;
+    const struct sweep *sweep; /* NULL: none was asked for */
 };
 
 void replay_report_table(const struct replay_report *report);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which precision and which window to take: the trace is replayed with several of both, all of which keep timers within a
+ * limit of lateness, and the setting with the fewest wake-ups is recommended.
+ */
+#ifndef VERGE_TOOL_REPLAY_SWEEP_H
+#define VERGE_TOOL_REPLAY_SWEEP_H
+
+#include "output/json.h"
+#include "replay/replay.h"
+
+enum { SWEEP_COUNT_MAX = 16 };
+
+struct sweep {
+    uint64_t late_ns;             /* no timer may be later */
+    bool is_late_given;           /* otherwise it follows from the durations of the timers */
+    uint64_t short_ns, median_ns; /* a tenth, half of the timers are set for less; 0: there are none */
+    size_t count;                 /* of settings; the first is the default of a wheel, to compare with */
+    struct setting {
+        uint64_t precision_ns, window_ns;
+        struct replay_result result;
+    } settings[SWEEP_COUNT_MAX];
+    size_t best; /* 0 if no other is better than the default, or none keeps to the limit */
+};
+
+/* late_ns 0: 5 % of what the shortest tenth of the timers is set for, and no less than 100 us. -ENOMEM. */
+int sweep_run(const struct trace *trace, const struct replay_options *options, uint64_t late_ns,
+              struct sweep *ret_sweep);
+
+/* A promise that was not kept in one of the replays, or NULL. */
+const char *sweep_broken(const struct sweep *sweep);
+
+void sweep_print(const struct sweep *sweep);
+void sweep_write_json(const struct sweep *sweep, struct json *json); /* a field of an object that is open */
+
+#endif
