@@ -34,6 +34,7 @@ help:
 	@echo "make coverage   line coverage of src/, per folder"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
 	@echo "make deb        Debian packages of the library, for developers, of the tool: build/deb/"
+	@echo "make site       the documentation as a website that works from a file: build/site/index.html"
 	@echo "make setup      install the Debian packages that any of the above needs"
 	@echo "make clean      remove build/"
 
@@ -131,9 +132,13 @@ deb: | build
 	@scripts/setup deb
 	@packaging/build
 
+site: | build
+	@scripts/setup site
+	@scripts/site
+
 clean:
 	@rm -rf build
 
 .PHONY: help setup demo test test-test test-debug test-asan test-tsan test-clang test-clang-asan test-clang-tsan \
 	test-msan bench bench-check instructions check format bench-tasks coverage install deb clean
-.PHONY: fuzz floods mutate memcheck prove
+.PHONY: fuzz floods mutate memcheck prove site

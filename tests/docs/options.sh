@@ -8,6 +8,7 @@ cd "$1"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 sed -n 's/^option(\(VERGE_[A-Z_]*\) .*/\1/p; s/^set(\(VERGE_[A-Z_]*\) .* CACHE .*/\1/p' CMakeLists.txt | sort >"$work/there"
+# shellcheck disable=SC2016 # these are marks of Markdown
 grep -o '`VERGE_[A-Z_]*`' README.md | tr -d '`' | sort -u >"$work/named"
 echo "options of CMakeLists.txt (<) against those of the README (>)"
 diff "$work/there" "$work/named"

@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 "$verge" demo --timers 20000 --seconds 2 --workers 2 >"$work/out" 2>"$work/err" || { cat "$work/out" "$work/err"; exit 1; }
 grep -q '^  audit' "$work/out"
 [ "$(grep -c '^    ok ' "$work/out")" -ge 14 ]
-! grep -q 'FAILED' "$work/out"
+[ "$(grep -c 'FAILED' "$work/out")" -eq 0 ]
 grep -q ' pending | late ' "$work/out"
 [ "$(tr -d '[:print:]\n' <"$work/out" | wc -c)" -eq 0 ] # nothing but ASCII
 [ ! -s "$work/err" ]
@@ -21,7 +21,7 @@ grep -q 'Lateness is the time from the deadline' "$work/out"
 script -qec "stty cols 80 && TERM=xterm '$verge' demo --timers 20000 --seconds 1 --workers 2" /dev/null >"$work/terminal" </dev/null
 tr '\r\033' '\n\n' <"$work/terminal" | sed -n 's/^\[K\(.*pending.*\)/\1/p' >"$work/lines"
 [ -s "$work/lines" ]
-! grep -qv ' k/s$' "$work/lines"
+[ "$(grep -cv ' k/s$' "$work/lines")" -eq 0 ]
 [ "$(awk '{ print length }' "$work/lines" | sort -n | tail -n 1)" -lt 80 ]
 
 # An interrupt ends it, with summary and audit.
