@@ -79,6 +79,7 @@ typedef struct verge_service_options {
     size_t struct_size;      /* set by verge_service_options_init */
     uint32_t thread_count;   /* workers that are threads of the service's; 0: none, you bring your own */
     bool metronome;          /* a thread that publishes the time; otherwise every pass reads the clock */
+    bool check_deadlines;    /* see below */
     uint64_t precision_ns;   /* a power of two; a timer runs at the first multiple at or after its deadline */
     uint64_t resolution_ns;  /* how often the metronome publishes, at most */
     verge_clock clock;       /* now_ns NULL: monotonic */
@@ -90,7 +91,6 @@ typedef struct verge_service_options {
                      const verge_stuck *stuck); /* may be NULL; on the metronome's or a worker's thread */
     void *on_stuck_context;
     const verge_allocator *allocator; /* NULL: verge_allocator_default(); any thread may call it */
-    bool check_deadlines;             /* see below */
 } verge_service_options;
 
 /*
@@ -106,8 +106,13 @@ static inline int verge_service_options_init(verge_service_options *options) {
     return verge_service_options_init_sized(options, sizeof(*options));
 }
 
+/* Why the options are refused: 0 if create takes them; else -EINVAL, and text gets a sentence that names the field and the
+ * reason, as much of it as fits into size bytes. 128 are enough. */
+VERGE_API int verge_service_options_explain(const verge_service_options *options, char *text, size_t size);
+
 /* NULL options, and what init sets: one worker thread, a metronome, precision and resolution 2^20 ns, the monotonic
- * clock, no cap, a batch of 256, stuck_after_ns 0. -EAGAIN if threads cannot be had. */
+ * clock, no cap, a batch of 256, stuck_after_ns 0. -EINVAL: see verge_service_options_explain. -EAGAIN if threads cannot
+ * be had. */
 VERGE_API VERGE_MUST_USE int verge_service_create(const verge_service_options *options, verge_service **ret_service);
 
 /* A timer that had not run when its service ended. */

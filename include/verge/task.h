@@ -106,6 +106,10 @@ static inline int verge_runtime_options_init(verge_runtime_options *options) {
     return verge_runtime_options_init_sized(options, sizeof(*options));
 }
 
+/* Why the options are refused: 0 if create takes them; else -EINVAL, and text gets a sentence that names the field and the
+ * reason, as much of it as fits into size bytes. 128 are enough. */
+VERGE_API int verge_runtime_options_explain(const verge_runtime_options *options, char *text, size_t size);
+
 /* NULL options: a worker a processor, the monotonic clock, 2^20 ns, 64 KiB. It starts nothing yet. */
 VERGE_API VERGE_MUST_USE int verge_runtime_create(const verge_runtime_options *options, verge_runtime **ret_runtime);
 

@@ -16,11 +16,14 @@
 #define VERGE__CHECKS_CALLERS 0
 #endif
 
-/* Whether deadlines on this clock are checked. A clock that goes back reaches times before the object's creation. */
+/* Of others nobody knows. A clock that goes back reaches times before the object's creation. */
+static inline bool verge__never_goes_back(verge_clock clock) {
+    return clock.now_ns == verge_clock_monotonic().now_ns || clock.now_ns == verge_clock_boottime().now_ns;
+}
+
+/* Whether deadlines on this clock are checked. */
 static inline bool verge__checks_deadlines(verge_clock clock, bool is_wanted) {
-    const bool never_goes_back =
-        clock.now_ns == verge_clock_monotonic().now_ns || clock.now_ns == verge_clock_boottime().now_ns;
-    return is_wanted || (VERGE__CHECKS_CALLERS && never_goes_back);
+    return is_wanted || (VERGE__CHECKS_CALLERS && verge__never_goes_back(clock));
 }
 
 #endif

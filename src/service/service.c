@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* A service's beginning and end, and its own threads. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/checks.h"
+#include "base/explain.h"
 #include "service/park.h"
 
 enum {
     DEFAULT_SHIFT = 20,
     DEFAULT_BATCH = 256,
+    EXPONENT_MAX = 40, /* of precision and resolution */
 };
 
 int verge_service_options_init_sized(verge_service_options *options, size_t struct_size) {
@@ -27,10 +30,30 @@ int verge_service_options_init_sized(verge_service_options *options, size_t stru
     return 0;
 }
 
-static bool is_valid(const verge_service_options *options) {
-    return options->struct_size == sizeof(*options) && options->thread_count <= VERGE_WORKER_COUNT_MAX &&
-           verge__is_power_of_two(options->precision_ns) && options->precision_ns <= UINT64_C(1) << 40 &&
-           options->resolution_ns != 0 && options->resolution_ns <= UINT64_C(1) << 40 && options->batch != 0;
+static int check_options(const verge_service_options *options, struct verge__explanation why) {
+    if (options->struct_size != sizeof(*options)) {
+        return verge__explain(why, "struct_size is %zu, not %zu: fill the options by verge_service_options_init first",
+                              options->struct_size, sizeof(*options));
+    }
+    if (options->thread_count > VERGE_WORKER_COUNT_MAX) {
+        return verge__explain(why, "thread_count is %" PRIu32 ": it may be %d at most (VERGE_WORKER_COUNT_MAX)",
+                              options->thread_count, VERGE_WORKER_COUNT_MAX);
+    }
+    if (options->resolution_ns == 0 || options->resolution_ns > UINT64_C(1) << EXPONENT_MAX) {
+        return verge__explain(why, "resolution_ns is %" PRIu64 ": it has to be from 1 to %" PRIu64 " (2^%d)",
+                              options->resolution_ns, UINT64_C(1) << EXPONENT_MAX, EXPONENT_MAX);
+    }
+    if (options->batch == 0) {
+        return verge__explain(why, "batch is 0: a pass has to run 1 callback at least");
+    }
+    return verge__explain_power_of_two(why, "precision_ns", options->precision_ns, EXPONENT_MAX);
+}
+
+int verge_service_options_explain(const verge_service_options *options, char *text, size_t size) {
+    struct verge__explanation why = {.size = size};
+    why.text = text;
+    return options != NULL ? check_options(options, why)
+                           : verge__explain(why, "there are no options: the pointer is NULL");
 }
 
 /* ---- memory, counted ---- */
@@ -123,16 +146,18 @@ static int start_threads(verge_service *service) {
 
 /* The short way of start takes no tick before the one in which its worker joined: so it need not check. */
 static uint64_t last_refused(const verge_service *service) {
+    if (!verge__checks_deadlines(service->options.clock, service->options.check_deadlines)) {
+        return 0;
+    }
     const uint64_t tick = verge__service_clock(service) >> service->shift;
-    const bool checks = verge__checks_deadlines(service->options.clock, service->options.check_deadlines);
-    return checks && tick > 0 ? (tick - 1) << service->shift : 0;
+    return tick > 0 ? (tick - 1) << service->shift : 0;
 }
 
 int verge_service_create(const verge_service_options *options, verge_service **ret_service) {
     verge_service_options defaults;
     (void)verge_service_options_init(&defaults);
     options = options == NULL ? &defaults : options;
-    if (ret_service == NULL || !is_valid(options)) {
+    if (ret_service == NULL || check_options(options, (struct verge__explanation){NULL, 0}) != 0) {
         return -EINVAL;
     }
     const verge_allocator *allocator = options->allocator == NULL ? verge_allocator_default() : options->allocator;

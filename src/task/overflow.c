@@ -97,10 +97,13 @@ static bool is_ours(const struct sigaction *action) {
     return (action->sa_flags & SA_SIGINFO) != 0 && action->sa_sigaction == on_fault;
 }
 
+static bool is_default(const struct sigaction *action) {
+    return (action->sa_flags & SA_SIGINFO) == 0 && action->sa_handler == SIG_DFL;
+}
+
 /* Without the option, in a build with assertions: only where the program (or a sanitizer) has no handler of its own. */
 static bool is_wanted(const struct verge_runtime *runtime, const struct sigaction *now) {
-    const bool is_free = (now->sa_flags & SA_SIGINFO) == 0 && now->sa_handler == SIG_DFL;
-    return runtime->options.report_overflow || (VERGE__CHECKS_CALLERS && (is_free || is_ours(now)));
+    return runtime->options.report_overflow || (VERGE__CHECKS_CALLERS && (is_default(now) || is_ours(now)));
 }
 
 /* True: the handler is there. */

@@ -3,15 +3,19 @@
 #define _GNU_SOURCE
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "base/bits.h"
 #include "base/checks.h"
+#include "base/explain.h"
 #include "task/task_internal.h"
 
 /* ---- options ---- */
+
+enum { PRECISION_EXPONENT_MAX = 40 }; /* as of the service, which it is for */
 
 int verge_runtime_options_init_sized(verge_runtime_options *options, size_t struct_size) {
     verge_runtime_options all = {
@@ -28,11 +32,13 @@ int verge_runtime_options_init_sized(verge_runtime_options *options, size_t stru
     return 0;
 }
 
-static int read_options(const verge_runtime_options *options, verge_runtime_options *ret_all) {
+static int read_options(const verge_runtime_options *options, verge_runtime_options *ret_all,
+                        struct verge__explanation why) {
     (void)verge_runtime_options_init(ret_all);
     if (options != NULL) {
         if (options->struct_size < sizeof(size_t)) {
-            return -EINVAL;
+            return verge__explain(why, "struct_size is %zu: fill the options by verge_runtime_options_init first",
+                                  options->struct_size);
         }
         memcpy(ret_all, options, options->struct_size < sizeof(*ret_all) ? options->struct_size : sizeof(*ret_all));
         ret_all->struct_size = sizeof(*ret_all);
@@ -44,9 +50,27 @@ static int read_options(const verge_runtime_options *options, verge_runtime_opti
             ret_all->worker_count = VERGE_RUNTIME_WORKERS_MAX;
         }
     }
-    const bool is_wrong = ret_all->worker_count > VERGE_RUNTIME_WORKERS_MAX || ret_all->backend > VERGE_BACKEND_EPOLL ||
-                          ret_all->stack_size < VERGE_STACK_SIZE_MIN || !verge__is_power_of_two(ret_all->precision_ns);
-    return is_wrong ? -EINVAL : 0;
+    if (ret_all->worker_count > VERGE_RUNTIME_WORKERS_MAX) {
+        return verge__explain(why, "worker_count is %" PRIu32 ": it may be %d at most (VERGE_RUNTIME_WORKERS_MAX)",
+                              ret_all->worker_count, VERGE_RUNTIME_WORKERS_MAX);
+    }
+    if (ret_all->backend > VERGE_BACKEND_EPOLL) {
+        return verge__explain(why, "backend is %d: there are VERGE_BACKEND_AUTO, _IO_URING and _EPOLL, from 0 to %d",
+                              (int)ret_all->backend, (int)VERGE_BACKEND_EPOLL);
+    }
+    if (ret_all->stack_size < VERGE_STACK_SIZE_MIN || ret_all->stack_size > VERGE__STACK_SIZE_MAX) {
+        return verge__explain(why, "stack_size is %zu: it has to be from %zu (VERGE_STACK_SIZE_MIN) to %zu",
+                              ret_all->stack_size, VERGE_STACK_SIZE_MIN, VERGE__STACK_SIZE_MAX);
+    }
+    return verge__explain_power_of_two(why, "precision_ns", ret_all->precision_ns, PRECISION_EXPONENT_MAX);
+}
+
+int verge_runtime_options_explain(const verge_runtime_options *options, char *text, size_t size) {
+    struct verge__explanation why = {.size = size};
+    why.text = text;
+    verge_runtime_options all;
+    return options != NULL ? read_options(options, &all, why)
+                           : verge__explain(why, "there are no options: the pointer is NULL");
 }
 
 /* ---- create and destroy ---- */
@@ -100,9 +124,11 @@ static void free_runtime(struct verge_runtime *runtime) {
 }
 
 static uint64_t last_refused(const struct verge_runtime *runtime) {
+    if (!verge__checks_deadlines(runtime->clock, runtime->options.check_deadlines)) {
+        return 0;
+    }
     const uint64_t now_ns = verge__clock_now(&runtime->clock);
-    const bool checks = verge__checks_deadlines(runtime->clock, runtime->options.check_deadlines);
-    return checks && now_ns > 0 ? now_ns - 1 : 0;
+    return now_ns > 0 ? now_ns - 1 : 0;
 }
 
 static int fill_runtime(struct verge_runtime *runtime) {
@@ -119,7 +145,7 @@ static int fill_runtime(struct verge_runtime *runtime) {
 
 int verge_runtime_create(const verge_runtime_options *options, verge_runtime **ret_runtime) {
     verge_runtime_options all;
-    int error = read_options(options, &all);
+    int error = read_options(options, &all, (struct verge__explanation){NULL, 0});
     if (error != 0 || ret_runtime == NULL) {
         return -EINVAL;
     }

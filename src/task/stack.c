@@ -44,6 +44,7 @@ enum {
 };
 
 _Static_assert(sizeof(struct verge__stack) <= head_size, "the head has its room");
+_Static_assert(VERGE__STACK_SIZE_MAX == SIZE_MAX / 4 / region_stack_count, "the size of a mapping fits");
 
 static size_t round_up(size_t size, size_t unit) {
     return (size + unit - 1) / unit * unit;
@@ -205,7 +206,7 @@ int verge__stack_store_init(struct verge__stack_store *store, size_t stack_size,
                             const verge_allocator *allocator) {
     const size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
     const size_t head_room = round_up(block_size, 16) + head_size + (size_t)colour_count * colour_size;
-    if (stack_size > SIZE_MAX / 4 / region_stack_count || block_size > page_size) {
+    if (stack_size > VERGE__STACK_SIZE_MAX || block_size > page_size) {
         return -EINVAL;
     }
     *store = (struct verge__stack_store){

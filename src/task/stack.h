@@ -35,6 +35,9 @@
 
 enum { verge__stack_cache_max = 64 };
 
+/* 256 stacks are one mapping. */
+#define VERGE__STACK_SIZE_MAX (SIZE_MAX / 4 / 256)
+
 struct verge__stack {
     struct verge__stack *next; /* in a cache */
     void *low;                 /* the lowest usable byte; the stack's top is the stack head's block */

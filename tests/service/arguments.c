@@ -81,10 +81,26 @@ static void options_of_a_service(void **state) {
     bad[7].resolution_ns = 0;
     bad[8].resolution_ns = VERGE_NEVER;
     bad[9].batch = 0;
+    static const char *const fields[] = {"struct_size",   "struct_size",  "struct_size",  "thread_count",
+                                         "precision_ns",  "precision_ns", "precision_ns", "resolution_ns",
+                                         "resolution_ns", "batch"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        char text[128] = "";
+        assert_int_equal(verge_service_options_explain(&bad[i], text, sizeof(text)), -EINVAL);
+        assert_int_equal(strncmp(text, fields[i], strlen(fields[i])), 0);
+        assert_true(strlen(text) < sizeof(text) - 1);
         assert_int_equal(verge_service_create(&bad[i], &stepped.service), -EINVAL);
         assert_null(stepped.service);
     }
+    char text[128] = "as it was";
+    assert_int_equal(verge_service_options_explain(&bad[5], text, sizeof(text)), -EINVAL);
+    assert_string_equal(text,
+                        "precision_ns is 1000, which is no power of two: the nearest are 512 (2^9) and 1024 (2^10)");
+    assert_int_equal(verge_service_options_explain(&bad[5], text, 8), -EINVAL);
+    assert_string_equal(text, "precisi");
+    assert_int_equal(verge_service_options_explain(&bad[5], NULL, 0), -EINVAL);
+    assert_int_equal(verge_service_options_explain(NULL, text, sizeof(text)), -EINVAL);
+    assert_int_equal(verge_service_options_explain(&good, text, sizeof(text)), 0);
     assert_int_equal(verge_service_create(&good, NULL), -EINVAL);
     assert_int_equal(stepped.memory.calls, 0);
 }

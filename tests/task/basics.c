@@ -244,23 +244,39 @@ static void outside_of_tasks_nothing_waits(void **state) {
     assert_int_equal(verge_now(), 0);
 }
 
+static void expect_refused(const verge_runtime_options *options, const char *field) {
+    verge_runtime *runtime = NULL;
+    char text[128] = "";
+    assert_int_equal(verge_runtime_create(options, &runtime), -EINVAL);
+    assert_null(runtime);
+    assert_int_equal(verge_runtime_options_explain(options, text, sizeof(text)), -EINVAL);
+    assert_int_equal(strncmp(text, field, strlen(field)), 0);
+    assert_true(strlen(text) < sizeof(text) - 1);
+}
+
 static void wrong_options_are_refused(void **state) {
     (void)state;
     verge_runtime *runtime = NULL;
     verge_runtime_options options = runtime_options(VERGE_RUNTIME_WORKERS_MAX + 1);
-    assert_int_equal(verge_runtime_create(&options, &runtime), -EINVAL);
+    expect_refused(&options, "worker_count is 251");
     options = runtime_options(1);
     options.stack_size = VERGE_STACK_SIZE_MIN - 1;
-    assert_int_equal(verge_runtime_create(&options, &runtime), -EINVAL);
+    expect_refused(&options, "stack_size is 8191");
+    options.stack_size = SIZE_MAX;
+    expect_refused(&options, "stack_size");
     options = runtime_options(1);
-    options.precision_ns = 1000;
-    assert_int_equal(verge_runtime_create(&options, &runtime), -EINVAL);
+    options.precision_ns = 1000000;
+    expect_refused(&options, "precision_ns is 1000000, which is no power of two: the nearest are 524288 (2^19)");
+    options.precision_ns = UINT64_C(1) << 50;
+    expect_refused(&options, "precision_ns");
     options = runtime_options(1);
     options.backend = (verge_backend)9;
-    assert_int_equal(verge_runtime_create(&options, &runtime), -EINVAL);
+    expect_refused(&options, "backend is 9");
     options = runtime_options(1);
+    assert_int_equal(verge_runtime_options_explain(&options, NULL, 0), 0);
+    assert_int_equal(verge_runtime_options_explain(NULL, NULL, 0), -EINVAL);
     options.struct_size = 0;
-    assert_int_equal(verge_runtime_create(&options, &runtime), -EINVAL);
+    expect_refused(&options, "struct_size is 0");
     assert_int_equal(verge_runtime_create(NULL, NULL), -EINVAL);
     assert_null(runtime);
     assert_int_equal(verge_runtime_run(NULL, counts, NULL, NULL), -EINVAL);

@@ -49,7 +49,7 @@ static void assert_segfault(const struct remains *remains) {
 
 /* Goes down by a page at a time, and cannot become a loop. NOLINTNEXTLINE(misc-no-recursion): that is the point */
 static __attribute__((noinline)) int go_deep(int depth) {
-    volatile char page[4096];
+    volatile char page[4096] = {0};
     page[depth % 4096] = (char)depth;
     return depth < 0 ? 0 : go_deep(depth + 1) + page[(depth + 1) % 4096];
 }

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/explain.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/bits.h"
+
+int verge__explain(struct verge__explanation why, const char *format, ...) {
+    if (why.text != NULL && why.size > 0) {
+        va_list values;
+        va_start(values, format);
+        (void)vsnprintf(why.text, why.size, format, values);
+        va_end(values);
+    }
+    return -EINVAL;
+}
+
+int verge__explain_power_of_two(struct verge__explanation why, const char *field, uint64_t value,
+                                unsigned exponent_max) {
+    const uint64_t largest = UINT64_C(1) << exponent_max;
+    if (value == 0) {
+        return verge__explain(why, "%s is 0: it has to be a power of two of nanoseconds, such as %" PRIu64 " (2^20)",
+                              field, UINT64_C(1) << 20);
+    }
+    if (value > largest) {
+        return verge__explain(why, "%s is %" PRIu64 ": it may be %" PRIu64 " (2^%u) at most", field, value, largest,
+                              exponent_max);
+    }
+    if (!verge__is_power_of_two(value)) {
+        const unsigned below = (unsigned)verge__bit_floor_index(value);
+        return verge__explain(why,
+                              "%s is %" PRIu64 ", which is no power of two: the nearest are %" PRIu64
+                              " (2^%u) and %" PRIu64 " (2^%u)",
+                              field, value, UINT64_C(1) << below, below, UINT64_C(1) << (below + 1), below + 1);
+    }
+    return 0;
+}
