@@ -54,6 +54,7 @@ static const struct rule replay_rules[RULE_COUNT_MAX] = {
     {FLAG, "--exact", 0, 1, 0, NULL},
     {CHOICE, "--polls", 0, 1, 0, " wakeup recorded"},
     {FLAG, "--json", 0, 1, 0, NULL},
+    {TIME, "--late", 1, UINT64_C(1) << 62, 0, NULL},
 };
 
 /* ---- what the words mean ---- */
@@ -288,7 +289,7 @@ static void check_stress(const struct run *run, const struct meaning *meaning) {
 }
 
 static void check_replay(const struct run *run, struct meaning *meaning) {
-    enum { PRESET = 0, PRECISION = 1, JSON = 9 };
+    enum { PRESET = 0, PRECISION = 1, WINDOW = 2, COARSE = 6, EXACT = 7, POLLS = 8, JSON = 9, LATE = 10 };
     uint64_t *precision_ns = &meaning->values[PRECISION];
     uint64_t rounded_ns = *precision_ns == 0 ? 0 : 1;
     while (rounded_ns < *precision_ns) {
@@ -298,6 +299,10 @@ static void check_replay(const struct run *run, struct meaning *meaning) {
     meaning->values[PRESET] += meaning->values[PRESET] == 0; /* the default one */
     check_asked(run, REPLAY, meaning, JSON);
     FUZZ_CHECK(asked.file != NULL && strcmp(asked.file, meaning->file) == 0, "another file");
+    const uint64_t *values = meaning->values;
+    const bool is_given = values[PRECISION] != 0 || values[WINDOW] != 0 || values[COARSE] != 0 || values[EXACT] != 0 ||
+                          values[POLLS] != 0 || values[PRESET] != 1;
+    FUZZ_CHECK(asked.is_swept == (values[LATE] != 0 || !is_given), "a recommendation: asked for or not");
 }
 
 /* All words go to verge-bench, but --json, which is for the tool. */
@@ -368,10 +373,24 @@ static void check_command(const struct run *run, const char *command) {
     }
 }
 
+/* verge help [COMMAND] */
+static void check_help_of(const struct run *run) {
+    static const char *const commands[] = {"demo", "replay", "stress", "bench", NULL};
+    if (run->word_count > 1 && !is_one_of(run->words[1], commands)) {
+        check_refused(run, run->words[1]);
+    } else if (run->word_count > 2) {
+        check_refused(run, run->words[2]);
+    } else {
+        check_help(run);
+    }
+}
+
 static void check(const struct run *run) {
     if (run->word_count == 0) {
         FUZZ_CHECK(run->status == USAGE && run->out.length == 0 && says(&run->err, "usage: "), "no word: no usage");
-    } else if (is_one_of(run->words[0], (const char *const[]){"--help", "-h", "help", "--version", NULL})) {
+    } else if (is_one_of(run->words[0], (const char *const[]){"--help", "-h", "help", NULL})) {
+        check_help_of(run);
+    } else if (strcmp(run->words[0], "--version") == 0) {
         check_help(run);
     } else {
         check_command(run, run->words[0]);

@@ -8,6 +8,7 @@
 #include "fuzz/arguments.h"
 #include "fuzz/fuzz.h"
 #include "replay/replay.h"
+#include "replay/sweep.h"
 #include "soak/soak.h"
 #include "stress/stepped.h"
 
@@ -18,6 +19,8 @@ uint64_t __wrap_echo_end(struct echo *echo, struct audit *audit);
 int __wrap_trace_read_file(struct trace *trace, const char *name, struct trace_problem *ret_problem);
 int __wrap_replay_run(const struct trace *trace, const struct replay_options *options,
                       struct replay_result *ret_result);
+int __wrap_sweep_run(const struct trace *trace, const struct replay_options *options, uint64_t late_ns,
+                     struct sweep *ret_sweep);
 bool __wrap_bench_program_find(char path[PATH_MAX]);
 int __wrap_bench_program_become(char **arguments);
 int __wrap_bench_program_run(char **arguments);
@@ -38,7 +41,7 @@ int __wrap_soak_run(const struct soak_options *options, struct status *status, s
         memcpy(asked.values, values, sizeof(values));
     } else {
         asked.job = DEMO;
-        FUZZ_CHECK(options->actor_count == options->worker_count, "another count of threads that act");
+        FUZZ_CHECK(options->actor_count == (options->worker_count + 1) / 2, "another count of threads that act");
         /* A seventh of them is not pending. */
         const uint64_t timers = (options->timer_count * 6 + 6) / 7;
         const uint64_t values[RULE_COUNT_MAX] = {timers, seconds, options->worker_count, options->seed};
@@ -101,6 +104,17 @@ int __wrap_replay_run(const struct trace *trace, const struct replay_options *op
         options->recorded_polls,
     };
     memcpy(asked.values, values, sizeof(values));
+    return 0;
+}
+
+int __wrap_sweep_run(const struct trace *trace, const struct replay_options *options, uint64_t late_ns,
+                     struct sweep *ret_sweep) {
+    (void)trace;
+    (void)options;
+    enum { LATE = 10 };
+    *ret_sweep = (struct sweep){.late_ns = late_ns};
+    asked.is_swept = true;
+    asked.values[LATE] = late_ns;
     return 0;
 }
 

@@ -42,7 +42,7 @@ static int help(int argument_count, char **arguments) {
         return complain_of_command(arguments[0]);
     }
     if (argument_count > 1) {
-        command_complain(command, "unexpected: %s", arguments[1]);
+        command_complain(command, "unexpected: %s\ntry: verge help %s", arguments[1], command->name);
         return EXIT_USAGE;
     }
     if (command != NULL) {
