@@ -147,7 +147,8 @@ VERGE_API size_t verge_service_count(const verge_service *service);
 /*
  * Waits until no timer is pending or running: 0, and all callbacks have returned. -ETIMEDOUT: there were still timers
  * at deadline_ns, a time on the service's clock (VERGE_NEVER: no limit). It looks once a millisecond. A thread that is
- * bound to a worker runs that worker meanwhile. -EDEADLK in one of the service's callbacks.
+ * bound to a worker runs that worker meanwhile; workers of other kinds somebody else has to run. -EDEADLK in one of the
+ * service's callbacks.
  */
 VERGE_API VERGE_MUST_USE int verge_service_wait_empty(verge_service *service, uint64_t deadline_ns);
 
