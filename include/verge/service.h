@@ -173,7 +173,13 @@ static inline int verge_start_options_init(verge_start_options *options) {
     return verge_start_options_init_sized(options, sizeof(*options));
 }
 
-/* ret_timer may be NULL. -ENOSPC at the cap, -ENOMEM, -EINVAL; after 0 nothing can fail any more. */
+/*
+ * ret_timer may be NULL. -ENOSPC at the cap, -ENOMEM, -EINVAL; after 0 nothing can fail any more.
+ *
+ * The handle is stored in *ret_timer before the timer can run, and *ret_timer is not touched after that, by any of the three
+ * functions. So the callback may read the handle there, and may free the object that *ret_timer is a part of, even if it
+ * runs on another thread before the start has returned.
+ */
 VERGE_API VERGE_MUST_USE int verge_service_start(verge_service *service, const verge_start_options *options,
                                                  verge_timer *ret_timer);
 

@@ -37,6 +37,16 @@ static VERGE__ALWAYS_INLINE void fill(verge__timer *timer, uint64_t deadline_ns,
     VERGE__STORE_RELAXED(&timer->period_ns, period_ns);
 }
 
+/*
+ * Gives the caller its handle, before the timer is published. From then on the timer may run on another thread, and its
+ * callback may free the object that *ret_timer is a part of. Nothing can fail any more when this is called.
+ */
+static VERGE__ALWAYS_INLINE void give_handle(verge_timer *ret_timer, verge_timer handle) {
+    if (ret_timer != NULL) {
+        *ret_timer = handle;
+    }
+}
+
 /* The short way of the bound worker: a timer that runs once, no lock, no loop, no call. False, and nothing has changed:
  * something is not as usual. */
 static VERGE__ALWAYS_INLINE bool start_shortly(const verge_service *service, verge_worker *worker, uint64_t deadline_ns,
@@ -60,7 +70,7 @@ static VERGE__ALWAYS_INLINE bool start_shortly(const verge_service *service, ver
     atomic_store_explicit(&worker->free_count, free_count, memory_order_relaxed);
     fill(timer, deadline_ns, callback, argument, 0);
     verge__count(&worker->tally.started, 1);
-    *ret_timer = handle;
+    give_handle(ret_timer, handle);
     verge__word_publish(timer, (handle & VERGE__GENERATION_MASK) + worker->scheduled_here);
     return true;
 }
@@ -82,7 +92,7 @@ static int start_here(verge_worker *worker, const verge_start_options *options, 
     timer->policy = (uint8_t)options->policy;
     verge__worker_file(worker, timer, index, tick);
     verge__count(&worker->tally.started, 1);
-    *ret_timer = verge__word_handle(word, index);
+    give_handle(ret_timer, verge__word_handle(word, index));
     verge__word_publish(timer, word);
     verge__worker_keep_tidy(worker);
     return 0;
@@ -106,8 +116,7 @@ static int start_there(verge_service *service, verge_worker *bound, const verge_
     fill(timer, options->deadline_ns, options->callback, options->argument, options->period_ns);
     timer->policy = (uint8_t)options->policy;
     verge__count_for(bound == NULL ? NULL : &bound->tally.started, &service->outside.started);
-    /* Once pushed, it may run at any moment. */
-    *ret_timer = verge__word_handle(word, index);
+    give_handle(ret_timer, verge__word_handle(word, index));
     verge__word_publish_to(timer, word);
     verge__send_one(service, target, index, options->deadline_ns);
     return 0;
@@ -131,23 +140,18 @@ static int start(verge_service *service, const verge_start_options *options, ver
     if (error != 0) {
         return error;
     }
-    verge_timer timer = 0;
     verge_worker *bound = verge__bound(service);
     if (VERGE__LIKELY(bound != NULL && (options->worker_id == 0 || options->worker_id == bound->id))) {
         verge__turn_begin(bound);
-        error = start_here(bound, options, &timer);
+        error = start_here(bound, options, ret_timer);
         verge__turn_end(bound);
     } else {
-        error = start_there(service, bound, options, &timer);
+        error = start_there(service, bound, options, ret_timer);
     }
     if (error != 0) {
         verge__service_give_room(service);
-        return error;
     }
-    if (ret_timer != NULL) {
-        *ret_timer = timer;
-    }
-    return 0;
+    return error;
 }
 
 int verge_service_start(verge_service *service, const verge_start_options *options, verge_timer *ret_timer) {
@@ -169,14 +173,10 @@ static VERGE__NOINLINE int start_at_length(verge_service *service, uint64_t dead
 
 int verge_service_start_at(verge_service *service, uint64_t deadline_ns, verge_callback callback, void *argument,
                            verge_timer *ret_timer) {
-    verge_timer timer = 0;
     verge_worker *bound = verge__bound_plainly(service);
     if (VERGE__UNLIKELY(bound == NULL || callback == NULL || deadline_ns == VERGE_NEVER ||
-                        !start_shortly(service, bound, deadline_ns, callback, argument, &timer))) {
+                        !start_shortly(service, bound, deadline_ns, callback, argument, ret_timer))) {
         return start_at_length(service, deadline_ns, callback, argument, ret_timer);
-    }
-    if (ret_timer != NULL) {
-        *ret_timer = timer;
     }
     return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Starting timers: after a while, at a time, here, there, and where nobody is. */
+#include "base/step.h"
 #include "service/support.h"
 
 /* G1, G2, on the clock: not a nanosecond early, and at most one precision late. */
@@ -254,6 +255,59 @@ static void a_build_with_assertions_always_checks(void **state) {
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }
 #endif
+/* ---- the handle is stored before the timer can run, and not after ---- */
+
+#define FREED UINT64_C(0xfeedfeedfeedfeed)
+
+struct owner {
+    struct stepped stepped;
+    verge_worker *worker;
+    verge_timer timer; /* where the start stores the handle; FREED from the callback on */
+    verge_timer seen;  /* what the callback found there */
+    uint32_t fired;
+};
+
+static struct owner *owner;
+
+/* Stands for free(owner): what is stored there from now on is a use after free. */
+static void free_the_owner(const verge_firing *firing) {
+    owner->seen = owner->timer;
+    owner->timer = FREED;
+    owner->fired += firing->timer == owner->seen;
+}
+
+/* The timer has been pushed, and its start has not returned. A worker takes it in this very moment. */
+static void run_before_the_start_returns(const char *next_step) {
+    if (strcmp(next_step, "wake: until when") == 0) {
+        verge__step_hook = NULL;
+        assert_int_equal(step(owner->worker), 1);
+    }
+}
+
+static void the_handle_is_stored_before_the_timer_runs_and_not_after(void **state) {
+    (void)state;
+    struct owner the_owner = {0};
+    owner = &the_owner;
+    stepped_begin(&owner->stepped);
+    owner->worker = join_unbound(owner->stepped.service);
+    verge_start_options options;
+    assert_int_equal(verge_start_options_init(&options), 0);
+    options.callback = free_the_owner;
+    for (uint32_t way = 0; way < 3; way++) {
+        verge_service *service = owner->stepped.service;
+        owner->timer = 0;
+        verge__step_hook = run_before_the_start_returns;
+        const int error = way == 0   ? verge_service_start(service, &options, &owner->timer)
+                          : way == 1 ? verge_service_start_at(service, 1, free_the_owner, NULL, &owner->timer)
+                                     : verge_service_start_after(service, 0, free_the_owner, NULL, &owner->timer);
+        assert_int_equal(error, 0);
+        assert_null(verge__step_hook);
+        assert_int_equal(owner->fired, way + 1); /* it found its own handle */
+        assert_int_equal(owner->timer, FREED);
+    }
+    leave(owner->worker);
+    stepped_end(&owner->stepped);
+}
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -270,6 +324,7 @@ int main(void) {
 #if defined(VERGE_ASSERTS) && VERGE_ASSERTS
         cmocka_unit_test(a_build_with_assertions_always_checks),
 #endif
+        cmocka_unit_test(the_handle_is_stored_before_the_timer_runs_and_not_after),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

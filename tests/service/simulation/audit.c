@@ -56,10 +56,12 @@ struct life *audit_starting(struct audit *audit, uint64_t deadline_ns, bool is_p
     return life;
 }
 
-void audit_started(struct audit *audit, struct life *life, int error, verge_timer timer) {
+void audit_started(struct audit *audit, struct life *life, int error) {
     life->settings[0].returned = ++audit->moment;
     life->has_started = error == 0;
-    life->timer = timer;
+    expect(audit, life->fired == 0 || life->handle == HANDLE_FREED, "a handle was stored after the timer had run");
+    expect(audit, life->fired != 0 || (life->handle != 0) == (error == 0), "a handle is stored if start succeeds");
+    life->timer = life->fired == 0 ? life->handle : life->timer; /* its callback knows it, too */
     trace(audit, life, "started", 0, error);
     expect(audit, error == 0 || error == -ENOMEM || error == -ENOSPC, "start fails for memory or the cap only");
     expect(audit, error == 0 || life->fired == 0, "a timer that was refused ran");
@@ -172,6 +174,9 @@ void audit_fired(struct audit *audit, struct life *life, const verge_firing *fir
         expect(audit, is_allowed(life, firing->scheduled_ns), "G10: a timer ran at a deadline that had been reset");
         expect(audit, life->fired <= life->setting_count - 1, "G3: a timer ran too often");
     }
+    expect(audit, life->handle == (life->fired == 0 ? firing->timer : HANDLE_FREED),
+           "a handle is stored before the timer runs, and once");
+    life->handle = HANDLE_FREED;
     life->fired++;
     life->last_scheduled_ns = firing->scheduled_ns;
     life->is_owed = life->is_owed && firing->scheduled_ns != life->owed_ns;

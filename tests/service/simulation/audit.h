@@ -26,8 +26,12 @@ struct setting {
     int verdict;
 };
 
+/* In place of a handle: what it was stored in has been freed by the callback. */
+#define HANDLE_FREED UINT64_C(0xfeedfeedfeedfeed)
+
 struct life {
-    verge_timer timer; /* 0: start has not returned */
+    verge_timer timer;  /* 0: start has not returned */
+    verge_timer handle; /* where start stores it; HANDLE_FREED from the first callback on */
     bool is_periodic;
     bool has_started;
     bool is_cancelled; /* a cancel has returned 0 */
@@ -60,7 +64,7 @@ struct audit {
 void audit_begin(struct audit *audit);
 
 struct life *audit_starting(struct audit *audit, uint64_t deadline_ns, bool is_periodic);
-void audit_started(struct audit *audit, struct life *life, int error, verge_timer timer);
+void audit_started(struct audit *audit, struct life *life, int error);
 
 /* Returns how often it had run before, for audit_cancelled. */
 unsigned audit_cancelling(struct audit *audit, struct life *life);

@@ -105,9 +105,8 @@ static void start_one(void) {
     options.worker_id = chance(4) ? (uint32_t)below(WORKERS_MAX + 2) : 0;
     struct life *life = audit_starting(&world->audit, options.deadline_ns, options.period_ns != 0);
     options.argument = life;
-    verge_timer timer = 0;
-    int error = verge_service_start(world->service, &options, &timer);
-    audit_started(&world->audit, life, error, timer);
+    int error = verge_service_start(world->service, &options, &life->handle);
+    audit_started(&world->audit, life, error);
 }
 
 /* Of two threads, one does not know the other's timers before it was told. */
