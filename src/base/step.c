@@ -5,7 +5,6 @@
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
 void (*verge__step_hook)(const char *step) = NULL;
-bool verge__steps_by_one_thread = false;
 #else
 typedef int verge__no_steps; /* a file is not to be empty */
 #endif

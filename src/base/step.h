@@ -7,22 +7,10 @@
 #ifndef VERGE_SRC_BASE_STEP_H
 #define VERGE_SRC_BASE_STEP_H
 
-#include <sched.h>
-#include <stdbool.h>
-
 #if defined(VERGE_STEPS) && VERGE_STEPS
 
 /* NULL, or what is called with the name of the step that comes next. */
 extern void (*verge__step_hook)(const char *step);
-
-/* A test drives all threads from one: who waits for another gives way at its next step, and to no other process. */
-extern bool verge__steps_by_one_thread;
-
-static inline void verge__give_way(void) {
-    if (!verge__steps_by_one_thread) {
-        (void)sched_yield();
-    }
-}
 
 #define VERGE__STEP(name) \
     do { \
@@ -34,10 +22,6 @@ static inline void verge__give_way(void) {
 #else
 
 #define VERGE__STEP(name) ((void)sizeof(name))
-
-static inline void verge__give_way(void) {
-    (void)sched_yield();
-}
 
 #endif
 

@@ -170,21 +170,11 @@ static bool waits_for_this_thread(const verge_service *service, verge_timer time
     return false;
 }
 
-/*
- * T14, until the callback has returned. What is slept on is a number that only grows: the word may look the same again,
- * when the record is another timer's whose callback is waited for. The number is read before the word is changed, and who returns
- * adds to it after: if WAITED was seen, the number is another by then, or who sleeps is woken.
- */
+/* T14, until the callback has returned. */
 static void wait_for_return(verge_service *service, verge__timer *timer, verge_timer handle) {
     uint64_t word = verge__word_load(timer);
     while (is_running(word, handle)) {
-        verge_worker *runner = verge__service_place(service, verge__word_owner(word));
-        VERGE__STEP("wait: returns");
-        uint32_t returns = atomic_load_explicit(&runner->returns, memory_order_acquire);
-        if (verge__word_change(timer, &word, word | VERGE__WAITED)) {
-            verge__futex_wait(service, &runner->returns, returns, VERGE_NEVER);
-            word = verge__word_load(timer);
-        }
+        verge__wait_for_owner(service, timer, &word);
     }
 }
 

@@ -129,8 +129,8 @@ static uint64_t taken_by(const verge_worker *worker, uint64_t word) {
         return word & ~VERGE__LINKED;
     case VERGE__DEAD:
         return verge__word_with_owner(word & ~(VERGE__LINKED | VERGE__STATE_MASK), worker->id);
-    default:
-        return verge__word_with_owner(word & ~VERGE__LINKED, worker->id);
+    default: /* AGAIN: it is filed now, so that nobody has to send it for that */
+        return verge__word_with_owner(word & ~(VERGE__LINKED | VERGE__AGAIN), worker->id);
     }
 }
 

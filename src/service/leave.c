@@ -99,7 +99,8 @@ static void end_running(verge_worker *worker) {
     do {
         /* Who writes its deadline ends it, as it is cancelled. */
         bool is_written = (word & VERGE__WRITING) != 0;
-        to = is_written ? (word & ~VERGE__STATE_MASK) | VERGE__SCHEDULED | VERGE__QUIT : verge__word_ended(word);
+        to = is_written ? (word & ~(VERGE__STATE_MASK | VERGE__AGAIN | VERGE__WAITED)) | VERGE__SCHEDULED | VERGE__QUIT
+                        : verge__word_ended(word);
     } while (!verge__word_change(timer, &word, to));
     atomic_store_explicit(&worker->running, 0, memory_order_relaxed);
     atomic_store_explicit(&worker->waits_for, 0, memory_order_seq_cst);
@@ -172,9 +173,7 @@ int verge_worker_leave(verge_worker *worker) {
     }
     verge__unbind(worker);
     if (worker->is_in_callback && verge__service_watches(worker->service)) {
-        while (!verge__turn_try_take(worker)) { /* its thread has died; a rescuer is at it */
-            verge__give_way();
-        }
+        verge__turn_take(worker); /* its thread has died; a rescuer may be at it */
         verge__worker_end_watch(worker);
     }
     worker->is_in_pass = worker->is_in_callback = false;

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* syscall */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "service/park.h"
 
-#include <errno.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { NS_PER_S = 1000000000 };
 
@@ -31,18 +27,27 @@ void verge__park_sleep(verge_worker *worker, uint32_t signal, uint64_t until_ns)
     verge__futex_wait(worker->service, &worker->signal, signal, until_ns);
 }
 
+/* Who is woken sleeps until the wake function has returned. The signal is read before the change: who wakes changes it after. */
 void verge__park_end(verge_worker *worker) {
-    VERGE__STEP("park: end");
-    uint64_t until_ns = atomic_load_explicit(&worker->wait_until_ns, memory_order_acquire);
-    while (until_ns != VERGE__AWAKE) {
-        if (until_ns == VERGE__WAKING) {
-            verge__give_way();
-            VERGE__STEP("park: end");
-            until_ns = atomic_load_explicit(&worker->wait_until_ns, memory_order_acquire);
-        } else if (atomic_compare_exchange_strong_explicit(&worker->wait_until_ns, &until_ns, VERGE__AWAKE,
-                                                           memory_order_acq_rel, memory_order_acquire)) {
+    for (;;) {
+        VERGE__STEP("park: end, signal");
+        uint32_t signal = atomic_load_explicit(&worker->signal, memory_order_acquire);
+        VERGE__STEP("park: end");
+        uint64_t until_ns = atomic_load_explicit(&worker->wait_until_ns, memory_order_acquire);
+        if (until_ns == VERGE__AWAKE) {
             return;
         }
+        bool is_being_woken = until_ns <= VERGE__WAKING;
+        VERGE__STEP("park: end, change");
+        if (!atomic_compare_exchange_strong_explicit(&worker->wait_until_ns, &until_ns,
+                                                     is_being_woken ? VERGE__WAKING_AWAITED : VERGE__AWAKE,
+                                                     memory_order_acq_rel, memory_order_relaxed)) {
+            continue;
+        }
+        if (!is_being_woken) {
+            return;
+        }
+        verge__futex_sleep(&worker->signal, signal);
     }
 }
 
@@ -61,20 +66,17 @@ void verge__park_wake(verge_worker *worker, uint64_t deadline_ns) {
     if (worker->wake != NULL) {
         worker->wake(worker->wake_context);
     }
-    verge__futex_wake_all(&worker->signal);
+    /* AWAKE before the kernel is told: the worker may take this thread's processor at once. */
     VERGE__STEP("wake: done");
-    atomic_store_explicit(&worker->wait_until_ns, VERGE__AWAKE, memory_order_release);
+    if (atomic_exchange_explicit(&worker->wait_until_ns, VERGE__AWAKE, memory_order_acq_rel) == VERGE__WAKING_AWAITED) {
+        VERGE__STEP("wake: signal again");
+        (void)atomic_fetch_add_explicit(&worker->signal, 1, memory_order_release);
+    }
+    VERGE__STEP("wake: tell the kernel");
+    verge__futex_wake_all(&worker->signal);
 }
 
 /* ---- the kernel's part ---- */
-
-#if defined(VERGE_STEPS) && VERGE_STEPS
-bool (*verge__wait_hook)(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) = NULL;
-#endif
-
-static struct timespec to_timespec(uint64_t ns) {
-    return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
-}
 
 static uint64_t monotonic_now(void) {
     struct timespec now;
@@ -83,22 +85,28 @@ static uint64_t monotonic_now(void) {
 }
 
 void verge__futex_wait(const verge_service *service, _Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
-#if defined(VERGE_STEPS) && VERGE_STEPS
-    if (verge__wait_hook != NULL && verge__wait_hook(word, expected, until_ns)) {
+    if (verge__wait_is_hooked(word, expected, until_ns)) {
         return;
     }
-#endif
     if (until_ns != VERGE_NEVER && !service->is_clock_monotonic) {
         uint64_t now_ns = verge__service_clock(service);
         uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
         until_ns = monotonic_now() + (left_ns < FOREIGN_CLOCK_NAP_NS ? left_ns : FOREIGN_CLOCK_NAP_NS);
     }
-    /* A time the kernel cannot hold is as good as never. */
-    struct timespec until = to_timespec(until_ns);
-    const struct timespec *timeout = until_ns > INT64_MAX ? NULL : &until;
-    (void)syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, timeout, NULL, FUTEX_BITSET_MATCH_ANY);
+    verge__futex_sleep_until(word, expected, until_ns);
 }
 
-void verge__futex_wake_all(_Atomic uint32_t *word) {
-    (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+/*
+ * What is slept on is a number that only grows: the word may look the same again, when the record is another timer's that
+ * is waited for. The number is read before the word is changed, and the owner adds to it after it has changed the word:
+ * if the owner saw WAITED, the number is another one by then, or this thread is woken.
+ */
+void verge__wait_for_owner(verge_service *service, verge__timer *timer, uint64_t *word) {
+    verge_worker *owner = verge__service_place(service, verge__word_owner(*word));
+    VERGE__STEP("wait: returns");
+    uint32_t returns = atomic_load_explicit(&owner->returns, memory_order_acquire);
+    if (verge__word_change(timer, word, *word | VERGE__WAITED)) {
+        verge__futex_sleep(&owner->returns, returns);
+        *word = verge__word_load(timer);
+    }
 }

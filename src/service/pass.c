@@ -24,38 +24,50 @@ enum {
 /* What there was to do with a timer that came up. */
 typedef enum verge__fate {
     VERGE__FATE_RAN,
-    VERGE__FATE_GONE,    /* it is not this worker's to run any more */
-    VERGE__FATE_ENDED,   /* it was cancelled in the last moment, and is free */
-    VERGE__FATE_MOVED,   /* its deadline is later now */
-    VERGE__FATE_IN_HAND, /* it is being reset: look again */
+    VERGE__FATE_GONE,  /* it is not this worker's to run any more, or comes back through its inbox */
+    VERGE__FATE_ENDED, /* it was cancelled in the last moment, and is free */
+    VERGE__FATE_MOVED, /* its deadline is later now */
 } fate;
+
+/* T4, of a timer whose deadline is being written. It is not waited for: who writes sends the timer to this worker when the
+ * deadline is written. False: *word has changed. */
+static bool leave_to_writer(verge__timer *timer, uint64_t *word) {
+    bool is_on_its_way = (*word & VERGE__LINKED) != 0;
+    return is_on_its_way || verge__word_change(timer, word, *word | VERGE__AGAIN);
+}
 
 /* T4, the first half: nobody writes the deadline any more. FATE_RAN: claimed. */
 static fate claim(const verge_worker *worker, verge__timer *timer, uint64_t due_tick, uint64_t *ret_word) {
     uint64_t word = verge__word_load(timer);
-    do {
+    for (;;) {
         if (verge__word_owner(word) != worker->id || verge__word_state(word) != VERGE__SCHEDULED) {
             return VERGE__FATE_GONE;
         }
         if ((word & VERGE__WRITING) != 0) {
-            return VERGE__FATE_IN_HAND;
-        }
-        if (verge__worker_tick(worker, verge__timer_deadline(timer)) > due_tick) {
+            if (leave_to_writer(timer, &word)) {
+                return VERGE__FATE_GONE;
+            }
+        } else if (verge__worker_tick(worker, verge__timer_deadline(timer)) > due_tick) {
             return VERGE__FATE_MOVED;
+        } else if (verge__word_change(timer, &word, word | VERGE__CLAIMED)) {
+            *ret_word = word | VERGE__CLAIMED;
+            return VERGE__FATE_RAN;
         }
-    } while (!verge__word_change(timer, &word, word | VERGE__CLAIMED));
-    *ret_word = word | VERGE__CLAIMED;
-    return VERGE__FATE_RAN;
+    }
 }
 
 /* T4, the second half: it runs, or it was reset after all, or cancelled. */
-static fate settle(verge__timer *timer, uint64_t *word, bool is_due) {
+static fate settle(verge_worker *worker, verge__timer *timer, uint64_t *word, bool is_due) {
     uint64_t to = 0;
     do {
         bool is_quit = (*word & VERGE__QUIT) != 0;
-        to = is_quit ? verge__word_ended(*word)
-                     : (*word & ~VERGE__CLAIMED) + (is_due ? VERGE__RUNNING_STATE - VERGE__SCHEDULED : 0);
+        to = is_quit
+                 ? verge__word_ended(*word)
+                 : (*word & ~(VERGE__CLAIMED | VERGE__WAITED)) + (is_due ? VERGE__RUNNING_STATE - VERGE__SCHEDULED : 0);
     } while (!verge__word_change(timer, word, to));
+    if (VERGE__UNLIKELY((*word & VERGE__WAITED) != 0)) {
+        verge__worker_release_waiters(worker);
+    }
     if ((*word & VERGE__QUIT) != 0) {
         return VERGE__FATE_ENDED;
     }
@@ -170,7 +182,7 @@ static fate run_if_due(verge_worker *worker, verge__timer *timer, uint32_t index
     if (is_due) {
         firing = announce(worker, timer);
     }
-    fate_ = settle(timer, &word, is_due);
+    fate_ = settle(worker, timer, &word, is_due);
     if (fate_ == VERGE__FATE_MOVED) {
         return fate_;
     }
@@ -200,8 +212,6 @@ static bool come_up(verge_worker *worker, verge__entry entry, uint64_t entry_tic
     fate fate_ = run_if_due(worker, timer, verge__entry_index(entry), is_of_this_tick ? due_tick : 0);
     if (fate_ == VERGE__FATE_MOVED) {
         refile(worker, timer, verge__entry_index(entry), verge__worker_tick(worker, verge__timer_deadline(timer)));
-    } else if (fate_ == VERGE__FATE_IN_HAND) {
-        verge__worker_file_late(worker, timer, verge__entry_index(entry));
     } else if (fate_ == VERGE__FATE_GONE) {
         verge__worker_drop(worker, timer, verge__word_load(timer), entry);
     }
@@ -231,7 +241,7 @@ static size_t run_shelf(verge_worker *worker, uint64_t due_tick, size_t room) {
         } else if (verge__worker_take(worker, timer, index)) {
             fate fate_ = run_if_due(worker, timer, index, due_tick);
             fired += fate_ == VERGE__FATE_RAN;
-            if (fate_ == VERGE__FATE_MOVED || fate_ == VERGE__FATE_IN_HAND) {
+            if (fate_ == VERGE__FATE_MOVED) {
                 verge__worker_file_or_shelve(worker, timer, index);
             }
         }

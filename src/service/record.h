@@ -11,9 +11,11 @@
  *   LINKED      its link is in use: it is in an inbox, on its way there, or on its owner's shelf
  *   WRITING     a thread is writing its deadline: that thread alone may end the write
  *   AGAIN       RUNNING: was reset; is to be scheduled when the callback has returned
+ *               SCHEDULED WRITING: came up while its deadline was being written, and has no entry any more; who writes
+ *               the deadline sends it to its owner
  *   QUIT        cancelled, while RUNNING, WRITING or CLAIMED kept it from ending at once
  *   SHUT        is not to be reset any more
- *   WAITED      RUNNING: somebody waits for the callback to return
+ *   WAITED      RUNNING: somebody waits for the callback to return; CLAIMED: a reset waits for the claim to be settled
  *   CLAIMED     SCHEDULED: the owner is about to run it, and looks at the deadline for the last time. A reset waits
  *               for that (a few instructions): it must not succeed and be ignored
  *   owner       the worker in whose wheel it is filed; while LINKED it may be out of date
@@ -29,8 +31,9 @@
  *   T3  take            SCHEDULED LINKED           SCHEDULED, owner = taker       taker          acq_rel  T2 T7 T11 T12
  *                       DEAD LINKED                FREE
  *   T4  claim           SCHEDULED, not WRITING     + CLAIMED                      owner          acq_rel  T1 T10 T11
- *       run             SCHEDULED CLAIMED          RUNNING; - CLAIMED if it was   owner          acq_rel  T8
+ *       run             SCHEDULED CLAIMED          RUNNING; - CLAIMED if it was   owner          acq_rel  T8 T14
  *                                                    reset; QUIT: as T6
+ *       leave to writer SCHEDULED WRITING          + AGAIN, unless LINKED         owner          acq_rel  T11
  *   T5  return          RUNNING                    FREE; DEAD if LINKED           owner          acq_rel  T9 T11
  *                       RUNNING AGAIN or WRITING,  SCHEDULED                      owner
  *                         or periodic
@@ -41,14 +44,15 @@
  *   T9  cancel          RUNNING                    + QUIT - AGAIN                 any            acq_rel  T5
  *   T10 reset begins    SCHEDULED or RUNNING,      + WRITING - QUIT               any            acq_rel  T1 T5
  *                         not WRITING, not CLAIMED
- *   T11 reset ends      SCHEDULED WRITING          - WRITING; pushed as LINKED    who began it   acq_rel  T3 T4
- *                                                    if it is earlier now
+ *   T11 reset ends      SCHEDULED WRITING          - WRITING - AGAIN; pushed as   who began it   acq_rel  T3 T4
+ *                                                    LINKED if it is earlier now,
+ *                                                    or was AGAIN
  *                       SCHEDULED WRITING QUIT     as T6, T7
  *                       RUNNING WRITING            - WRITING + AGAIN, unless QUIT
  *   T12 leave, rescue   SCHEDULED                  SCHEDULED LINKED, pushed;      owner          acq_rel  T3
  *                                                    rescue: owner = rescuer
  *   T13 shut            SCHEDULED or RUNNING       + SHUT                         any            acq_rel  T10
- *   T14 wait            RUNNING                    + WAITED                       any            acq_rel  T5
+ *   T14 wait            RUNNING or CLAIMED         + WAITED                       any            acq_rel  T4 T5
  *
  * Who may touch the other fields
  *   deadline       who holds WRITING or CLAIMED; before T1, T2 the starter. Read by any (atomic).

@@ -9,7 +9,7 @@
 #include "service/turn.h"
 
 /* T10. VERGE__WRITING in *ret_word: the caller writes. Otherwise the verdict is final. */
-static int begin(verge__timer *timer, verge_timer handle, uint64_t *ret_word) {
+static int begin(verge_service *service, verge__timer *timer, verge_timer handle, uint64_t *ret_word) {
     uint64_t word = verge__word_load(timer);
     for (;;) {
         if (verge__word_generation(word) != (uint32_t)(handle >> 32)) {
@@ -23,8 +23,7 @@ static int begin(verge__timer *timer, verge_timer handle, uint64_t *ret_word) {
             return (word & VERGE__QUIT) != 0 ? -ENOENT : is_running ? VERGE_RUNNING : 0;
         }
         if ((word & VERGE__CLAIMED) != 0) {
-            verge__give_way();
-            word = verge__word_load(timer);
+            verge__wait_for_owner(service, timer, &word);
             continue;
         }
         uint64_t to = (word | VERGE__WRITING) & ~VERGE__QUIT;
@@ -39,14 +38,16 @@ static int begin(verge__timer *timer, verge_timer handle, uint64_t *ret_word) {
 static uint64_t end(verge__timer *timer, uint64_t word, const verge_worker *bound, bool is_earlier) {
     for (;;) {
         bool is_own = bound != NULL && verge__word_owner(word) == bound->id;
-        uint64_t to = word & ~VERGE__WRITING;
+        uint64_t to = word & ~(VERGE__WRITING | VERGE__AGAIN);
         if (verge__word_state(word) == VERGE__RUNNING_STATE) {
             to |= (word & VERGE__QUIT) != 0 ? 0 : VERGE__AGAIN;
         } else if ((word & VERGE__QUIT) != 0) {
             to = verge__word_ended(is_own ? word : word | VERGE__LINKED);
-        } else if (is_earlier && !is_own) {
+        } else if (!is_own && (is_earlier || (word & VERGE__AGAIN) != 0)) {
             to |= VERGE__LINKED;
         }
+        VERGE__INVARIANT(!is_own || verge__word_state(word) != VERGE__SCHEDULED || (word & VERGE__AGAIN) == 0,
+                         "T4: the owner has given up the entry of a timer that its own thread is resetting");
         if (verge__word_change(timer, &word, to)) {
             return word;
         }
@@ -90,7 +91,7 @@ static int reset(verge_service *service, verge_worker *bound, verge_timer handle
         }
     }
     uint64_t word = 0;
-    int verdict = begin(timer, handle, &word);
+    int verdict = begin(service, timer, handle, &word);
     if ((word & VERGE__WRITING) == 0) {
         return verdict;
     }
@@ -115,7 +116,7 @@ static int reset(verge_service *service, verge_worker *bound, verge_timer handle
     } else if (is_own) {
         verge__worker_file(bound, timer, (uint32_t)handle, verge__worker_tick(bound, deadline_ns));
         verge__worker_keep_tidy(bound);
-    } else if (deadline_ns < old_ns) {
+    } else if (deadline_ns < old_ns || (word & VERGE__AGAIN) != 0) {
         send_to_owner(service, timer, (uint32_t)handle, word, deadline_ns);
     }
     return verdict;

@@ -22,7 +22,8 @@
  *
  * Invariants
  *   S1  a record has at most one link in use (record.h, LINKED)
- *   S2  a SCHEDULED record that is not LINKED has an entry in its owner's wheel, at a tick no later than its deadline's
+ *   S2  a SCHEDULED record that is not LINKED has an entry in its owner's wheel, at a tick no later than its deadline's;
+ *       unless it is WRITING and AGAIN: then a thread is about to send it to its owner
  *   S3  a record's owner field changes only in the hands of who took it from an inbox
  *   S4  started = pending + ended + cancelled
  *   S5  entries that do not count are bounded, as in the wheel

@@ -5,17 +5,20 @@
  * In a service that does not watch for stuck callbacks, it is always the worker's thread's. In one that does, the thread
  * lays the turn down for as long as a callback runs, and takes it up for each thing the callback does with this worker:
  *
- *     HELD   -> LAID     verge__turn_lay    release: what the holder did is seen by
- *     LAID   -> HELD     verge__turn_take   acquire: whoever takes it next
+ *     HELD, AWAITED -> LAID     verge__turn_lay    release: what the holder did is seen by
+ *     LAID -> HELD              verge__turn_take   acquire: whoever takes it next
+ *     HELD -> AWAITED           verge__turn_await
  *
- * Who finds it taken by a rescuer waits; a rescuer holds it for a bounded batch of timers and runs no callback meanwhile.
+ * A rescuer holds the turn for a bounded batch of timers and runs no callback meanwhile. If the worker's thread finds it
+ * taken by a rescuer, it says so (AWAITED) and sleeps; a rescuer that finds it taken comes back in its next pass.
  */
 #ifndef VERGE_SRC_SERVICE_TURN_H
 #define VERGE_SRC_SERVICE_TURN_H
 
+#include "base/futex.h"
 #include "service/service_internal.h"
 
-enum { VERGE__TURN_HELD = 0, VERGE__TURN_LAID = 1 };
+enum { VERGE__TURN_HELD = 0, VERGE__TURN_LAID = 1, VERGE__TURN_AWAITED = 2 };
 
 static inline bool verge__turn_try_take(verge_worker *worker) {
     uint32_t laid = VERGE__TURN_LAID;
@@ -26,15 +29,33 @@ static inline bool verge__turn_try_take(verge_worker *worker) {
 
 static inline void verge__turn_lay(verge_worker *worker) {
     VERGE__STEP("turn: lay");
-    atomic_store_explicit(&worker->turn, VERGE__TURN_LAID, memory_order_release);
+    if (atomic_exchange_explicit(&worker->turn, VERGE__TURN_LAID, memory_order_acq_rel) == VERGE__TURN_AWAITED) {
+        VERGE__STEP("turn: wake");
+        verge__futex_wake_all(&worker->turn);
+    }
+}
+
+/* Sleeps until the turn is laid down, unless it is already. One thread at most waits for a turn. */
+static inline void verge__turn_await(verge_worker *worker) {
+    uint32_t turn = VERGE__TURN_HELD;
+    VERGE__STEP("turn: await");
+    (void)atomic_compare_exchange_strong_explicit(&worker->turn, &turn, VERGE__TURN_AWAITED, memory_order_relaxed,
+                                                  memory_order_relaxed);
+    if (turn != VERGE__TURN_LAID) {
+        verge__futex_sleep(&worker->turn, VERGE__TURN_AWAITED);
+    }
+}
+
+static inline void verge__turn_take(verge_worker *worker) {
+    while (!verge__turn_try_take(worker)) {
+        verge__turn_await(worker);
+    }
 }
 
 /* For the worker's thread, inside a callback. Outside of one it has the turn. */
 static inline void verge__turn_begin(verge_worker *worker) {
     if (VERGE__UNLIKELY(worker->is_in_callback && verge__service_watches(worker->service))) {
-        while (!verge__turn_try_take(worker)) {
-            verge__give_way();
-        }
+        verge__turn_take(worker);
     }
 }
 

@@ -120,7 +120,8 @@ static const char *check_entries(const struct findings *findings, uint64_t until
         if (has_tick && !findings->has_entry[rank(index)]) {
             return "S2: a record has a tick, but no entry";
         }
-        if (verge__word_state(word) != VERGE__SCHEDULED || (word & VERGE__LINKED) != 0) {
+        bool is_to_be_sent = (word & (VERGE__WRITING | VERGE__AGAIN)) == (VERGE__WRITING | VERGE__AGAIN);
+        if (verge__word_state(word) != VERGE__SCHEDULED || (word & VERGE__LINKED) != 0 || is_to_be_sent) {
             continue;
         }
         uint64_t tick = verge__worker_tick(worker, verge__timer_deadline(timer));

@@ -12,6 +12,7 @@
 enum {
     STACK_SIZE = 256 * 1024,
     HELD_STEPS_MAX = 300,
+    STEPS_WITHOUT_TIME = 16,
 };
 
 struct actor {
@@ -60,7 +61,12 @@ void scheduler_step(void) {
         scheduler->is_hung = true;
         verge__context_switch(&current->context, &loop); /* not resumed */
     }
-    if (verge_test_chance(scheduler->random, scheduler->stay_in)) {
+    if (scheduler->is_real_time) {
+        if (verge_test_chance(scheduler->random, STEPS_WITHOUT_TIME)) {
+            verge_manual_clock_advance(scheduler->clock, verge_test_below(scheduler->random, scheduler->step_ns));
+        }
+        verge__context_switch(&current->context, &loop);
+    } else if (verge_test_chance(scheduler->random, scheduler->stay_in)) {
         if (scheduler->held_one_in != 0 && verge_test_chance(scheduler->random, scheduler->held_one_in)) {
             current->held_until = scheduler->steps + verge_test_below(scheduler->random, HELD_STEPS_MAX);
         }
@@ -82,8 +88,8 @@ static bool sleeps(const struct actor *actor) {
     return actor->waits_on != NULL && atomic_load(actor->waits_on) == actor->expected && clock_now() < actor->until_ns;
 }
 
-bool scheduler_sleeps(unsigned actor) {
-    return !actors[actor].has_ended && sleeps(&actors[actor]);
+const _Atomic uint32_t *scheduler_sleeps_on(unsigned actor) {
+    return !actors[actor].has_ended && sleeps(&actors[actor]) ? actors[actor].waits_on : NULL;
 }
 
 bool scheduler_others_sleep(uint64_t *ret_until_ns) {
@@ -144,8 +150,29 @@ static unsigned find_alive(unsigned actor_count, uint64_t steps, unsigned *alive
     return count;
 }
 
+/* Who does not sleep, and has the highest priority of those. */
+static unsigned find_urgent(const struct scheduler *scheduler, unsigned actor_count, unsigned *urgent) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < actor_count; i++) {
+        if (actors[i].has_ended || sleeps(&actors[i])) {
+            continue;
+        }
+        if (count > 0 && scheduler->priorities[i] > scheduler->priorities[urgent[0]]) {
+            count = 0;
+        }
+        if (count == 0 || scheduler->priorities[i] == scheduler->priorities[urgent[0]]) {
+            urgent[count++] = i;
+        }
+    }
+    return count;
+}
+
 static struct actor *pick(const struct scheduler *scheduler, unsigned actor_count) {
     unsigned alive[ACTORS_MAX];
+    if (scheduler->is_real_time) {
+        unsigned urgent = find_urgent(scheduler, actor_count, alive);
+        return urgent == 0 ? NULL : &actors[alive[verge_test_below(scheduler->random, urgent)]];
+    }
     unsigned count = find_alive(actor_count, scheduler->steps, alive);
     count = count == 0 ? find_alive(actor_count, UINT64_MAX, alive) : count;
     return count == 0 ? NULL : &actors[alive[verge_test_below(scheduler->random, count)]];
@@ -169,10 +196,12 @@ void scheduler_run(struct scheduler *scheduler, unsigned actor_count, void (*bod
         verge__context_init(&actors[i].context, stack_of(&actors[i]), STACK_SIZE, enter, &actors[i]);
     }
     verge__step_hook = step_hook;
-    verge__steps_by_one_thread = true;
     verge__wait_hook = wait_hook;
+    const struct actor *last = NULL;
     for (struct actor *next = pick(scheduler, actor_count); next != NULL && !scheduler->is_hung;
          next = pick(scheduler, actor_count)) {
+        scheduler->switches += next != last;
+        last = next;
         (void)verge__exchange_bound(next->bound);
         current = next;
         verge__context_switch(&loop, &next->context);
@@ -180,7 +209,6 @@ void scheduler_run(struct scheduler *scheduler, unsigned actor_count, void (*bod
         next->bound = verge__exchange_bound(NULL);
     }
     verge__step_hook = NULL;
-    verge__steps_by_one_thread = false;
     verge__wait_hook = NULL;
     if (!scheduler->is_hung) {
         for (unsigned i = 0; i < actor_count; i++) {

@@ -21,6 +21,12 @@ struct scheduler {
     verge_manual_clock *clock;
     unsigned stay_in;     /* an actor goes on with a chance of (stay_in - 1) / stay_in */
     unsigned held_one_in; /* of those that do not, who is held up for long, as by an operating system; 0: none */
+    /* One processor, and real-time priorities: only the actor with the highest one of those that can run does. Who waits for
+     * another in a loop instead of going to sleep hangs then. */
+    bool is_real_time;
+    unsigned priorities[ACTORS_MAX];
+    uint64_t step_ns;  /* time that passes in some steps, at most: whose time has come then takes the processor away */
+    uint64_t switches; /* from one actor to another */
     uint64_t steps;
     uint64_t steps_max; /* more is a hang */
     bool is_hung;
@@ -39,7 +45,8 @@ void scheduler_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns
 /* The actor that runs dies where it stands. Does not return. */
 void scheduler_die(void);
 
-bool scheduler_sleeps(unsigned actor);
+/* The word that an actor sleeps on; NULL: it does not sleep. */
+const _Atomic uint32_t *scheduler_sleeps_on(unsigned actor);
 
 /* Whether all other actors sleep or have ended; until when, the first of them that sleeps. */
 bool scheduler_others_sleep(uint64_t *ret_until_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The whole service from a seed: workers that join, run, stall, leave; threads that start, cancel and reset; time that
- * passes; memory that runs out; interleaved at every step of the protocol. 10,000 seeds; VERGE_TEST_SEED replays one,
+ * passes; memory that runs out; interleaved at every step of the protocol, by chance or by priorities. 10,000 seeds; VERGE_TEST_SEED replays one,
  * VERGE_TEST_SEEDS sets how many, VERGE_TEST_SECONDS how long at most.
  */
 #include <errno.h>
@@ -142,11 +142,23 @@ static void begin_wait(struct life *life) {
     }
 }
 
+/* Whether it waits for a callback; not for a turn. */
+static bool sleeps_on_returns(unsigned actor) {
+    const _Atomic uint32_t *word = scheduler_sleeps_on(actor);
+    uint32_t count = atomic_load(&world->service->place_count);
+    for (uint32_t id = 1; id <= count; id++) {
+        if (word == &verge__service_place(world->service, id)->returns) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Nobody sleeps for the sake of a callback that has returned. */
 static void look_at_who_waits(void) {
     for (unsigned actor = 0; actor < ACTORS_MAX; actor++) {
         const struct life *life = awaited[actor];
-        if (life != NULL && scheduler_sleeps(actor) && !inspect_is_running(world->service, life->timer)) {
+        if (life != NULL && sleeps_on_returns(actor) && !inspect_is_running(world->service, life->timer)) {
             world->complaint = "cancel_wait goes on after the callback has returned";
         }
     }
@@ -266,6 +278,9 @@ static void on_timer(const verge_firing *firing) {
             for (uint64_t i = below(60); i > 0; i--) { /* it takes its time */
                 scheduler_step();
             }
+        } else if (kind == 8 && chance(2)) {
+            static _Atomic uint32_t never_changes;
+            scheduler_wait(&never_changes, 0, clock_now() + below(40 * PRECISION_NS)); /* the whole worker stalls */
         } else if (kind == 7 && world->threads_die && chance(4)) {
             world->dead[world->dead_count++] = firing->worker;
             world->busy_count--;
@@ -321,6 +336,24 @@ static void wait_outside(verge_worker *worker) {
     }
 }
 
+/*
+ * As a thread of the service does: passes until something has run. Where nobody else has a processor meanwhile, a worker that
+ * neither runs a timer nor goes to sleep waits for somebody who cannot go on.
+ */
+static int run_on(verge_worker *worker) {
+    enum { PASSES_MAX = 100 };
+    int fired = 0;
+    uint64_t switches = world->scheduler.switches;
+    for (int i = 0; fired == 0 && world->scheduler.switches == switches; i++) {
+        fired = verge_worker_run_once(worker, VERGE_NEVER);
+        if (i == PASSES_MAX) {
+            world->complaint = "a worker neither runs a timer nor sleeps";
+            return fired;
+        }
+    }
+    return fired;
+}
+
 static void be_worker(void) {
     verge_worker *worker = join();
     for (unsigned i = 0; i < world->acts; i++) {
@@ -333,6 +366,10 @@ static void be_worker(void) {
             do_something();
         } else if (chance(6)) {
             wait_outside(worker);
+        } else if (world->scheduler.is_real_time && chance(2)) {
+            int fired = run_on(worker);
+            assert_true(fired >= 0 || fired == -ESHUTDOWN);
+            worker = fired < 0 ? NULL : worker;
         } else {
             uint64_t until_ns = chance(3) ? clock_now() + below(20 * PRECISION_NS) : chance(3) ? VERGE_NEVER : 0;
             int fired = verge_worker_run_once(worker, until_ns);
@@ -498,7 +535,12 @@ static const char *simulate(uint64_t seed) {
                                           .clock = &world->clock,
                                           .stay_in = 1 + (unsigned)below(6),
                                           .held_one_in = chance(2) ? 4 + (unsigned)below(60) : 0,
+                                          .step_ns = PRECISION_NS,
                                           .steps_max = 10000000};
+    world->scheduler.is_real_time = chance(4);
+    for (unsigned i = 1; i < ACTORS_MAX; i++) { /* time passes when all others sleep */
+        world->scheduler.priorities[i] = 1 + (unsigned)below(3);
+    }
     world->busy_count = world->worker_count + world->remote_count;
     create();
     scheduler_run(&world->scheduler, 1 + world->worker_count + world->remote_count, act, NULL);
