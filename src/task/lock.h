@@ -1,29 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* task/lock.h - a lock for a handful of instructions, among tasks of different workers and other threads. Whoever has
- * it does not switch. A plain word, as the structs that hold it are C++ too. */
+/*
+ * task/lock.h - a lock for a handful of instructions, among tasks of different workers and other threads. Whoever has it does not
+ * switch to another task. A plain word, as the structs that hold it are C++ too.
+ *
+ *     0   free
+ *     1   locked
+ *     2   locked, and somebody may sleep until it is free
+ *
+ * Who finds it locked looks again a number of times, and then sleeps: the holder may have lost its processor to this very
+ * thread. Who unlocks does not read the word afterwards: the memory may be another's by then.
+ */
 #ifndef VERGE_SRC_TASK_LOCK_H
 #define VERGE_SRC_TASK_LOCK_H
 
-#include <sched.h>
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/futex.h"
 
-// NOLINTNEXTLINE(readability-non-const-parameter)
-static inline void verge__lock(uint32_t *guard) {
-    unsigned spins = 0;
-    while (VERGE__UNLIKELY(__atomic_exchange_n(guard, 1, __ATOMIC_ACQUIRE) != 0)) {
-        while (__atomic_load_n(guard, __ATOMIC_RELAXED) != 0) {
-            if (++spins % 64 == 0) { /* the holder may have lost its processor */
-                (void)sched_yield();
-            }
+static inline bool verge__try_lock(uint32_t *guard) {
+    uint32_t free_value = 0;
+    return __atomic_compare_exchange_n(guard, &free_value, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static VERGE__NOINLINE void verge__lock_slowly(uint32_t *guard) {
+    enum { LOOKS = 64 };
+    for (int looks = 0; looks < LOOKS; looks++) {
+        if (__atomic_load_n(guard, __ATOMIC_RELAXED) == 0 && verge__try_lock(guard)) {
+            return;
         }
+    }
+    while (__atomic_exchange_n(guard, 2, __ATOMIC_ACQUIRE) != 0) {
+        verge__futex_sleep((_Atomic uint32_t *)guard, 2);
+    }
+}
+
+static inline void verge__lock(uint32_t *guard) {
+    if (VERGE__UNLIKELY(!verge__try_lock(guard))) {
+        verge__lock_slowly(guard);
     }
 }
 
 // NOLINTNEXTLINE(readability-non-const-parameter)
 static inline void verge__unlock(uint32_t *guard) {
-    __atomic_store_n(guard, 0, __ATOMIC_RELEASE);
+    if (VERGE__UNLIKELY(__atomic_exchange_n(guard, 0, __ATOMIC_RELEASE) == 2)) {
+        verge__futex_wake_one((_Atomic uint32_t *)guard);
+    }
 }
 
 #endif

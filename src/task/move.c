@@ -46,20 +46,34 @@ static struct verge_task *first_waiting(struct verge__runner *runner) {
     return task;
 }
 
+/* For what a task was woken while it was moved. MOVING: it was not. */
+static uint8_t reason_of(uint8_t state) {
+    switch (state) {
+    case VERGE__TASK_MOVING_WOKEN:
+        return 0;
+    case VERGE__TASK_MOVING_TIMED_OUT:
+        return ETIMEDOUT;
+    default:
+        return ECANCELED;
+    }
+}
+
 /* The runner it is with now may have cancelled its tasks before this one came: then nobody else will. Or it retires, and has
  * looked for tasks that wait before this one did: then it is to look again. */
 static void go_on_waiting(struct verge__runner *target, struct verge_task *task) {
-    if (atomic_load(&task->runtime->is_stopping)) {
+    const bool is_stopping = atomic_load(&task->runtime->is_stopping);
+    uint8_t state = VERGE__TASK_MOVING;
+    if (is_stopping) {
         atomic_store(&task->is_cancelled, true);
-        task->wake_reason = ECANCELED;
-        atomic_store(&task->state, VERGE__TASK_READY);
-        verge__post(task);
-    } else {
-        atomic_store(&task->state, VERGE__TASK_WAITING);
+    } else if (atomic_compare_exchange_strong(&task->state, &state, VERGE__TASK_WAITING)) {
         if (atomic_load(&target->is_retiring)) {
             verge__runner_alert(target);
         }
+        return;
     }
+    state = atomic_exchange(&task->state, VERGE__TASK_READY); /* from here on nobody else wakes it */
+    task->wake_reason = reason_of(state);
+    verge__post(task);
 }
 
 bool verge__runner_move_tasks(struct verge__runner *runner) {

@@ -7,6 +7,7 @@
  * that; the runner says that it waits, and then looks into both. So one of the two sees the other.
  */
 #include "base/assert.h"
+#include "base/step.h"
 #include "task/task_internal.h"
 
 struct verge_task verge__inbox_closed;
@@ -20,10 +21,13 @@ void verge__deliver_all(struct verge__task_queue *queue) {
 /* `notifying` keeps the reactor open until the wake is done: verge__runner_close. */
 void verge__runner_notify(struct verge__runner *runner) {
     atomic_fetch_add(&runner->notifying, 1);
+    VERGE__STEP("runner: notify");
     if (atomic_exchange(&runner->is_waiting, false)) {
         verge__reactor_wake(runner->reactor);
     }
-    atomic_fetch_sub(&runner->notifying, 1);
+    if (atomic_fetch_sub(&runner->notifying, 1) == (VERGE__RUNNER_CLOSES | 1)) {
+        verge__futex_wake_all(&runner->notifying);
+    }
 }
 
 void verge__runner_alert(struct verge__runner *runner) {

@@ -5,7 +5,6 @@
  * that has come by now.
  */
 #include <errno.h>
-#include <sched.h>
 
 #include "base/assert.h"
 #include "base/step.h"
@@ -63,15 +62,22 @@ int verge__runner_open(struct verge__runner *runner, struct verge__reactor *shar
     return error;
 }
 
+/* Until no thread is about to wake the reactor. The runner does not wait, so that none begins to from now on. */
+static void await_notifiers(struct verge__runner *runner) {
+    uint32_t notifying = atomic_fetch_or(&runner->notifying, VERGE__RUNNER_CLOSES) | VERGE__RUNNER_CLOSES;
+    while (notifying != VERGE__RUNNER_CLOSES) {
+        verge__futex_sleep(&runner->notifying, notifying);
+        notifying = atomic_load(&runner->notifying);
+    }
+    atomic_fetch_and(&runner->notifying, ~VERGE__RUNNER_CLOSES);
+}
+
 void verge__runner_close(struct verge__runner *runner) {
     verge__set_current_runner(NULL);
     verge__stack_cache_flush(&runner->stacks);
     (void)verge_worker_leave(runner->worker);
     runner->worker = NULL;
-    while (atomic_load(&runner->notifying) !=
-           0) { /* it does not wait, so none of them touches the reactor from now on */
-        (void)sched_yield();
-    }
+    await_notifiers(runner);
     if (runner->owns_reactor) {
         verge__reactor_close(runner->reactor);
     }

@@ -9,12 +9,14 @@
  *
  *     READY ----loop----> RUNNING ----wait----> WAITING ----wake----> READY
  *                            |                     '--loop that retires--> MOVING --> WAITING, or READY if all stops
+ *                            |                                               '--wake--> MOVING_WOKEN... --> READY
  *                            |----I/O----> IN_IO --------done-----> READY
  *                            |               '--cancel-> IO_CANCEL --loop--> IN_IO, or READY if it is done
  *                            '----return, or the thread ends (lost.c)--> ENDED
  *
  *   J1  Only the runner's thread resumes a task, and only the one that moved a task from WAITING to READY puts it into
- *       a queue: so it is in at most one queue, once, and a wake that comes second changes nothing.
+ *       a queue: so it is in at most one queue, once, and a wake that comes second changes nothing. A task that is woken
+ *       while it is MOVING is put into a queue by the loop that moves it: who wakes it does not wait for that.
  *   J2  Who wakes a task for a reason that a lock guards (a mutex handed over, an item, an end that is joined) does so
  *       before it releases that lock. Whoever was woken for another reason (time, cancellation) takes the lock
  *       before it decides: it then sees what it was given, and nobody wakes it for that any more.
@@ -41,6 +43,9 @@ enum verge__task_state {
     VERGE__TASK_RUNNING,
     VERGE__TASK_WAITING,
     VERGE__TASK_MOVING,
+    VERGE__TASK_MOVING_WOKEN,     /* MOVING, and READY when it has arrived: woken for a reason of 0, */
+    VERGE__TASK_MOVING_TIMED_OUT, /* of -ETIMEDOUT, */
+    VERGE__TASK_MOVING_CANCELLED, /* of -ECANCELED */
     VERGE__TASK_IN_IO,
     VERGE__TASK_IO_CANCEL,
     VERGE__TASK_ENDED,
@@ -132,7 +137,7 @@ struct verge__runner {
     _Atomic bool is_waiting;          /* in the reactor: who has something for it wakes it */
     _Atomic bool attention;           /* a flag of the runner or of the runtime has changed */
     _Atomic bool is_retiring;
-    _Atomic uint32_t notifying; /* threads that are about to wake the reactor */
+    _Atomic uint32_t notifying; /* threads that are about to wake the reactor, and VERGE__RUNNER_CLOSES */
     uint32_t list_guard;
     _Atomic int reactor_error;                                          /* its reactor has failed; 0: it has not */
     struct verge_task *listed;                                          /* all tasks of the runner */
@@ -143,6 +148,9 @@ struct verge__runner {
     bool has_reported;
     int start_error;
 };
+
+/* In `notifying`: the runner's thread sleeps until there are none of those threads. */
+#define VERGE__RUNNER_CLOSES (UINT32_C(1) << 31)
 
 enum verge__runtime_stage {
     VERGE__RUNTIME_IDLE,
@@ -219,7 +227,8 @@ void verge__unlist_task(struct verge__runner *runner, struct verge_task *task);
 
 /* ---- wait.c ---- */
 
-/* True: the task waited, and it is now the caller's part to deliver it. The reason is what its wait returns. */
+/* True: the task waited, and it is now the caller's part to deliver it. The reason is what its wait returns. False: it did not
+ * wait, or is being moved to another runner, and whoever moves it delivers it. */
 bool verge__claim(struct verge_task *task, int reason);
 void verge__deliver(struct verge_task *task);
 void verge__wake(struct verge_task *task, int reason);

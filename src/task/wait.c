@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* Waiting and waking: J1 to J4 in task_internal.h. */
 #include <errno.h>
-#include <sched.h>
 
 #include "base/assert.h"
 #include "task/task_internal.h"
 
 /* ---- waking ---- */
 
+static uint8_t woken_while_moving(int reason) {
+    return reason == -ETIMEDOUT   ? VERGE__TASK_MOVING_TIMED_OUT
+           : reason == -ECANCELED ? VERGE__TASK_MOVING_CANCELLED
+                                  : VERGE__TASK_MOVING_WOKEN;
+}
+
 bool verge__claim(struct verge_task *task, int reason) {
     uint8_t state = atomic_load(&task->state);
     for (;;) {
-        if (state == VERGE__TASK_MOVING) { /* for a few instructions */
-            (void)sched_yield();
-            state = atomic_load(&task->state);
+        if (state == VERGE__TASK_MOVING) {
+            if (atomic_compare_exchange_weak(&task->state, &state, woken_while_moving(reason))) {
+                return false;
+            }
         } else if (state != VERGE__TASK_WAITING) {
             return false;
         } else if (atomic_compare_exchange_weak(&task->state, &state, VERGE__TASK_READY)) {
