@@ -6,16 +6,20 @@
  *
  *   nothing is missed   whoever sends what must be looked at before the worker would wake up by itself wakes it: otherwise it
  *                       sleeps for ever, which spin reports as an invalid end state;
- *   nothing dangles     after verge__park_end no thread is in the user's wake function: the assertion in wake().
+ *   nothing dangles     after verge__park_end no thread is in the user's wake function: the assertion in wake();
+ *   nothing spins       -DREAL_TIME: one processor, and the worker has a higher priority than the senders. They have the
+ *                       processor only while the worker sleeps. If it waited for one of them without sleeping, nobody
+ *                       could go on, which is an invalid end state, too.
  *
- * Times are 2 (soon), 3 (when the worker may wake up by itself) and 4 (never). Mutations are defined by -D; each of them
- * must break one of the two.
+ * Times are 3 (soon), 4 (when the worker may wake up by itself) and 5 (never). Mutations are defined by -D; each of them
+ * must break one of the three.
  */
 #define AWAKE 0
-#define WAKING 1
-#define SOON 2
-#define LATER 3
-#define NEVER 4
+#define WAKING_AWAITED 1
+#define WAKING 2
+#define SOON 3
+#define LATER 4
+#define NEVER 5
 
 #define SENDERS 2
 #define ITEMS 2 /* of each sender */
@@ -24,8 +28,15 @@ byte wait_until = AWAKE; /* worker->wait_until_ns */
 byte signal = 0;         /* worker->signal */
 byte inbox = 0;          /* how many are in it */
 byte received = 0;
-bool asleep = false; /* in the kernel */
+bool asleep = false; /* in the kernel: on the signal */
 bool may_wake = false; /* the user's wake function may be called */
+bool has_ended = false; /* the worker */
+
+#ifdef REAL_TIME
+#define if_it_has_the_processor provided (asleep || has_ended)
+#else
+#define if_it_has_the_processor
+#endif
 
 /* verge__park_wake */
 inline wake(deadline) {
@@ -53,20 +64,30 @@ inline wake(deadline) {
 #ifndef M_SIGNAL_UNCHANGED
         signal++;
 #endif
-        assert(may_wake); /* worker->wake(worker->wake_context) */
+        assert(may_wake); /* worker->wake(worker->wake_context): it wakes a worker that waits by means of its own */
+        if
+        :: asleep = false
+        :: true
+        fi;
         assert(may_wake);
-#ifndef M_KERNEL_NOT_TOLD
-        asleep = false; /* verge__futex_wake_all */
-#endif
 #ifndef M_AWAKE_BEFORE_THE_WAKE_FUNCTION
-        wait_until = AWAKE
+        atomic { until = wait_until; wait_until = AWAKE }
+#ifndef M_END_IS_NOT_SIGNALLED
+        if
+        :: until == WAKING_AWAITED -> signal++
+        :: else
+        fi;
+#endif
+#endif
+#ifndef M_KERNEL_NOT_TOLD
+        asleep = false /* verge__futex_wake_all */
 #endif
     :: else
     fi
 }
 
 /* verge__send */
-proctype sender() {
+proctype sender() if_it_has_the_processor {
     byte until;
     byte deadline;
     byte left = ITEMS;
@@ -95,6 +116,8 @@ proctype sender() {
 proctype worker() {
     byte s;
     byte until;
+    byte e; /* the signal, in verge__park_end */
+    byte w; /* wait_until, there */
     do
     :: received == SENDERS * ITEMS -> break
     :: else ->
@@ -143,23 +166,50 @@ proctype worker() {
         fi;
 stay_awake:
         /* verge__park_end */
-#ifndef M_END_DOES_NOT_WAIT
+#ifdef M_END_DOES_NOT_WAIT
+        wait_until = AWAKE;
+#else
         do
-        :: wait_until == AWAKE -> break
-        :: wait_until == WAKING -> skip
-        :: else ->
-            atomic {
+        :: e = signal;
+            w = wait_until;
+            if
+            :: w == AWAKE -> break
+            :: w > WAKING ->
+                atomic {
+                    if
+                    :: wait_until == w -> wait_until = AWAKE; break
+                    :: else
+                    fi
+                }
+            :: w == WAKING || w == WAKING_AWAITED ->
+#ifdef M_END_SPINS
+                wait_until == AWAKE /* without sleeping: the processor stays here */
+#else
+                atomic {
+                    if
+                    :: wait_until == w -> wait_until = WAKING_AWAITED
+                    :: else -> w = AWAKE /* look again */
+                    fi
+                }
                 if
-                :: wait_until > WAKING -> wait_until = AWAKE; break
+                :: w != AWAKE ->
+                    atomic { /* verge__futex_sleep: the kernel compares and goes to sleep at once */
+                        if
+                        :: signal == e -> asleep = true
+                        :: else
+                        fi
+                    }
+                    !asleep
                 :: else
                 fi
-            }
+#endif
+            fi
         od;
-#else
-        wait_until = AWAKE;
+        atomic { e = 0; w = 0 }
 #endif
         may_wake = false
-    od
+    od;
+    has_ended = true
 }
 
 init {

@@ -15,7 +15,11 @@
  *        is reset; what a reset writes stays until the timer runs, or is reset again;
  *   G11  when all is over, everything has ended: nothing is lost when a worker leaves;
  *   S1   a record is in one list at most, and LINKED while it is in an inbox; FREE and not LINKED on a free list;
- *   S2   a worker takes out of its wheel only what is its own.
+ *   S2   a worker takes out of its wheel only what is its own;
+ * and, as an invalid end state of spin's:
+ *   nothing spins, -DREAL_TIME: one processor, and the thread of that number (1, 2: the workers; 3: the remote one) has a
+ *        higher priority than the others. They have the processor only while it is between two calls, or sleeps. If it
+ *        waited for one of them without sleeping, nobody could go on.
  *
  * How often each thread may do something is set by -D (proof/prove), and so are the mutations; each of them must break one
  * of these. So is what kind of timer it is: -DPERIODIC, one that runs at each tick until the end of time or a cancel; and
@@ -52,15 +56,16 @@
 #define AGAIN 16
 #define QUIT 32
 #define CLAIMED 64
-#define OWNER_ONE 128
-#define GENERATION_ONE 512
+#define WAITED 128
+#define OWNER_ONE 256
+#define GENERATION_ONE 1024
 
 #define state_of(w) ((w) & 3)
-#define owner_of(w) (((w) >> 7) & 3)
-#define generation_of(w) ((w) >> 9)
+#define owner_of(w) (((w) >> 8) & 3)
+#define generation_of(w) ((w) >> 10)
 #define with_owner(w, o) (((w) & ~(3 * OWNER_ONE)) | (o) * OWNER_ONE)
 #define has(w, flags) (((w) & (flags)) != 0)
-#define ended(w) (((w) & ~(3 | WRITING | AGAIN | QUIT | CLAIMED)) + GENERATION_ONE + (has(w, LINKED) -> DEAD : FREE))
+#define ended(w) (((w) & ~(3 | WRITING | AGAIN | QUIT | CLAIMED | WAITED)) + GENERATION_ONE + (has(w, LINKED) -> DEAD : FREE))
 
 #define NO_TICK 0
 #define TICKS 2 /* 1 and 2 */
@@ -84,6 +89,22 @@ bool is_free = true;
 byte free_of = 0; /* on whose free list it is then; 0: in the pool */
 byte wheel[3];    /* the ticks at which there is an entry, as bits; garbage included */
 byte place[3];
+
+/* ---- waiting ---- */
+byte returns[3];  /* of a worker: how many claims it has settled that were WAITED for */
+byte sleeps_on[4]; /* of a thread: in the kernel, on the returns of that worker; TURN: on its own turn; 0: it is awake */
+bool is_busy[4];  /* a thread is in a call, or in a pass */
+#define TURN 3
+
+#ifdef REAL_TIME
+#define if_it_has_the_processor provided (_pid == REAL_TIME || !is_busy[REAL_TIME] || sleeps_on[REAL_TIME] != 0)
+#define begin_call is_busy[id] = true
+#define end_call is_busy[id] = false
+#else
+#define if_it_has_the_processor
+#define begin_call skip
+#define end_call skip
+#endif
 
 byte now = 0;
 bool remote_done = false;
@@ -261,7 +282,47 @@ inline cancel() {
     fi
 }
 
+/* ---- T14: src/service/park.c ---- */
+
+/* verge__wait_for_owner, of a timer that is CLAIMED */
+inline wait_for_owner() {
+#ifdef M_RESET_SPINS
+    word != w; /* without sleeping */
+    w = word
+#else
+    verdict = returns[owner_of(w)];
+    atomic { to = w | WAITED; change() };
+    if
+    :: ok ->
+        atomic { /* the kernel compares and puts to sleep at once */
+            if
+            :: returns[owner_of(w)] == verdict -> sleeps_on[id] = owner_of(w)
+            :: else
+            fi
+        }
+        sleeps_on[id] == 0;
+        w = word
+    :: else
+    fi
+#endif
+}
+
+/* verge__worker_release_waiters */
+inline release_waiters() {
+    returns[id]++;
+    atomic {
+        sleeps_on[REMOTE] = (sleeps_on[REMOTE] == id -> 0 : sleeps_on[REMOTE]);
+        sleeps_on[3 - id] = (sleeps_on[3 - id] == id -> 0 : sleeps_on[3 - id])
+    }
+}
+
 /* ---- T10, T11: src/service/reset.c ---- */
+
+#ifdef M_RESET_FORGETS_AGAIN
+#define is_to_be_sent false
+#else
+#define is_to_be_sent has(w, AGAIN) /* the owner has given up its entry */
+#endif
 
 inline reset() {
     choose_deadline();
@@ -273,7 +334,7 @@ inline reset() {
         if
         :: generation_of(w) != handle || has(w, WRITING) -> verdict = 1
 #ifndef M_RESET_IGNORES_CLAIMED
-        :: generation_of(w) == handle && !has(w, WRITING) && has(w, CLAIMED) -> word != w; w = word
+        :: generation_of(w) == handle && !has(w, WRITING) && has(w, CLAIMED) -> verdict = 4
         :: generation_of(w) == handle && !has(w, WRITING | CLAIMED) ->
 #else
         :: generation_of(w) == handle && !has(w, WRITING) ->
@@ -286,7 +347,8 @@ inline reset() {
             fi
         fi
     }
-    :: else -> break
+    :: verdict == 4 -> wait_for_owner(); verdict = 0
+    :: verdict != 0 && verdict != 4 -> break
     od;
     if
     :: verdict == 2 ->
@@ -295,14 +357,15 @@ inline reset() {
         do /* end */
         :: atomic {
             verdict == 2 ->
-            to = w & ~WRITING;
+            to = w & ~(WRITING | AGAIN);
             if
             :: state_of(w) == RUNNING -> to = (has(w, QUIT) -> to : to | AGAIN)
 #ifndef M_RESET_FORGETS_QUIT
             :: state_of(w) != RUNNING && has(w, QUIT) ->
                 to = (owner_of(w) == bound -> ended(w) : ended(w | LINKED))
 #endif
-            :: state_of(w) != RUNNING && !has(w, QUIT) && is_earlier && owner_of(w) != bound -> to = to | LINKED
+            :: state_of(w) != RUNNING && !has(w, QUIT) && owner_of(w) != bound && (is_earlier || is_to_be_sent) ->
+                to = to | LINKED
             :: else
             fi;
             change();
@@ -321,7 +384,7 @@ inline reset() {
         :: state_of(w) != RUNNING && !has(w, LINKED) ->
             if
             :: has(w, QUIT) -> give_up()
-            :: !has(w, QUIT) && owner_of(w) == bound -> file_at(d)
+            :: !has(w, QUIT) && owner_of(w) == bound -> assert(!has(w, AGAIN)); file_at(d)
             :: !has(w, QUIT) && owner_of(w) != bound -> target = owner_of(w); send()
             fi
         fi
@@ -352,7 +415,7 @@ inline take() {
             if
             :: state_of(w) == RUNNING -> to = w & ~LINKED
             :: state_of(w) == DEAD -> to = with_owner(w & ~(LINKED | 3), id)
-            :: state_of(w) == SCHEDULED -> to = with_owner(w & ~LINKED, id)
+            :: state_of(w) == SCHEDULED -> to = with_owner(w & ~(LINKED | AGAIN), id)
             fi;
             change();
             if
@@ -508,8 +571,8 @@ inline settle() {
         !ok ->
         if
         :: has(w, QUIT) -> to = ended(w)
-        :: !has(w, QUIT) && is_due -> to = (w & ~(CLAIMED | 3)) | RUNNING
-        :: !has(w, QUIT) && !is_due -> to = w & ~CLAIMED
+        :: !has(w, QUIT) && is_due -> to = (w & ~(CLAIMED | WAITED | 3)) | RUNNING
+        :: !has(w, QUIT) && !is_due -> to = w & ~(CLAIMED | WAITED)
         fi;
         change();
         if
@@ -524,7 +587,13 @@ inline settle() {
         fi
     }
     :: else -> break
-    od
+    od;
+#ifndef M_SETTLED_IN_SILENCE
+    if
+    :: has(w, WAITED) -> release_waiters()
+    :: else
+    fi
+#endif
 }
 
 /* run_if_due: w is a copy of the word; `tick` that of the entry, which has been taken out of the wheel */
@@ -537,7 +606,15 @@ inline run_if_due() {
             if
             :: owner_of(w) != id || state_of(w) != SCHEDULED -> verdict = 1 /* GONE */
 #ifndef M_CLAIM_IGNORES_WRITING
-            :: owner_of(w) == id && state_of(w) == SCHEDULED && has(w, WRITING) -> verdict = 2 /* IN_HAND */
+            :: owner_of(w) == id && state_of(w) == SCHEDULED && has(w, WRITING) && has(w, LINKED) -> verdict = 1
+            :: owner_of(w) == id && state_of(w) == SCHEDULED && has(w, WRITING) && !has(w, LINKED) ->
+#ifdef M_WAITS_FOR_THE_WRITER
+                verdict = 2
+#else
+                to = w | AGAIN; /* leave_to_writer */
+                change();
+                verdict = ok
+#endif
             :: owner_of(w) == id && state_of(w) == SCHEDULED && !has(w, WRITING) ->
 #else
             :: owner_of(w) == id && state_of(w) == SCHEDULED ->
@@ -582,11 +659,14 @@ inline run_if_due() {
     fi;
     if
     :: verdict == 1 -> /* verge__worker_drop */
+        w = word;
         if
         :: owner_of(w) == id -> entry_tick = NO_TICK
         :: else
         fi
-    :: verdict == 2 -> wheel[id] = wheel[id] | bit(tick) /* look again */
+#ifdef M_WAITS_FOR_THE_WRITER
+    :: verdict == 2 -> !has(word, WRITING); wheel[id] = wheel[id] | bit(tick) /* pass after pass */
+#endif
     :: verdict == 3 -> d = deadline; atomic { wheel[id] = wheel[id] | bit(d); entry_tick = d }
     :: verdict == 5 -> entry_tick = NO_TICK; give_up()
     :: verdict == 6 ->
@@ -700,7 +780,7 @@ inline leave() {
 #define may_block false
 #endif
 
-proctype worker(byte id) {
+proctype worker(byte id) if_it_has_the_processor {
     short w;
     short to;
     byte d;
@@ -720,10 +800,13 @@ proctype worker(byte id) {
     bool is_due;
     bool is_earlier;
     do
-    :: has_something_to_do || may_block -> pass(); forget; forget_pass
-    :: atomic { is_free && free_of == id && starts_left > 0 -> is_free = false; starts_left-- } start_here(); forget
-    :: calls_left > 0 && generation_of(word) > 0 -> calls_left--; choose_handle(); call(); forget
-    :: id == 2 -> leave(); forget; forget_pass; has_left = true; break
+    :: atomic { has_something_to_do || may_block -> begin_call } pass(); forget; forget_pass; end_call
+    :: atomic { is_free && free_of == id && starts_left > 0 -> is_free = false; starts_left--; begin_call }
+        start_here();
+        forget;
+        end_call
+    :: atomic { calls_left > 0 && generation_of(word) > 0 -> calls_left--; begin_call } choose_handle(); call(); forget; end_call
+    :: atomic { id == 2 -> begin_call } leave(); forget; forget_pass; atomic { has_left = true; end_call } break
     :: id == 1 && remote_done && has_left && !has_something_to_do ->
         atomic { /* G3, G11, S1 */
             assert(state_of(word) == FREE && is_free && lists_count == 0 && !is_executing);
@@ -734,7 +817,7 @@ proctype worker(byte id) {
     od
 }
 
-proctype remote() {
+proctype remote() if_it_has_the_processor {
     short w;
     short to;
     byte d;
@@ -747,8 +830,11 @@ proctype remote() {
     bool ok;
     bool is_earlier;
     do
-    :: atomic { is_free && free_of == 0 && starts_left > 0 -> is_free = false; starts_left-- } start_there(); forget
-    :: calls_left > 0 && generation_of(word) > 0 -> calls_left--; choose_handle(); call(); forget
+    :: atomic { is_free && free_of == 0 && starts_left > 0 -> is_free = false; starts_left--; begin_call }
+        start_there();
+        forget;
+        end_call
+    :: atomic { calls_left > 0 && generation_of(word) > 0 -> calls_left--; begin_call } choose_handle(); call(); forget; end_call
     :: true -> break
     od;
     remote_done = true

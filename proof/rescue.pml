@@ -12,19 +12,48 @@ bool is_laid[3];     /* the turn of a worker */
 bool in_callback[3]; /* callback_since_ns != 0 */
 bool in_incoming[3]; /* the record is in the chain of what a worker has taken from its inbox */
 
-inline turn_take(worker) {
-    atomic { is_laid[worker] -> is_laid[worker] = false }
+bool is_awaited[3];  /* the thread of a worker has said that it waits for its turn */
+
+/* verge__turn_take, by the worker's own thread */
+inline turn_take() {
+#ifdef M_RESCUE_TURN_SPINS
+    atomic { is_laid[id] -> is_laid[id] = false }
+#else
+    do
+    :: atomic { is_laid[id] -> is_laid[id] = false; break }
+    :: atomic { !is_laid[id] -> is_awaited[id] = true }
+        atomic { /* the kernel compares and puts to sleep at once */
+            if
+            :: is_awaited[id] -> sleeps_on[id] = TURN
+            :: else
+            fi
+        }
+        sleeps_on[id] == 0
+    od
+#endif
+}
+
+/* verge__turn_lay */
+inline turn_lay(worker) {
+    atomic { is_laid[worker] = true; ok = is_awaited[worker]; is_awaited[worker] = false };
+#ifndef M_RESCUE_TURN_LAID_IN_SILENCE
+    if
+    :: ok -> sleeps_on[worker] = 0
+    :: else
+    fi;
+#endif
+    ok = false
 }
 
 inline begin_callback() {
     in_callback[id] = true;
-    is_laid[id] = true
+    turn_lay(id)
 }
 
 /* verge__turn_begin, verge__worker_end_watch */
 inline end_callback() {
 #ifndef M_RESCUE_TURN_NOT_TAKEN_UP
-    turn_take(id);
+    turn_take();
 #else
     is_laid[id] = false;
 #endif
@@ -34,9 +63,9 @@ inline end_callback() {
 /* What a callback does with its worker */
 inline call_on_turn() {
 #ifndef M_RESCUE_CALLED_WITHOUT_TURN
-    turn_take(id);
+    turn_take();
     call();
-    is_laid[id] = true
+    turn_lay(id)
 #else
     call()
 #endif
@@ -150,7 +179,7 @@ inline rescue_others() {
             is_laid[other] = false
         }
         if
-        :: ok -> rescue(); is_laid[other] = true
+        :: ok -> rescue(); turn_lay(other)
         :: else
         fi
     :: true /* it is not stuck yet */
