@@ -76,15 +76,18 @@ typedef struct verge_stuck {
 } verge_stuck;
 
 typedef struct verge_service_options {
-    size_t struct_size;      /* set by verge_service_options_init */
-    uint32_t thread_count;   /* workers that are threads of the service's; 0: none, you bring your own */
-    bool metronome;          /* a thread that publishes the time; otherwise every pass reads the clock */
-    bool check_deadlines;    /* see below */
-    uint64_t precision_ns;   /* a power of two; a timer runs at the first multiple at or after its deadline */
-    uint64_t resolution_ns;  /* how often the metronome publishes, at most */
-    verge_clock clock;       /* now_ns NULL: monotonic */
-    size_t timer_cap;        /* timers that may exist at one time, then -ENOSPC; 0: no cap */
-    size_t batch;            /* callbacks a pass runs, at most */
+    size_t struct_size;    /* set by verge_service_options_init */
+    uint32_t thread_count; /* workers that are threads of the service's; 0: none, you bring your own */
+    bool metronome;        /* a thread that publishes the time, so that the service's own threads read the clock less
+                                often. A pass of a thread of yours always reads the clock */
+    bool check_deadlines;  /* see below */
+    uint64_t
+        precision_ns; /* a power of two, at most 2^40; a timer runs at the first multiple at or after its deadline */
+    uint64_t
+        resolution_ns; /* how often the metronome publishes, at most; 1 to 2^40, else -EINVAL, as for the precision */
+    verge_clock clock; /* now_ns NULL: monotonic */
+    size_t timer_cap;  /* timers that may exist at one time, then -ENOSPC; 0: no cap */
+    size_t batch;      /* callbacks a pass runs, at most */
     uint64_t stuck_after_ns; /* a callback that runs longer is reported, and what it keeps waiting is rescued by
                                 another worker; 0: not watched */
     void (*on_stuck)(void *context,
@@ -136,8 +139,8 @@ VERGE_API int verge_service_destroy(verge_service *service, void (*visit)(void *
 VERGE_API VERGE_MUST_USE int verge_service_add_thread(verge_service *service, uint32_t *ret_worker_id);
 VERGE_API int verge_service_retire_thread(verge_service *service, uint32_t worker_id);
 
-/* Now: as published by the metronome, its resolution ago, or up to 16 times that while no timer needs it more often;
- * as the clock has it. */
+/* Now, as published by the metronome: a cached time, up to one resolution old while timers are due, up to 16 while none
+ * was when the metronome last looked. Without a metronome, and while it rests: as exact_now, which reads the clock. */
 VERGE_API uint64_t verge_service_now(const verge_service *service);
 VERGE_API uint64_t verge_service_exact_now(const verge_service *service);
 
@@ -248,7 +251,7 @@ VERGE_API VERGE_MUST_USE int verge_worker_join(verge_service *service, const ver
 VERGE_API int verge_worker_leave(verge_worker *worker);
 
 /*
- * One pass: takes what came through the inbox, runs what is due, a batch of it at most. If nothing was, waits until
+ * One pass: takes what came through the inbox, runs what is due by the clock, a batch of it at most. If nothing was, waits until
  * wait_until_ns (0: does not wait; VERGE_NEVER) or until something is, and makes another pass. Returns how many callbacks ran.
  * -ESHUTDOWN: the worker has left in one of them, or is to be retired, and is gone. -EBUSY: in a callback of its own.
  */

@@ -8,6 +8,10 @@
  * the clock themselves; and they do whenever what it published has not changed for a few passes, so that a metronome
  * that falls behind, stalls or dies costs a clock read and nothing else.
  *
+ * Only the service's own threads use the published time in their passes. They make one pass after the other while callbacks
+ * run, each of which ends with a look at the clock, and wait as soon as a pass runs none; the pass after a wait reads the
+ * clock. A thread of the user's may do anything between two passes, for any time: each of its passes reads the clock.
+ *
  * The less the pending timers need it, the slower it ticks: up to 16 times its resolution.
  */
 #include <errno.h>
@@ -35,7 +39,7 @@ uint64_t verge__worker_read_now(verge_worker *worker) {
     worker->same_count = is_same ? worker->same_count + 1 : 0;
     worker->published_ns = published_ns;
     uint64_t now_ns = published_ns;
-    if (!is_on || worker->same_count >= SAME_PASSES || worker->busy_count <= 1) {
+    if (!is_on || !worker->is_thread || worker->same_count >= SAME_PASSES || worker->busy_count <= 1) {
         worker->same_count = 0;
         now_ns = verge__service_clock(service);
         verge__count(&worker->tally.clock_reads, 1);

@@ -105,6 +105,24 @@ static void options_of_a_service(void **state) {
     assert_int_equal(stepped.memory.calls, 0);
 }
 
+static void the_bounds_of_options_are_those_of_the_header(void **state) {
+    (void)state;
+    const uint64_t most_ns = UINT64_C(1) << 40;
+    struct stepped stepped;
+    verge_service_options options = stepped_options(&stepped);
+    options.precision_ns = most_ns;
+    options.resolution_ns = most_ns;
+    stepped_create(&stepped, &options);
+    stepped_end(&stepped);
+    verge_service *none = NULL;
+    options.resolution_ns = most_ns + 1;
+    assert_int_equal(verge_service_create(&options, &none), -EINVAL);
+    options.resolution_ns = most_ns;
+    options.precision_ns = 2 * most_ns;
+    assert_int_equal(verge_service_create(&options, &none), -EINVAL);
+    assert_null(none);
+}
+
 static void options_of_a_timer(void **state) {
     (void)state;
     struct stepped stepped;
@@ -288,6 +306,7 @@ int main(void) {
         cmocka_unit_test(null_worker),
         cmocka_unit_test(sizes_of_options),
         cmocka_unit_test(options_of_a_service),
+        cmocka_unit_test(the_bounds_of_options_are_those_of_the_header),
         cmocka_unit_test(options_of_a_timer),
         cmocka_unit_test(options_of_a_worker),
         cmocka_unit_test(handles_that_never_were),

@@ -189,3 +189,16 @@ bool inspect_is_running(const verge_service *service, verge_timer timer) {
     uint64_t word = atomic_load(&verge__table_at(&service->table, (uint32_t)timer)->word);
     return verge__word_generation(word) == (uint32_t)(timer >> 32) && verge__word_state(word) == VERGE__RUNNING_STATE;
 }
+
+bool inspect_has_due(const verge_service *service, const verge_worker *worker, uint64_t now_ns) {
+    for (uint32_t index = 0; index < atomic_load(&service->table.fresh); index = verge__table_next_index(index)) {
+        const verge__timer *timer = verge__table_at(&service->table, index);
+        uint64_t word = atomic_load(&timer->word);
+        bool is_filed = verge__word_owner(word) == worker->id && verge__word_state(word) == VERGE__SCHEDULED &&
+                        (word & (VERGE__LINKED | VERGE__WRITING)) == 0;
+        if (is_filed && verge__worker_tick(worker, verge__timer_deadline(timer)) <= now_ns >> worker->shift) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -14,4 +14,7 @@ const char *inspect_service(const verge_service *service);
 /* Whether the callback of that timer runs; at any moment. */
 bool inspect_is_running(const verge_service *service, verge_timer timer);
 
+/* Whether a worker has a timer in its wheel that was due by then; at any moment. */
+bool inspect_has_due(const verge_service *service, const verge_worker *worker, uint64_t now_ns);
+
 #endif
