@@ -243,8 +243,8 @@ VERGE_API VERGE_MUST_USE int verge_worker_join(verge_service *service, const ver
                                                verge_worker **ret_worker);
 
 /*
- * Ends a worker: its timers go to the others, the overdue first, or wait for the next to join; handles and
- * deadlines stay. In a callback of its own, this happens when the callback has returned. For a worker whose thread has
+ * Ends a worker: its timers go to the others, the overdue first and in the order of their deadlines, or wait for the next
+ * to join; handles and deadlines stay. In a callback of its own, this happens when the callback has returned. For a worker whose thread has
  * died, another thread may call it. -EPERM: it is bound to another thread, which lives; the same goes for run_once. To
  * stop that one, set a flag which its loop looks at, and then verge_worker_interrupt it.
  */

@@ -14,6 +14,46 @@
 
 enum { RECEIVED_AT_ONCE = 1024 };
 
+/* ---- sorting ---- */
+
+/* Joins two chains that are sorted. What is in `older` comes first among equals. A deadline may be reset meanwhile: then the order
+ * is that of no moment, but nothing is lost. */
+static verge__chain merge(const verge__table *table, verge__chain older, verge__chain newer) {
+    verge__chain merged = VERGE__CHAIN_EMPTY;
+    while (older.count > 0 && newer.count > 0) {
+        uint64_t older_ns = verge__timer_deadline(verge__table_at(table, older.first));
+        uint64_t newer_ns = verge__timer_deadline(verge__table_at(table, newer.first));
+        verge__chain_append(&merged, table, verge__chain_pop(older_ns <= newer_ns ? &older : &newer, table));
+    }
+    verge__chain_join(&merged, table, &older);
+    verge__chain_join(&merged, table, &newer);
+    return merged;
+}
+
+/* parts[i] is empty, or 2^i records, sorted; those of a higher i came before. */
+void verge__chain_sort(verge__chain *chain, const verge__table *table) {
+    enum { PARTS = 33 };
+    verge__chain parts[PARTS];
+    for (size_t i = 0; i < PARTS; i++) {
+        parts[i] = VERGE__CHAIN_EMPTY;
+    }
+    while (chain->count > 0) {
+        verge__chain carried = VERGE__CHAIN_EMPTY;
+        verge__chain_append(&carried, table, verge__chain_pop(chain, table));
+        size_t i = 0;
+        for (; parts[i].count > 0; i++) {
+            carried = merge(table, parts[i], carried);
+            parts[i] = VERGE__CHAIN_EMPTY;
+        }
+        parts[i] = carried;
+    }
+    verge__chain sorted = VERGE__CHAIN_EMPTY;
+    for (size_t i = 0; i < PARTS; i++) {
+        sorted = merge(table, parts[i], sorted);
+    }
+    *chain = sorted;
+}
+
 /* ---- sending ---- */
 
 static uint32_t place_state(const verge_worker *worker) {
@@ -160,6 +200,13 @@ static void receive_orphans(verge_worker *worker) {
     verge__chain_join(&worker->incoming, table, &chain);
 }
 
+/* Whether a record that has come is a timer whose tick this worker has passed. Such timers run in the order of their deadlines
+ * (G5): they are not filed but stay LINKED, in a chain. */
+static bool is_overdue(const verge_worker *worker, verge__timer *timer) {
+    return verge__word_state(verge__word_load(timer)) == VERGE__SCHEDULED &&
+           verge__worker_is_late(worker, verge__worker_tick(worker, verge__timer_deadline(timer)));
+}
+
 void verge__worker_receive(verge_worker *worker) {
     verge__table *table = &worker->service->table;
     receive_orphans(worker);
@@ -168,13 +215,20 @@ void verge__worker_receive(verge_worker *worker) {
         verge__chain chain = verge__inbox_take(&worker->inbox, table);
         verge__chain_join(&worker->incoming, table, &chain);
     }
+    verge__chain overdue = VERGE__CHAIN_EMPTY;
     for (size_t i = 0; i < RECEIVED_AT_ONCE && worker->incoming.count > 0; i++) {
         uint32_t index = verge__chain_pop(&worker->incoming, table);
         verge__timer *timer = verge__table_at(table, index);
+        if (is_overdue(worker, timer)) {
+            verge__chain_append(&overdue, table, index);
+            continue;
+        }
         if (verge__worker_take(worker, timer, index)) {
             verge__worker_file_or_shelve(worker, timer, index);
         }
         /* For each one, as for whoever starts and cancels: a pass takes more than one round of tidying makes good. */
         verge__worker_keep_tidy(worker);
     }
+    verge__chain_sort(&overdue, table);
+    verge__chain_join(&worker->overdue, table, &overdue);
 }

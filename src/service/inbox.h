@@ -69,6 +69,9 @@ static inline uint32_t verge__chain_pop(verge__chain *chain, const verge__table 
     return index;
 }
 
+/* Sorts by deadline; those with the same one stay in their order. Whoever has the chain may do so: its records are LINKED. */
+void verge__chain_sort(verge__chain *chain, const verge__table *table);
+
 static inline void verge__inbox_init(verge__inbox *inbox) {
     atomic_init(&inbox->head, VERGE__INBOX_EMPTY);
 }

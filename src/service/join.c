@@ -77,7 +77,8 @@ static int take_place(verge_service *service, const verge_worker_options *option
     worker->plain_service_with_cas = is_plain && verge__machine_has_cas() ? (const void *)service : worker;
     worker->scheduled_here = verge__word_with_owner(VERGE__SCHEDULED, worker->id);
     worker->is_in_pass = worker->is_in_callback = worker->wants_to_leave = false;
-    worker->incoming = worker->shelf = VERGE__CHAIN_EMPTY;
+    worker->incoming = worker->shelf = worker->overdue = VERGE__CHAIN_EMPTY;
+    worker->overdue_left = 0;
     worker->wake = options->wake;
     worker->wake_context = options->wake_context;
     atomic_store_explicit(&worker->free_count, 0, memory_order_relaxed);

@@ -17,10 +17,28 @@ typedef struct verge__parcel {
     verge__chain chain;
 } parcel;
 
+/* The overdue first, in the order of their deadlines. What came out of the wheel is in order, the rest is not. */
+static void sort(parcel *parcel_) {
+    const verge_worker *worker = parcel_->from;
+    const verge__table *table = &worker->service->table;
+    uint64_t now_ns = verge__service_clock(worker->service);
+    verge__chain overdue = VERGE__CHAIN_EMPTY;
+    verge__chain others = VERGE__CHAIN_EMPTY;
+    while (parcel_->chain.count > 0) {
+        uint32_t index = verge__chain_pop(&parcel_->chain, table);
+        bool is_overdue = verge__timer_deadline(verge__table_at(table, index)) <= now_ns;
+        verge__chain_append(is_overdue ? &overdue : &others, table, index);
+    }
+    verge__chain_sort(&overdue, table);
+    verge__chain_join(&overdue, table, &others);
+    parcel_->chain = overdue;
+}
+
 /* In pieces: each goes to the worker that has the least to do by then. */
 static void send_off(parcel *parcel_) {
     verge_service *service = parcel_->from->service;
     const verge__table *table = &service->table;
+    sort(parcel_);
     while (parcel_->chain.count > 0) {
         verge__chain piece = VERGE__CHAIN_EMPTY;
         while (parcel_->chain.count > 0 && piece.count < SENT_AT_ONCE) {
@@ -133,6 +151,7 @@ static void leave_now(verge_worker *worker) {
         }
         send_pile(&parcel_, &taken.pile);
     }
+    send_chain(&parcel_, &worker->overdue);
     send_chain(&parcel_, &worker->shelf);
     send_chain(&parcel_, &worker->incoming);
     send_off(&parcel_);

@@ -2,8 +2,8 @@
 /*
  * A pass of a worker: T4, T5. Takes what has come through the inbox, then runs what is due.
  *
- * What is due is worked off in rounds: first what came too late for its tick, then the ticks up to what was now when
- * the round began. What callbacks start for now or the past is for the next round, and a round begins in a pass of its
+ * What is due is worked off in rounds: first what came too late for its tick (what others sent, by its deadlines; then what was
+ * started here), then the ticks up to what was now when the round began. What callbacks start for now or the past is for the next round, and a round begins in a pass of its
  * own. So no timer waits for more than what was due before it, however many start themselves again, and however small
  * the batch.
  */
@@ -249,6 +249,22 @@ static size_t run_shelf(verge_worker *worker, uint64_t due_tick, size_t room) {
     return fired;
 }
 
+/* Runs the first of those that came overdue. True: its callback ran. */
+static bool run_overdue(verge_worker *worker, uint64_t due_tick) {
+    const verge__table *table = &worker->service->table;
+    uint32_t index = verge__chain_pop(&worker->overdue, table);
+    verge__timer *timer = verge__table_at(table, index);
+    worker->overdue_left--;
+    if (!verge__worker_take(worker, timer, index)) {
+        return false;
+    }
+    fate fate_ = run_if_due(worker, timer, index, due_tick);
+    if (fate_ == VERGE__FATE_MOVED) {
+        verge__worker_file_or_shelve(worker, timer, index);
+    }
+    return fate_ == VERGE__FATE_RAN;
+}
+
 verge__entry verge__worker_pop(verge_worker *worker, verge__list *list) {
     const verge__chunk *chunk = verge__list_chunk(*list);
     size_t left = verge__list_chunk_count(*list) - 1;
@@ -281,9 +297,10 @@ bool verge__worker_take_tick(verge_worker *worker, uint64_t target, size_t *budg
 
 /* Begins a round unless one is under way. */
 static bool begin_round(verge_worker *worker, uint64_t target) {
-    bool is_over = verge__pile_is_empty(&worker->first) && verge__pile_is_empty(&worker->batch) &&
-                   worker->calendar.cursor >= worker->round_end;
+    bool is_over = worker->overdue_left == 0 && verge__pile_is_empty(&worker->first) &&
+                   verge__pile_is_empty(&worker->batch) && worker->calendar.cursor >= worker->round_end;
     if (is_over) {
+        worker->overdue_left = worker->overdue.count;
         worker->first = worker->late;
         worker->late = (verge__pile){0};
         worker->round_end = target > worker->calendar.cursor ? target : worker->calendar.cursor;
@@ -296,7 +313,9 @@ static size_t run_round(verge_worker *worker, uint64_t target, size_t *budget) {
     verge__entry entry;
     for (size_t seen = 0; fired < worker->service->options.batch && seen < ENTRIES_SEEN_AT_ONCE && !is_to_stop(worker);
          seen++) {
-        if (pop(worker, &worker->first, &entry)) {
+        if (worker->overdue_left > 0) {
+            fired += run_overdue(worker, target - 1);
+        } else if (pop(worker, &worker->first, &entry)) {
             fired += come_up(worker, entry, VERGE__TICK_LATE, target - 1);
         } else if (pop(worker, &worker->batch, &entry)) {
             fired += come_up(worker, entry, worker->batch_tick, worker->batch_tick);

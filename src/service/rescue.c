@@ -132,7 +132,9 @@ static void rescue(verge_worker *rescuer, verge_worker *stuck) {
     stuck->calendar.quiet_until = 0;
     stuck->rescued_ns = rescuer->now_ns > stuck->rescued_ns ? rescuer->now_ns : stuck->rescued_ns;
     verge__chain inbox = verge__inbox_take(&stuck->inbox, table);
-    moved += inbox.count + stuck->incoming.count;
+    moved += inbox.count + stuck->incoming.count + stuck->overdue.count;
+    stuck->overdue_left = 0;
+    rescue_chain(rescuer, stuck, &stuck->overdue);
     rescue_chain(rescuer, stuck, &inbox);
     rescue_chain(rescuer, stuck, &stuck->incoming);
     verge__worker_tidy_after(stuck, moved);

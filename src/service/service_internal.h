@@ -102,13 +102,15 @@ struct verge_worker {
     uint32_t free_limit; /* with so many, to free one takes the long way; at most VERGE__FREE_KEPT */
     verge__counter
         held;          /* free records, and timers with an entry in its wheel (those that are dead and not back, too) */
-    verge__pile late;  /* came too late for their tick: for the next round */
+    verge__pile late;  /* filed here, too late for their tick: for the next round */
     verge__pile first; /* those for this round */
     verge__pile batch; /* of the tick taken last */
     uint64_t batch_tick;
     uint64_t round_end;    /* ticks from here on are for the next round (pass.c) */
     verge__chain incoming; /* taken from the inbox, not looked at yet */
     verge__chain shelf;    /* there was no memory to file them */
+    verge__chain overdue;  /* came too late for their tick, through the inbox: in the order in which they are to run */
+    uint32_t overdue_left; /* of these, those for this round */
     uint64_t now_ns;       /* of the last pass */
     uint64_t rescued_ns;   /* of the last pass of another that has taken ticks here (rescue.c) */
     uint64_t published_ns; /* what the metronome had said then */
@@ -201,7 +203,7 @@ static inline bool verge__service_watches(const verge_service *service) {
 
 static inline bool verge__worker_has_backlog(const verge_worker *worker) {
     return !verge__pile_is_empty(&worker->first) || !verge__pile_is_empty(&worker->batch) ||
-           !verge__pile_is_empty(&worker->late);
+           !verge__pile_is_empty(&worker->late) || worker->overdue.count > 0;
 }
 
 /* Not if it has left: then its place has no wheel. */

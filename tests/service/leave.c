@@ -170,6 +170,129 @@ static void overdue_orphans_run_first(void **state) {
     stepped_end(&stepped);
 }
 
+/* ---- in which order: G5 ---- */
+
+/* How timers come to a worker too late for their ticks. */
+enum way {
+    LEFT,    /* by one that leaves, with some of them in a backlog */
+    ORPHANS, /* by nobody: they were started without a worker */
+    SENT,    /* they were in its inbox while it made no pass */
+    RESCUED, /* from one that is stuck in a callback */
+    WAYS
+};
+
+static struct {
+    verge_worker *other;
+    uint64_t last_tick;
+    uint32_t fired;
+} order;
+
+static void expect_order_of_ticks(const verge_firing *firing) {
+    const uint64_t tick = (firing->scheduled_ns + TICK - 1) / TICK;
+    assert_true(tick >= order.last_tick);
+    order.last_tick = tick;
+    order.fired++;
+}
+
+static void count_firing(const verge_firing *firing) {
+    (void)firing;
+    order.fired++;
+}
+
+/* A callback that does not return before another worker has taken over. */
+static void be_stuck(const verge_firing *firing) {
+    struct stepped *stepped = firing->argument;
+    advance(stepped, HOUR);
+    assert_int_equal(step(order.other), 4); /* a batch of what this one has */
+}
+
+static void start_in_disorder(struct stepped *stepped, struct verge_test_random *random, uint32_t count,
+                              uint32_t worker_id, verge_callback callback) {
+    for (uint32_t i = 0; i < count; i++) {
+        verge_start_options options;
+        assert_int_equal(verge_start_options_init(&options), 0);
+        options.callback = callback;
+        options.deadline_ns = now_of(stepped) + 2 * TICK + verge_test_below(random, 1000 * TICK);
+        options.worker_id = worker_id;
+        (void)start_with(stepped->service, &options);
+    }
+}
+
+static void run_in_order(verge_worker *worker, uint32_t count) {
+    while (order.fired < count) {
+        assert_true(step(worker) > 0);
+    }
+}
+
+static void take_over(enum way way, uint32_t count, struct verge_test_random *random) {
+    struct stepped stepped;
+    verge_service_options options = stepped_options(&stepped);
+    options.batch = 4;
+    options.stuck_after_ns = way == RESCUED ? SECOND : 0;
+    stepped_create(&stepped, &options);
+    memset(&order, 0, sizeof(order));
+    verge_worker *worker = way == ORPHANS ? NULL : join_unbound(stepped.service);
+    order.other = way == RESCUED ? join_unbound(stepped.service) : NULL;
+    const uint32_t id = verge_worker_id(worker);
+    if (way == RESCUED) {
+        verge_start_options stuck;
+        assert_int_equal(verge_start_options_init(&stuck), 0);
+        stuck.callback = be_stuck;
+        stuck.argument = &stepped;
+        stuck.worker_id = id;
+        (void)start_with(stepped.service, &stuck);
+    }
+    /* Of those that leave, some have been due for some passes: what a batch has left over is in another place. */
+    start_in_disorder(&stepped, random, count, id, expect_order_of_ticks);
+    if (way == LEFT) {
+        start_in_disorder(&stepped, random, 40, id, count_firing);
+        while (verge_worker_next(worker) == 0) {
+            (void)step(worker); /* all are filed */
+        }
+        order.fired = 0;
+        advance(&stepped, verge_test_below(random, 500 * TICK));
+        for (uint64_t passes = verge_test_below(random, 4); passes > 0; passes--) {
+            (void)step(worker);
+        }
+        for (uint32_t i = 0; i < 10; i++) {
+            verge_start_options late;
+            assert_int_equal(verge_start_options_init(&late), 0);
+            late.callback = count_firing;
+            late.worker_id = id;
+            (void)start_with(stepped.service, &late);
+        }
+        (void)step(worker);
+    }
+    advance(&stepped, HOUR);
+    if (way == RESCUED) {
+        assert_int_equal(step(worker), 1);
+        run_in_order(order.other, count);
+        leave(order.other);
+    } else if (way == SENT) {
+        run_in_order(worker, count);
+    } else {
+        if (worker != NULL) {
+            leave(worker);
+        }
+        order.last_tick = 0;
+        worker = join_unbound(stepped.service);
+        run_in_order(worker, count + (way == LEFT ? 50 : 0));
+    }
+    leave(worker);
+    stepped_end(&stepped);
+}
+
+static void overdue_timers_run_in_the_order_of_their_ticks(void **state) {
+    (void)state;
+    struct verge_test_random random = verge_test_random_from(verge_test_seed(12));
+    for (int round = 0; round < 40; round++) {
+        for (enum way way = LEFT; way < WAYS; way++) {
+            take_over(way, 5 + (uint32_t)verge_test_below(&random, 300), &random);
+        }
+    }
+    take_over(LEFT, 5000, &random); /* more than a worker takes in one pass */
+}
+
 /* What a small batch has left over: of a tick that has begun, and of what came too late for its own. */
 static void a_backlog_goes_to_the_others(void **state) {
     (void)state;
@@ -420,6 +543,7 @@ int main(void) {
         cmocka_unit_test(orphans_wait_for_the_next_to_join),
         cmocka_unit_test(orphans_are_cancelled_and_reset_like_any),
         cmocka_unit_test(overdue_orphans_run_first),
+        cmocka_unit_test(overdue_timers_run_in_the_order_of_their_ticks),
         cmocka_unit_test(a_backlog_goes_to_the_others),
         cmocka_unit_test(a_callback_that_leaves_is_the_last_of_its_worker),
         cmocka_unit_test(a_thread_that_ends_has_left),

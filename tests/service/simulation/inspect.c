@@ -150,6 +150,7 @@ static const char *check_worker(struct findings *findings) {
     uint32_t in_inbox = (uint32_t)atomic_load(&worker->inbox.head);
     const char *wrong = see_links(findings, in_inbox);
     wrong = wrong != NULL || worker->shelf.count == 0 ? wrong : see_links(findings, worker->shelf.first);
+    wrong = wrong != NULL || worker->overdue.count == 0 ? wrong : see_links(findings, worker->overdue.first);
     wrong = wrong != NULL || worker->incoming.count == 0 ? wrong : see_links(findings, worker->incoming.first);
     if (wrong != NULL || !is_joined(worker)) {
         return wrong != NULL || in_inbox == VERGE__NO_INDEX ? wrong : "something was left in a vacant place";
