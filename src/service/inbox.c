@@ -61,26 +61,49 @@ static uint32_t place_state(const verge_worker *worker) {
     return atomic_load_explicit(&worker->place_state, memory_order_seq_cst);
 }
 
-uint32_t verge__service_pick(const verge_service *service) {
+/* How many timers a worker has, or is about to have. One that is stuck, or has not made its first pass and may have no
+ * processor yet, counts as more than any other. */
+static uint64_t load_of(const verge_worker *worker) {
+    bool is_stuck = atomic_load_explicit(&worker->reported_since_ns, memory_order_relaxed) != 0;
+    bool is_new = !atomic_load_explicit(&worker->has_made_a_pass, memory_order_relaxed);
+    uint64_t on_the_way = atomic_load_explicit(&worker->inbox.head, memory_order_relaxed) >> 32;
+    return (verge__worker_live(worker) + on_the_way) | (uint64_t)is_stuck << 63 | (uint64_t)is_new << 62;
+}
+
+/* Whether a worker sleeps. One that does not looks for itself before it goes to sleep. */
+static bool is_asleep(const verge_worker *worker) {
+    VERGE__STEP("pick: is asleep");
+    return atomic_load_explicit(&worker->wait_until_ns, memory_order_seq_cst) > VERGE__WAKING;
+}
+
+static uint32_t pick(const verge_service *service, bool only_asleep) {
     uint32_t picked = 0;
     uint64_t least = UINT64_MAX;
     /* Sequentially consistent, as the state is: who has pushed orphans must see who has joined and saw none. */
     uint32_t count = atomic_load_explicit(&service->place_count, memory_order_seq_cst);
     for (uint32_t id = 1; id <= count; id++) {
         const verge_worker *worker = verge__service_place(service, id);
-        if (place_state(worker) != VERGE__PLACE_JOINED) {
+        if (place_state(worker) != VERGE__PLACE_JOINED || (only_asleep && !is_asleep(worker))) {
             continue;
         }
-        /* One that is stuck only if there is no other. */
-        bool is_stuck = atomic_load_explicit(&worker->reported_since_ns, memory_order_relaxed) != 0;
-        uint64_t on_the_way = atomic_load_explicit(&worker->inbox.head, memory_order_relaxed) >> 32;
-        uint64_t load = (verge__worker_live(worker) + on_the_way) | (is_stuck ? UINT64_C(1) << 63 : 0);
+        uint64_t load = load_of(worker);
         if (load < least) {
             least = load;
             picked = id;
         }
     }
     return picked;
+}
+
+uint32_t verge__service_pick(const verge_service *service) {
+    return pick(service, false);
+}
+
+void verge__wake_one(verge_service *service) {
+    uint32_t worker_id = pick(service, true);
+    if (worker_id != 0) {
+        verge__park_wake(verge__service_place(service, worker_id), 0);
+    }
 }
 
 /* What is in the inbox of a place, if nobody works there; the lock keeps others from joining meanwhile. */
@@ -95,9 +118,8 @@ static verge__chain take_back(verge_service *service, verge_worker *worker) {
 }
 
 void verge__wake_for_orphans(verge_service *service) {
-    uint32_t worker_id = verge__inbox_is_empty(&service->orphans) ? 0 : verge__service_pick(service);
-    if (worker_id != 0) {
-        verge__park_wake(verge__service_place(service, worker_id), 0);
+    if (!verge__inbox_is_empty(&service->orphans)) {
+        verge__wake_one(service);
     }
 }
 

@@ -87,6 +87,7 @@ static int take_place(verge_service *service, const verge_worker_options *option
     atomic_store_explicit(&worker->next_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&worker->is_to_retire, false, memory_order_relaxed);
     atomic_store_explicit(&worker->is_interrupted, false, memory_order_relaxed);
+    atomic_store_explicit(&worker->has_made_a_pass, false, memory_order_relaxed);
     atomic_store_explicit(&worker->turn, VERGE__TURN_HELD, memory_order_relaxed);
     /* From here on it is sent timers; orphans are taken by its first pass. */
     atomic_store_explicit(&worker->place_state, VERGE__PLACE_JOINED, memory_order_seq_cst);

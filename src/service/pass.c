@@ -360,6 +360,7 @@ static void publish_state(verge_worker *worker) {
     atomic_store_explicit(&worker->tally.entries, worker->calendar.entry_count, memory_order_relaxed);
     atomic_store_explicit(&worker->tally.entries_moved, worker->calendar.entries_moved, memory_order_relaxed);
     atomic_store_explicit(&worker->next_ns, next(worker), memory_order_relaxed);
+    atomic_store_explicit(&worker->has_made_a_pass, true, memory_order_relaxed);
 }
 
 size_t verge__worker_pass(verge_worker *worker) {

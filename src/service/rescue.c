@@ -55,10 +55,7 @@ void verge__service_watch(verge_service *service, uint64_t now_ns) {
         uint64_t since_ns = stuck_since(service, worker, now_ns);
         if (since_ns != 0) {
             report(service, worker, since_ns);
-            uint32_t rescuer = verge__service_pick(service);
-            if (rescuer != 0 && rescuer != id) {
-                verge__park_wake(verge__service_place(service, rescuer), 0);
-            }
+            verge__wake_one(service);
         }
     }
 }

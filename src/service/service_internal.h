@@ -136,6 +136,7 @@ struct verge_worker {
     _Atomic uint32_t turn;          /* turn.h */
     _Atomic bool is_to_retire;      /* a thread of the service's is to leave */
     _Atomic bool is_interrupted;
+    _Atomic bool has_made_a_pass;
     _Atomic uint64_t next_ns;           /* when it has something to do, as of its last pass */
     _Atomic uint64_t callback_since_ns; /* when the callback that runs began, 0 if none does; watched services only */
     _Atomic uint64_t running;           /* the timer whose callback runs; 0 if none does */
@@ -370,6 +371,10 @@ void verge__wake_for_orphans(verge_service *service);
 
 /* The worker with the fewest timers; 0 if there is none. */
 uint32_t verge__service_pick(const verge_service *service);
+
+/* Wakes a worker to do what any of them can do: the one with the fewest timers of those that sleep. One that is awake would
+ * do it in its next pass, but nobody knows when that is: it may be in a callback, or have no processor. */
+void verge__wake_one(verge_service *service);
 
 /* Takes a record out of its link (T3); true if it is a timer of this worker's now, to be filed. */
 bool verge__worker_take(verge_worker *worker, verge__timer *timer, uint32_t index);

@@ -525,6 +525,93 @@ static void who_loses_its_timers_keeps_no_garbage(void **state) {
     play(&scene, lose_a_crowd);
 }
 
+/* ---- who is woken for it ---- */
+
+/*
+ * Three workers. One is stuck; one is in a callback as well, but not for long enough, and has the fewest timers; one sleeps, and
+ * has more. Only the last one can help at once, also with timers that have no worker.
+ */
+struct aid {
+    struct stepped stepped;
+    verge_worker *stuck;
+    verge_worker *busy;
+    verge_worker *sleeper;
+    uint32_t rung;
+    bool with_orphans; /* in place of a worker that is stuck */
+};
+
+static void ring(void *context) {
+    ((struct aid *)context)->rung++;
+}
+
+static void start_aid(struct aid *aid, verge_worker *worker, uint64_t deadline_ns, verge_callback callback) {
+    verge_start_options options;
+    assert_int_equal(verge_start_options_init(&options), 0);
+    options.callback = callback;
+    options.argument = aid;
+    options.deadline_ns = deadline_ns;
+    options.worker_id = verge_worker_id(worker);
+    (void)start_with(aid->stepped.service, &options);
+}
+
+static void be_busy(const verge_firing *firing) {
+    struct aid *aid = firing->argument;
+    assert_int_equal(aid->rung, 0);
+    if (aid->with_orphans) {
+        /* Its place is found vacant by whoever sends something there. */
+        leave(aid->stuck);
+    } else {
+        advance(&aid->stepped, STUCK_AFTER / 2); /* the other one has been running for twice as long */
+        assert_int_equal(verge_service_tick(aid->stepped.service), 0);
+    }
+    assert_int_equal(aid->rung, 1);
+}
+
+static void be_stuck(const verge_firing *firing) {
+    struct aid *aid = firing->argument;
+    advance(&aid->stepped, STUCK_AFTER / 2);
+    assert_int_equal(step(aid->busy), 1);
+}
+
+static void who_sleeps_is_woken_not_who_is_busy(void **state) {
+    (void)state;
+    for (int with_orphans = 0; with_orphans < 2; with_orphans++) {
+        struct aid aid = {.with_orphans = with_orphans != 0};
+        verge_service_options options = stepped_options(&aid.stepped);
+        options.stuck_after_ns = STUCK_AFTER;
+        stepped_create(&aid.stepped, &options);
+        const uint64_t now_ns = now_of(&aid.stepped);
+        aid.stuck = join_unbound(aid.stepped.service);
+        aid.busy = join_unbound(aid.stepped.service);
+        verge_worker_options sleepy;
+        assert_int_equal(verge_worker_options_init(&sleepy), 0);
+        sleepy.unbound = true;
+        sleepy.wake = ring;
+        sleepy.wake_context = &aid;
+        assert_int_equal(verge_worker_join(aid.stepped.service, &sleepy, &aid.sleeper), 0);
+        for (int i = 0; i < 4; i++) {
+            start_aid(&aid, aid.sleeper, now_ns + HOUR, do_nothing);
+        }
+        assert_int_equal(step(aid.busy), 0);
+        assert_int_equal(step(aid.stuck), 0);
+        assert_int_equal(step(aid.sleeper), 0);
+        start_aid(&aid, aid.busy, now_ns, be_busy);
+        assert_true(verge_worker_begin_wait(aid.sleeper) > now_ns);
+        if (with_orphans) {
+            start_aid(&aid, aid.stuck, now_ns, do_nothing); /* in its inbox when it leaves */
+            assert_int_equal(step(aid.busy), 1);
+        } else {
+            start_aid(&aid, aid.stuck, now_ns, be_stuck);
+            assert_int_equal(step(aid.stuck), 1);
+            leave(aid.stuck);
+        }
+        verge_worker_end_wait(aid.sleeper);
+        leave(aid.busy);
+        leave(aid.sleeper);
+        stepped_end(&aid.stepped);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_due_is_run_by_another),
@@ -540,6 +627,7 @@ int main(void) {
         cmocka_unit_test(who_is_stuck_is_picked_last),
         cmocka_unit_test(the_stuck_callback_starts_cancels_and_resets),
         cmocka_unit_test(who_loses_its_timers_keeps_no_garbage),
+        cmocka_unit_test(who_sleeps_is_woken_not_who_is_busy),
         cmocka_unit_test(threads_rescue_each_other),
         cmocka_unit_test(a_callback_takes_its_turn_for_what_it_does),
     };

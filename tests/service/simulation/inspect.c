@@ -164,24 +164,33 @@ static const char *check_worker(struct findings *findings) {
     return wrong != NULL ? wrong : check_entries(findings, until_ns);
 }
 
+/* In a wait, from which it can be woken; not in a callback. */
+static bool is_any_asleep(const verge_service *service) {
+    uint32_t place_count = atomic_load(&service->place_count);
+    for (uint32_t id = 1; id <= place_count; id++) {
+        const verge_worker *worker = verge__service_place(service, id);
+        if (is_joined(worker) && atomic_load(&worker->wait_until_ns) > VERGE__WAKING) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *inspect_service(const verge_service *service) {
     static struct findings findings;
     findings.service = service;
     memset(findings.is_linked, 0, rank(atomic_load(&service->table.fresh)));
     uint32_t place_count = atomic_load(&service->place_count);
-    bool all_sleep = true;
     for (uint32_t id = 1; id <= place_count; id++) {
         findings.worker = verge__service_place(service, id);
         const char *wrong = check_worker(&findings);
         if (wrong != NULL) {
             return wrong;
         }
-        all_sleep =
-            all_sleep && is_joined(findings.worker) && atomic_load(&findings.worker->wait_until_ns) > VERGE__WAKING;
     }
     uint32_t orphans = (uint32_t)atomic_load(&service->orphans.head);
-    if (place_count > 0 && all_sleep && orphans != VERGE__NO_INDEX) {
-        return "G12: all workers sleep, and there are orphans";
+    if (is_any_asleep(service) && orphans != VERGE__NO_INDEX) {
+        return "G12: a worker sleeps, and there are orphans";
     }
     return see_links(&findings, orphans);
 }
@@ -202,4 +211,21 @@ bool inspect_has_due(const verge_service *service, const verge_worker *worker, u
         }
     }
     return false;
+}
+
+uint32_t inspect_who_needs_help(const verge_service *service, uint64_t now_ns) {
+    const struct findings findings = {.service = service};
+    uint32_t place_count = atomic_load(&service->place_count);
+    for (uint32_t id = 1; id <= place_count && is_any_asleep(service); id++) {
+        const verge_worker *worker = verge__service_place(service, id);
+        uint64_t since_ns = atomic_load(&worker->callback_since_ns);
+        bool is_stuck = is_joined(worker) && since_ns != 0 && now_ns > since_ns &&
+                        now_ns - since_ns >= service->options.stuck_after_ns;
+        uint64_t next_ns = ((now_ns >> worker->shift) + 1) << worker->shift;
+        if (is_stuck && (inspect_has_due(service, worker, now_ns) ||
+                         !can_wait(&findings, (uint32_t)atomic_load(&worker->inbox.head), next_ns))) {
+            return id;
+        }
+    }
+    return 0;
 }

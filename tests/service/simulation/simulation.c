@@ -17,8 +17,9 @@
 #include "support/crash.h"
 
 enum {
-    WORKERS_MAX = 3,
+    WORKERS_MAX = 5,
     NARROW = 4,
+    HELPLESS_MAX = 16,
 };
 
 #define PRECISION_NS (UINT64_C(1) << 20)
@@ -47,7 +48,10 @@ struct world {
     uint64_t latest_ns;    /* what it said when it did */
     const char *complaint; /* of who looks into the service */
     uint64_t inspections;
-    unsigned busy_count; /* workers and remote threads that have not ended */
+    uint32_t helpless_id;     /* the worker that needed help when all slept, the last time, */
+    uint64_t helpless_moment; /* when that was: the audit's, */
+    unsigned helpless_count;  /* and how often in a row; who is woken need not make a pass at once */
+    unsigned busy_count;      /* workers and remote threads that have not ended */
 };
 
 /* cmocka's callbacks get no context; there is one world at a time. */
@@ -416,6 +420,24 @@ static void inspect(void) {
     world->complaint = world->complaint == NULL ? wrong : world->complaint;
 }
 
+/* All sleep. If one of them is stuck and has what is due, and another could run that, ticks of the metronome wake that one, and it
+ * helps. True: they have to. */
+static bool see_to_the_stuck(void) {
+    uint32_t id = inspect_who_needs_help(world->service, clock_now());
+    if (id == 0 || world->memory_fails || world->steps_back || world->complaint != NULL) {
+        return false;
+    }
+    bool is_the_same = id == world->helpless_id && world->audit.moment == world->helpless_moment;
+    world->helpless_count = is_the_same ? world->helpless_count + 1 : 0;
+    world->helpless_id = id;
+    world->helpless_moment = world->audit.moment;
+    if (world->helpless_count == HELPLESS_MAX) {
+        world->complaint = "G11: a worker is stuck, another one sleeps, and what is due is not rescued";
+    }
+    assert_int_equal(verge_service_tick(world->service), 0);
+    return true;
+}
+
 static void interrupt_one(void) {
     uint32_t count = atomic_load(&world->service->place_count);
     if (count > 0) {
@@ -429,6 +451,10 @@ static void be_time(void) {
         uint64_t until_ns = 0;
         if (scheduler_others_sleep(&until_ns)) {
             inspect();
+            if (world->is_watched && see_to_the_stuck()) {
+                scheduler_step();
+                continue;
+            }
             if (world->dead_count > 0 && chance(2)) {
                 bury_one();
             } else if (until_ns == VERGE_NEVER || chance(8)) {
@@ -530,7 +556,7 @@ static const char *simulate(uint64_t seed) {
     verge_test_allocator_init(&world->memory);
     audit_begin(&world->audit);
     verge_manual_clock_set(&world->clock, below(2) * below(UINT64_C(1) << 50));
-    world->worker_count = 1 + (unsigned)below(WORKERS_MAX);
+    world->worker_count = 1 + (unsigned)below(chance(4) ? WORKERS_MAX : WORKERS_MAX - 2);
     world->remote_count = (unsigned)below(3);
     world->acts = 10 + (unsigned)below(40);
     world->is_watched = chance(3);
