@@ -135,7 +135,7 @@ VERGE_API int verge_service_destroy(verge_service *service, void (*visit)(void *
                                     void *context);
 
 /* Starts one more worker thread; ends one, after the callback it runs: its timers go to the others. -EINVAL: there is
- * no such worker, or it is one of yours. */
+ * no such worker, or it is one of yours. -ESHUTDOWN: the service is being destroyed, and a callback adds a thread. */
 VERGE_API VERGE_MUST_USE int verge_service_add_thread(verge_service *service, uint32_t *ret_worker_id);
 VERGE_API int verge_service_retire_thread(verge_service *service, uint32_t worker_id);
 

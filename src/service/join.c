@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Joining: a worker takes a place, a new one or one that was left. */
+#define _GNU_SOURCE /* pthread_tryjoin_np */
 #include <errno.h>
 #include <string.h>
 
@@ -40,18 +41,47 @@ static int make_place(verge_service *service, verge_worker **ret_worker) {
     return 0;
 }
 
+/*
+ * The thread of the service that worked in a place nobody works in any more has left, and is about to end: it is still in
+ * destructors of thread-specific data, say, which may start timers, and so need the lock. So it is not waited for here. It is
+ * joined at once if it has ended, else later.
+ */
+static int set_thread_aside(verge_service *service, verge_worker *worker) {
+    if (worker->has_thread && pthread_tryjoin_np(worker->thread, NULL) != 0) {
+        verge__ending_thread *ending =
+            service->allocator.allocate(service->allocator.context, sizeof(*ending), _Alignof(verge__ending_thread));
+        if (ending == NULL) {
+            return -ENOMEM;
+        }
+        *ending = (verge__ending_thread){.thread = worker->thread, .next = service->ending_threads};
+        service->ending_threads = ending;
+    }
+    worker->has_thread = false;
+    return 0;
+}
+
+/* Joins the threads set aside that have ended meanwhile. */
+static void join_ended_threads(verge_service *service) {
+    for (verge__ending_thread **place = &service->ending_threads; *place != NULL;) {
+        verge__ending_thread *ending = *place;
+        if (pthread_tryjoin_np(ending->thread, NULL) == 0) {
+            *place = ending->next;
+            service->allocator.release(service->allocator.context, ending, sizeof(*ending));
+        } else {
+            place = &ending->next;
+        }
+    }
+}
+
 /* A place nobody works in. */
 static int find_place(verge_service *service, verge_worker **ret_worker) {
     uint32_t count = atomic_load_explicit(&service->place_count, memory_order_relaxed);
+    join_ended_threads(service);
     for (uint32_t id = 1; id <= count; id++) {
         verge_worker *worker = verge__service_place(service, id);
         if (atomic_load_explicit(&worker->place_state, memory_order_acquire) == VERGE__PLACE_VACANT) {
-            if (worker->has_thread) {
-                (void)pthread_join(worker->thread, NULL); /* it has left, and is about to end */
-                worker->has_thread = false;
-            }
             *ret_worker = worker;
-            return 0;
+            return set_thread_aside(service, worker);
         }
     }
     return make_place(service, ret_worker);

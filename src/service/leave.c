@@ -170,7 +170,7 @@ static void vacate(verge_worker *worker) {
     atomic_store_explicit(&worker->place_state, VERGE__PLACE_VACANT, memory_order_seq_cst);
     verge__chain inbox = verge__inbox_take_locked(&worker->inbox, &service->table);
     (void)pthread_mutex_unlock(&service->lock);
-    /* To the orphans, which does not take that lock: who joins here may hold it, and wait for this thread to end. */
+    /* To the orphans, which does not take that lock. */
     verge__send(service, 0, inbox, 0);
     verge__wake_for_orphans(service);
     if (is_guest) {

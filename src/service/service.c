@@ -99,8 +99,11 @@ int verge_service_add_thread(verge_service *service, uint32_t *ret_worker_id) {
         return error;
     }
     uint32_t id = worker->id;
+    VERGE__STEP("add thread: create");
     (void)pthread_mutex_lock(&service->lock);
-    error = pthread_create(&worker->thread, NULL, run_worker, worker);
+    /* A callback may add a thread while the service is being destroyed, which joins the threads there are. */
+    bool is_stopping = atomic_load_explicit(&service->is_stopping, memory_order_relaxed);
+    error = is_stopping ? ESHUTDOWN : pthread_create(&worker->thread, NULL, run_worker, worker);
     worker->has_thread = error == 0;
     (void)pthread_mutex_unlock(&service->lock);
     if (error != 0) {
@@ -198,7 +201,9 @@ int verge_service_create(const verge_service_options *options, verge_service **r
 /* ---- destroy ---- */
 
 static void stop_threads(verge_service *service) {
+    (void)pthread_mutex_lock(&service->lock); /* no thread is added from here on */
     atomic_store_explicit(&service->is_stopping, true, memory_order_seq_cst);
+    (void)pthread_mutex_unlock(&service->lock);
     uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
     for (uint32_t id = 1; id <= count; id++) {
         verge__park_wake(verge__service_place(service, id), 0);
@@ -208,6 +213,12 @@ static void stop_threads(verge_service *service) {
         if (worker->has_thread) {
             (void)pthread_join(worker->thread, NULL);
         }
+    }
+    while (service->ending_threads != NULL) {
+        verge__ending_thread *ending = service->ending_threads;
+        (void)pthread_join(ending->thread, NULL);
+        service->ending_threads = ending->next;
+        release_counted(service, ending, sizeof(*ending));
     }
     verge__metronome_stop(service);
 }

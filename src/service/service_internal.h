@@ -148,6 +148,12 @@ struct verge_worker {
     bool has_thread; /* `thread` is to be joined; under the service's lock */
 };
 
+/* A thread of the service's that has left its place to another, and is to be joined when it has ended. */
+typedef struct verge__ending_thread {
+    pthread_t thread;
+    struct verge__ending_thread *next;
+} verge__ending_thread;
+
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): as above */
 struct verge_service {
     verge__table table;
@@ -176,7 +182,8 @@ struct verge_service {
     _Atomic uint64_t metronome_ticks;
     bool has_metronome_thread;
     pthread_t metronome_thread;
-    pthread_mutex_t lock; /* joining, leaving, threads */
+    pthread_mutex_t lock; /* joining, leaving, threads. Nobody is waited for under it */
+    verge__ending_thread *ending_threads;
 };
 
 static inline verge_worker *verge__service_place(const verge_service *service, uint32_t id) {
