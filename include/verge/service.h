@@ -197,8 +197,8 @@ VERGE_API VERGE_MUST_USE int verge_service_start_after(verge_service *service, u
 VERGE_API int verge_service_cancel(verge_service *service, verge_timer timer);
 
 /* As cancel and, on VERGE_RUNNING, waits until the callback has returned; not if called from inside that very
- * callback. -EDEADLK: that callback waits, itself or through others, for the one this is called from; it was cancelled
- * all the same, as by cancel, but not waited for. */
+ * callback. -EDEADLK: that callback waits, itself or through others, for the one this is called from, be they of one service
+ * or of several; it was cancelled all the same, as by cancel, but not waited for. */
 VERGE_API int verge_service_cancel_wait(verge_service *service, verge_timer timer);
 
 /* As cancel_wait, and from now on a reset says -ESHUTDOWN: a callback cannot set itself up again. */

@@ -123,10 +123,10 @@ static bool is_running(uint64_t word, verge_timer timer) {
     return verge__word_generation(word) == (uint32_t)(timer >> 32) && verge__word_state(word) == VERGE__RUNNING_STATE;
 }
 
-/* Whether this thread is inside the callback of that timer: the one it runs, or one in which it makes a pass of another
- * worker. */
-static bool is_inside(const verge_service *service, verge_timer timer) {
-    for (const verge_worker *worker = verge__bound_workers; worker != NULL; worker = worker->bound_next) {
+/* Whether a thread is inside the callback of that timer: the one it runs, or one in which it makes a pass of another worker.
+ * `bound` are the workers it is bound to. */
+static bool is_inside(const verge_worker *bound, const verge_service *service, verge_timer timer) {
+    for (const verge_worker *worker = bound; worker != NULL; worker = worker->bound_next) {
         if (worker->service == service && worker->is_in_callback &&
             atomic_load_explicit(&worker->running, memory_order_relaxed) == timer) {
             return true;
@@ -135,39 +135,74 @@ static bool is_inside(const verge_service *service, verge_timer timer) {
     return false;
 }
 
-/* For whom the callbacks that this thread is inside of wait; 0: for nobody. */
-static void say_for_whom(const verge_service *service, verge_timer timer) {
-    for (verge_worker *worker = verge__bound_workers; worker != NULL; worker = worker->bound_next) {
-        if (worker->service == service && worker->is_in_callback) {
-            VERGE__STEP("wait: say for whom");
-            atomic_store_explicit(&worker->waits_for, timer, memory_order_seq_cst);
-        }
+static bool is_in_any_callback(const verge_worker *bound) {
+    while (bound != NULL && !bound->is_in_callback) {
+        bound = bound->bound_next;
     }
+    return bound != NULL;
 }
 
-/* Whether the callback of `timer` waits, itself or through others, for one that this thread is inside of. All say for
- * whom they wait before they look: one of those that would wait in a circle sees it. */
-static bool waits_for_this_thread(const verge_service *service, verge_timer timer) {
-    for (uint32_t hops = 0; hops < VERGE_WORKER_COUNT_MAX && timer != 0; hops++) {
-        if (is_inside(service, timer)) {
+/*
+ * Circles. Callbacks may wait for each other, those of different services too. So all threads that wait inside a callback are in
+ * one list, under one lock; and whoever would close a circle is not added to it. While a thread is in the list it stays
+ * inside its callbacks, so that its workers and their services are there, and nothing of what is read here changes. A service that
+ * is only waited for is compared and not looked into: it may be gone as soon as the callback has returned.
+ */
+typedef struct verge__waiting {
+    const verge_worker *bound;    /* the workers of this thread */
+    const verge_service *service; /* of the timer whose callback it waits for */
+    verge_timer timer;
+    struct verge__waiting *next;
+} waiting;
+
+static pthread_mutex_t waiting_lock = PTHREAD_MUTEX_INITIALIZER;
+static waiting *waiting_threads;
+
+/* The thread inside the callback of that timer, if it waits. */
+static const waiting *find_waiting(const verge_service *service, verge_timer timer) {
+    const waiting *found = waiting_threads;
+    while (found != NULL && !is_inside(found->bound, service, timer)) {
+        found = found->next;
+    }
+    return found;
+}
+
+/* Whether the callback that `self` wants to wait for waits, itself or through others, for one that this thread is inside of. There
+ * are no circles in the list; but a thread whose wait is over may still be in it, and what it waited for run again. So the search
+ * passes as many threads as there are, and no more. */
+static bool closes_a_circle(const waiting *self) {
+    const waiting *link = find_waiting(self->service, self->timer);
+    for (const waiting *left = waiting_threads; link != NULL && left != NULL; left = left->next) {
+        if (is_inside(self->bound, link->service, link->timer)) {
             return true;
         }
-        verge__timer *record = verge__table_at(&service->table, (uint32_t)timer);
-        uint64_t word = verge__word_load(record);
-        const verge_worker *runner = verge__service_place(service, verge__word_owner(word));
-        if (!is_running(word, timer) || runner == NULL) {
-            return false;
-        }
-        VERGE__STEP("wait: for whom it waits");
-        verge_timer next = atomic_load_explicit(&runner->waits_for, memory_order_seq_cst);
-        /* It may have returned before: then that is what another callback there waits for. */
-        uint64_t word_after = verge__word_load(record);
-        if (!is_running(word_after, timer) || verge__word_owner(word_after) != runner->id) {
-            return false;
-        }
-        timer = next;
+        link = find_waiting(link->service, link->timer);
     }
     return false;
+}
+
+/* False: it would wait for itself. */
+static bool begin_waiting(waiting *self) {
+    VERGE__STEP("wait: begin");
+    (void)pthread_mutex_lock(&waiting_lock);
+    bool may_wait = !closes_a_circle(self);
+    if (may_wait) {
+        self->next = waiting_threads;
+        waiting_threads = self;
+    }
+    (void)pthread_mutex_unlock(&waiting_lock);
+    return may_wait;
+}
+
+static void end_waiting(waiting *self) {
+    VERGE__STEP("wait: end");
+    (void)pthread_mutex_lock(&waiting_lock);
+    waiting **place = &waiting_threads;
+    while (*place != self) {
+        place = &(*place)->next;
+    }
+    *place = self->next;
+    (void)pthread_mutex_unlock(&waiting_lock);
 }
 
 /* T14, until the callback has returned. */
@@ -180,16 +215,18 @@ static void wait_for_return(verge_service *service, verge__timer *timer, verge_t
 
 static int cancel_and_wait(verge_service *service, verge_timer timer, uint64_t flags) {
     int verdict = cancel_on_turn(service, timer, flags);
-    if (verdict != VERGE_RUNNING || is_inside(service, timer)) {
+    if (verdict != VERGE_RUNNING || is_inside(verge__bound_workers, service, timer)) {
         return verdict;
     }
-    say_for_whom(service, timer);
-    if (waits_for_this_thread(service, timer)) {
-        verdict = -EDEADLK;
-    } else {
-        wait_for_return(service, verge__table_at(&service->table, (uint32_t)timer), timer);
+    waiting self = {.bound = verge__bound_workers, .service = service, .timer = timer};
+    bool is_in_callback = is_in_any_callback(self.bound);
+    if (is_in_callback && !begin_waiting(&self)) {
+        return -EDEADLK;
     }
-    say_for_whom(service, 0);
+    wait_for_return(service, verge__table_at(&service->table, (uint32_t)timer), timer);
+    if (is_in_callback) {
+        end_waiting(&self);
+    }
     return verdict;
 }
 

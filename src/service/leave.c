@@ -121,7 +121,6 @@ static void end_running(verge_worker *worker) {
                         : verge__word_ended(word);
     } while (!verge__word_change(timer, &word, to));
     atomic_store_explicit(&worker->running, 0, memory_order_relaxed);
-    atomic_store_explicit(&worker->waits_for, 0, memory_order_seq_cst);
     verge__count_ended(&worker->tally);
     verge__service_give_room(worker->service);
     verge__worker_release_waiters(worker);

@@ -141,7 +141,6 @@ struct verge_worker {
     _Atomic uint64_t callback_since_ns; /* when the callback that runs began, 0 if none does; watched services only */
     _Atomic uint64_t running;           /* the timer whose callback runs; 0 if none does */
     _Atomic uint32_t returns;           /* of callbacks that were waited for (cancel.c) */
-    _Atomic uint64_t waits_for;         /* the timer whose callback this one's waits for, in cancel_wait; 0 */
     _Atomic(verge_callback) running_callback;
     _Atomic uint64_t reported_since_ns; /* the callback_since_ns that was reported last */
     pthread_t thread;

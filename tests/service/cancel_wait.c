@@ -73,13 +73,33 @@ struct ring {
         struct ring *ring;
         verge_timer timer;
         verge_timer next; /* for which its callback waits */
+        verge_service *next_service;
         int verdict;
         _Atomic bool is_set_up;
     } members[3];
     uint32_t count;
     _Atomic uint32_t begun;
     _Atomic uint32_t ended;
+    _Atomic uint32_t asleep; /* members that have been so, each once */
 };
+
+static struct ring *ring_under_way;
+static _Thread_local bool is_waiting_member;
+
+/* If all sleep, nobody wakes up any more. The last one dies, so that the test goes on, and fails. */
+static bool note_sleep(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
+    (void)word;
+    (void)expected;
+    (void)until_ns;
+    if (is_waiting_member) {
+        is_waiting_member = false;
+        if (atomic_fetch_add(&ring_under_way->asleep, 1) + 1 == ring_under_way->count) {
+            (void)atomic_fetch_add(&ring_under_way->ended, 1);
+            pthread_exit(NULL);
+        }
+    }
+    return false;
+}
 
 static void wait_for_next(const verge_firing *firing) {
     struct member *member = firing->argument;
@@ -87,43 +107,67 @@ static void wait_for_next(const verge_firing *firing) {
     await(&member->is_set_up);
     (void)atomic_fetch_add(&ring->begun, 1);
     await_count(&ring->begun, ring->count); /* all are running now */
-    member->verdict = verge_service_cancel_wait(firing->service, member->next);
+    is_waiting_member = true;
+    member->verdict = verge_service_cancel_wait(member->next_service, member->next);
+    is_waiting_member = false;
     (void)atomic_fetch_add(&ring->ended, 1);
 }
 
 /* At least one is refused, so that all return; what each was told is so. */
+static void wait_in_a_circle(uint32_t count, bool in_one_service) {
+    struct ring ring = {.count = count};
+    verge_service *services[COUNT_OF(ring.members)] = {0};
+    ring_under_way = &ring;
+    for (uint32_t i = 0; i < count; i++) {
+        services[i] = in_one_service && i > 0 ? services[0] : service_with_threads(in_one_service ? count : 1);
+        verge_start_options options;
+        assert_int_equal(verge_start_options_init(&options), 0);
+        ring.members[i].ring = &ring;
+        options.callback = wait_for_next;
+        options.argument = &ring.members[i];
+        options.worker_id = in_one_service ? i + 1 : 1;
+        ring.members[i].timer = start_with(services[i], &options);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        ring.members[i].next = ring.members[(i + 1) % count].timer;
+        ring.members[i].next_service = services[(i + 1) % count];
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        atomic_store(&ring.members[i].is_set_up, true);
+    }
+    await_count(&ring.ended, count);
+    uint32_t refused = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const int verdict = ring.members[i].verdict;
+        assert_true(verdict == VERGE_RUNNING || verdict == -EDEADLK || verdict == -ENOENT);
+        refused += verdict == -EDEADLK;
+    }
+    assert_true(refused >= 1);
+    for (uint32_t i = 0; i < (in_one_service ? 1 : count); i++) {
+        assert_int_equal(verge_service_destroy(services[i], NULL, NULL), 0);
+    }
+}
+
 static void callbacks_that_wait_in_a_circle_are_told(void **state) {
     (void)state;
+    verge__wait_hook = note_sleep;
     for (uint32_t count = 2; count <= 3; count++) {
         for (size_t round = 0; round < test_scaled(1000) / 10; round++) {
-            struct ring ring = {.count = count};
-            verge_service *service = service_with_threads(count);
-            for (uint32_t i = 0; i < count; i++) {
-                verge_start_options options;
-                assert_int_equal(verge_start_options_init(&options), 0);
-                ring.members[i].ring = &ring;
-                options.callback = wait_for_next;
-                options.argument = &ring.members[i];
-                options.worker_id = i + 1;
-                ring.members[i].timer = start_with(service, &options);
-            }
-            for (uint32_t i = 0; i < count; i++) {
-                ring.members[i].next = ring.members[(i + 1) % count].timer;
-            }
-            for (uint32_t i = 0; i < count; i++) {
-                atomic_store(&ring.members[i].is_set_up, true);
-            }
-            await_count(&ring.ended, count);
-            uint32_t refused = 0;
-            for (uint32_t i = 0; i < count; i++) {
-                const int verdict = ring.members[i].verdict;
-                assert_true(verdict == VERGE_RUNNING || verdict == -EDEADLK || verdict == -ENOENT);
-                refused += verdict == -EDEADLK;
-            }
-            assert_true(refused >= 1);
-            assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+            wait_in_a_circle(count, true);
         }
     }
+    verge__wait_hook = NULL;
+}
+
+static void those_of_several_services_are_told_too(void **state) {
+    (void)state;
+    verge__wait_hook = note_sleep;
+    for (uint32_t count = 2; count <= 3; count++) {
+        for (size_t round = 0; round < test_scaled(1000) / 10; round++) {
+            wait_in_a_circle(count, false);
+        }
+    }
+    verge__wait_hook = NULL;
 }
 
 /* ---- a callback that waits for one that does not ---- */
@@ -246,15 +290,13 @@ struct mistaken {
 };
 
 static struct mistaken *mistaken;
-static _Thread_local bool is_other, says_next;
+static _Thread_local bool is_other;
 
+/* The other thread is about to sleep, and has said for whom. This one is about to look for whom that one waits. */
 static void meet(const char *next_step) {
-    if (is_other) {
-        if (says_next) {
-            atomic_store(&mistaken->has_said, true);
-        }
-        says_next = strcmp(next_step, "wait: say for whom") == 0;
-    } else if (strcmp(next_step, "wait: for whom it waits") == 0) {
+    if (is_other && strcmp(next_step, "wait: returns") == 0) {
+        atomic_store(&mistaken->has_said, true);
+    } else if (!is_other && strcmp(next_step, "wait: begin") == 0) {
         atomic_store(&mistaken->may_return, true);
         await(&mistaken->has_said);
     }
@@ -309,6 +351,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_returns_after_the_callback),
         cmocka_unit_test(callbacks_that_wait_in_a_circle_are_told),
+        cmocka_unit_test(those_of_several_services_are_told_too),
         cmocka_unit_test(a_callback_waits_for_another_workers),
         cmocka_unit_test(a_wait_ends_though_its_record_is_waited_for_again),
         cmocka_unit_test(who_waits_is_not_told_of_a_circle_of_others),
