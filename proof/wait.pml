@@ -6,7 +6,8 @@
  * Each worker has one record, which it starts, runs and frees. Of the word there is what a waiter looks at: the generation,
  * the state, WAITED, and what keeps a record from ending (AGAIN) or makes it end (QUIT). How a timer comes to run is
  * record.pml's; here that is one step. The callbacks, the workers between them and a remote thread call cancel_wait, and the
- * remote thread reset. The kernel compares a number and puts to sleep in one step, and wakes nobody by itself.
+ * remote thread reset. The kernel compares a number and puts to sleep in one step, and wakes nobody by itself. Whether the
+ * workers are of one service or of several makes no difference here.
  *
  * What is to be shown:
  *   released     nobody waits for ever: otherwise spin reports an invalid end state. That is also so if the callback of the
@@ -57,7 +58,7 @@ byte word[THREADS];      /* of each worker's record; the worker is its owner */
 byte returns[THREADS];   /* of a worker: how many callbacks have returned that were WAITED for */
 byte waits_for[THREADS]; /* of a worker: for whose record its callback waits, and */
 byte waits_for_life[THREADS];
-bool is_inside[THREADS]; /* a worker is in a callback; read by itself alone */
+bool is_inside[THREADS]; /* a worker is in a callback */
 
 /* ---- the kernel ---- */
 byte sleeps_on[THREADS]; /* of a thread: on whose number; 0: it is awake */
@@ -160,44 +161,71 @@ inline cancel() {
     od
 }
 
-#ifdef M_SAYS_NOTHING
-#define say_for_whom(whom, life) skip
+#ifdef M_LIVES_NOT_TOLD_APART
+#define is_life_of(whom) true
 #else
-/* say_for_whom: it is said in one step, the handle */
-#define say_for_whom(whom, life) \
-    if \
-    :: is_inside[id] -> atomic { waits_for[id] = whom; waits_for_life[id] = life } \
-    :: else \
-    fi
+#define is_life_of(whom) (hop_life == generation_of(word[whom]))
 #endif
 
-/* waits_for_this_thread: `hop` is whose record's callback is looked at, `hop_life` which life of it */
+/* closes_a_circle: from who is inside the callback that is to be waited for, if that one waits, to whom that one waits for */
 inline look_for_a_circle() {
-    atomic { hop = target; hop_life = handle; in_circle = false };
+    hop = target;
+    hop_life = handle;
     do
-    :: hop == 0 -> break
-    :: hop == id && is_inside[id] && hop_life == generation_of(word[id]) -> in_circle = true; break
-    :: else ->
-        w = word[hop];
-        if
-        :: generation_of(w) != hop_life || state_of(w) != RUNNING -> break
-        :: else
-        fi;
-        atomic {
-            next = waits_for[hop];
-            next_life = waits_for_life[hop];
-            circle_is_real = circle_is_real && is_executing[hop] && generation_of(word[hop]) == hop_life
-        }
-#ifndef M_NOT_LOOKED_AGAIN
-        w = word[hop]; /* it may have returned, and what was read be another's */
-        if
-        :: generation_of(w) != hop_life || state_of(w) != RUNNING -> break
-        :: else
-        fi;
-#endif
-        atomic { hop = next; hop_life = next_life; next = 0; next_life = 0 }
+    :: hop == id && is_inside[id] && is_life_of(id) ->
+        in_circle = true;
+        circle_is_real = circle_is_real && hop_life == generation_of(word[id]);
+        break
+    :: (hop != id || !is_inside[id] || !is_life_of(id)) && is_inside[hop] && is_life_of(hop) && waits_for[hop] != 0 ->
+        circle_is_real = circle_is_real && is_executing[hop] && generation_of(word[hop]) == hop_life;
+        hop_life = waits_for_life[hop];
+        hop = waits_for[hop]
+    :: else -> break
     od;
-    atomic { hop = 0; hop_life = 0; next = 0; next_life = 0 }
+    hop = 0;
+    hop_life = 0
+}
+
+/* Into the list of those that wait inside a callback */
+inline say_for_whom() {
+#ifndef M_SAYS_NOTHING
+    waits_for[id] = target;
+    waits_for_life[id] = handle
+#else
+    skip
+#endif
+}
+
+/* begin_waiting: under the lock */
+inline begin_waiting() {
+    if
+    :: is_inside[id] ->
+#ifdef M_LOOKS_BEFORE_IT_SAYS
+        atomic { look_for_a_circle() };
+        atomic {
+            if
+            :: !in_circle -> say_for_whom()
+            :: else
+            fi
+        }
+#else
+        atomic {
+            look_for_a_circle();
+            if
+            :: !in_circle -> say_for_whom()
+            :: else
+            fi
+        }
+#endif
+    :: else
+    fi
+}
+
+inline end_waiting() {
+    if
+    :: is_inside[id] -> atomic { waits_for[id] = 0; waits_for_life[id] = 0 }
+    :: else
+    fi
 }
 
 /* T14, wait_for_return */
@@ -254,22 +282,14 @@ inline cancel_wait() {
 #else
     :: verdict == SAID_RUNNING ->
 #endif
-#ifdef M_LOOKS_BEFORE_IT_SAYS
-        look_for_a_circle();
-        say_for_whom(target, handle);
-#else
-        say_for_whom(target, handle);
-        look_for_a_circle();
-#endif
+        begin_waiting();
         if
         :: in_circle -> assert(circle_is_real && !meets_itself); verdict = SAID_EDEADLK /* no excuse */
         :: !in_circle ->
             wait_for_return();
-            assert(!is_executing[target] || runs[target] != met) /* returned */
-        fi;
-#ifndef M_SAYS_SO_FOR_EVER
-        say_for_whom(0, 0);
-#endif
+            assert(!is_executing[target] || runs[target] != met); /* returned */
+            end_waiting()
+        fi
     fi;
     forget
 }
@@ -315,8 +335,6 @@ inline reset() {
     byte expected; \
     byte hop; \
     byte hop_life; \
-    byte next; \
-    byte next_life; \
     byte met; \
     bool in_circle; \
     bool circle_is_real = true; \

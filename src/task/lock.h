@@ -18,6 +18,7 @@
 #include "base/compiler.h"
 #include "base/futex.h"
 
+// NOLINTNEXTLINE(readability-non-const-parameter)
 static inline bool verge__try_lock(uint32_t *guard) {
     uint32_t free_value = 0;
     return __atomic_compare_exchange_n(guard, &free_value, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
