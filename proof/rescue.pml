@@ -74,6 +74,10 @@ inline call_on_turn() {
 /* Another timer's callback. */
 inline block() {
     begin_callback();
+#ifdef REAL_TIME
+    end_call; /* it sleeps for a while, and so gives the processor to others */
+    begin_call;
+#endif
     if
     :: calls_left > 0 && generation_of(word) > 0 -> calls_left--; choose_handle(); call_on_turn(); forget
     :: true
