@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <liburing.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -77,6 +78,22 @@ static int lasting_error(int result) {
 
 /* ---- open and close ---- */
 
+/*
+ * A ring may be mapped where that of another thread was before. A sanitizer does not see what liburing maps and unmaps, and
+ * takes the two threads for racing there. So each says here, too, that a ring ends before the next one begins: the
+ * count itself means nothing.
+ */
+static _Atomic unsigned ring_count;
+
+static void note_mapped(void) {
+    (void)atomic_fetch_add(&ring_count, 1);
+}
+
+static void unmap(struct io_uring *ring) {
+    (void)atomic_fetch_sub(&ring_count, 1);
+    io_uring_queue_exit(ring);
+}
+
 /* A filter may allow to set up a ring, and forbid its use. 0: an entry comes back as a completion. */
 static int try_out(struct io_uring *ring) {
     struct io_uring_cqe *completion = NULL;
@@ -108,11 +125,12 @@ static int set_up(struct uring *uring, unsigned entry_count) {
         };
         error = io_uring_queue_init_params(entry_count, &uring->ring, &params);
         if (error == 0) {
+            note_mapped();
             const unsigned needed = IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG;
             error = (params.features & needed) == needed ? try_out(&uring->ring) : -ENOSYS;
             uring->can_expect_wait = i == 0; /* those flags are younger */
             if (error != 0) {
-                io_uring_queue_exit(&uring->ring);
+                unmap(&uring->ring);
             }
             return error;
         }
@@ -140,7 +158,7 @@ static int uring_open(const verge_allocator *allocator, unsigned entry_count, st
 
 static void uring_close(struct verge__reactor *reactor) {
     if (reactor->error == 0) {
-        io_uring_queue_exit(&uring_of(reactor)->ring); /* the read of the eventfd ends with it */
+        unmap(&uring_of(reactor)->ring); /* the read of the eventfd ends with it */
     }
     verge__reactor_release(reactor, sizeof(struct uring));
 }
@@ -510,7 +528,7 @@ static void exit_ring(struct uring *uring, int error) {
     if (error == -EBADF || error == -EOPNOTSUPP) {
         uring->ring.ring_fd = -1; /* it may be somebody else's by now */
     }
-    io_uring_queue_exit(&uring->ring);
+    unmap(&uring->ring);
 }
 
 /*

@@ -38,7 +38,7 @@ bool job_has_failed_reactor(long result) {
     return false;
 }
 
-bool job_may_lose_collected(const struct fault_plan *plan) {
+bool job_may_lose_results(const struct fault_plan *plan) {
     return plan->site == SITE_URING_ENTER && plan->kind != NULL && plan->goes_on &&
            job_has_failed_reactor(-plan->kind->error);
 }

@@ -39,8 +39,9 @@ extern atomic_int job_failures;
 /* It is one of them. */
 bool job_has_failed_reactor(long result);
 
-/* What io_uring has collected for MSG_WAITALL cannot be had any more, if io_uring_enter is forbidden meanwhile. */
-bool job_may_lose_collected(const struct fault_plan *plan);
+/* N5: what io_uring is in the middle of when io_uring_enter is forbidden cannot be had any more. That is what it has collected
+ * for MSG_WAITALL, and a descriptor that a thread of the kernel's has just opened. */
+bool job_may_lose_results(const struct fault_plan *plan);
 
 void job_fail(const char *file, int line, const char *text, long result);
 bool job_is_done(long result, const int *errors, const char *file, int line, const char *text);

@@ -70,7 +70,7 @@ void job_collect(const struct fault_plan *plan) {
         JOB_CHECK(verge_runtime_destroy(runtime) == 0);
     }
     faults_end();
-    if (!job_may_lose_collected(plan)) {
+    if (!job_may_lose_results(plan)) {
         uint8_t rest[BYTE_COUNT];
         const ssize_t count = recv(fds[1], rest, sizeof(rest), MSG_DONTWAIT);
         check(rest, count > 0 ? (size_t)count : 0);

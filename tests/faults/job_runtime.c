@@ -305,7 +305,7 @@ static void open_world(void) {
 }
 
 static void audit(const struct fault_plan *plan) {
-    for (size_t i = 0; i < STREAM_COUNT && !job_may_lose_collected(plan); i++) {
+    for (size_t i = 0; i < STREAM_COUNT && !job_may_lose_results(plan); i++) {
         struct stream *stream = &world.streams[i];
         uint8_t bytes[CHUNK_SIZE_MAX];
         ssize_t count;

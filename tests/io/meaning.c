@@ -135,25 +135,48 @@ static ptrdiff_t system_call(int call, int fd, size_t size) {
     return result < 0 ? -errno : result;
 }
 
+struct answer {
+    ptrdiff_t expected, result;
+    ptrdiff_t late; /* of a call that comes after its deadline, if the system call would wait */
+    bool is_right;
+};
+
 /* Each on a file of its own, as some calls leave something behind. */
-static void compare(int number, int call, size_t size, bool is_nonblocking) {
+static struct answer ask(int number, int call, size_t size, bool is_nonblocking) {
     const struct kind expected_of = open_kind(number), kind = open_kind(number);
     (void)fcntl(expected_of.fd, F_SETFL, fcntl(expected_of.fd, F_GETFL) | O_NONBLOCK);
     if (is_nonblocking) {
         (void)fcntl(kind.fd, F_SETFL, fcntl(kind.fd, F_GETFL) | O_NONBLOCK);
     }
-    const uint64_t start_ns = verge_now();
-    const ptrdiff_t expected = system_call(call, expected_of.fd, size);
-    const ptrdiff_t result = verge_call(call, kind.fd, size, start_ns + HOUR);
-    const ptrdiff_t late = expected == -EAGAIN ? verge_call(call, kind.fd, size, 0) : -ETIMEDOUT;
-    if (result != (expected == -EAGAIN ? -ETIMEDOUT : expected) || late != -ETIMEDOUT ||
-        verge_now() != start_ns + (expected == -EAGAIN ? HOUR : 0)) { /* virtual time: it has waited, or not at all */
-        CHECK(false);
-        (void)fprintf(stderr, "  %s, %s of %zu bytes%s: %td, and late %td; the system call says %td\n", kind.name,
-                      call_names[call], size, is_nonblocking ? ", O_NONBLOCK" : "", result, late, expected);
+    const uint64_t deadline_ns = verge_deadline_after(HOUR);
+    struct answer answer = {.expected = system_call(call, expected_of.fd, size), .late = -ETIMEDOUT};
+    answer.result = verge_call(call, kind.fd, size, deadline_ns);
+    if (answer.expected == -EAGAIN) {
+        const bool has_waited = verge_now() == deadline_ns; /* virtual time */
+        answer.late = verge_call(call, kind.fd, size, 0);
+        answer.is_right = answer.result == -ETIMEDOUT && answer.late == -ETIMEDOUT && has_waited;
+    } else {
+        answer.is_right = answer.result == answer.expected;
     }
     close_kind(&expected_of);
     close_kind(&kind);
+    return answer;
+}
+
+/* What threads of the kernel's do may take longer than the grace, and the virtual hour is over: then it is asked again. */
+static void compare(int number, int call, size_t size, bool is_nonblocking) {
+    struct answer answer = ask(number, call, size, is_nonblocking);
+    for (int i = 0; i < 20 && !answer.is_right && answer.result == -ETIMEDOUT; i++) {
+        answer = ask(number, call, size, is_nonblocking);
+    }
+    if (!answer.is_right) {
+        const struct kind kind = open_kind(number);
+        CHECK(false);
+        (void)fprintf(stderr, "  %s, %s of %zu bytes%s: %td, and late %td; the system call says %td\n", kind.name,
+                      call_names[call], size, is_nonblocking ? ", O_NONBLOCK" : "", answer.result, answer.late,
+                      answer.expected);
+        close_kind(&kind);
+    }
 }
 
 static intptr_t compares_all(void *argument) {
@@ -176,7 +199,7 @@ static void reads_and_writes_mean_what_the_system_calls_mean(void **state) {
     verge_runtime_options options = runtime_options(1);
     options.virtual_clock = &clock;
     options.precision_ns = 1;
-    options.io_grace_ns = MS / 2; /* nobody needs it: nothing happens elsewhere */
+    options.io_grace_ns = MS / 2;
     (void)run_with(options, compares_all, NULL);
 }
 
