@@ -104,8 +104,10 @@ static void *notifies(void *runtime) {
     return NULL;
 }
 
-static intptr_t ends_when_it_is_notified(void *argument) {
-    (void)argument;
+static pthread_t notifier;
+
+static intptr_t ends_when_it_is_notified(void *runtime) {
+    CHECK_EQUAL(pthread_create(&notifier, NULL, notifies, runtime), 0); /* not before there is a run to stop */
     while (!atomic_load(&is_notifying)) {
         (void)verge_yield();
     }
@@ -119,11 +121,9 @@ static void who_closes_a_worker_sleeps_until_nobody_wakes_it(void **state) {
     atomic_store(&is_notifying, false);
     begin_meeting(&runtime->runners[0]->notifying);
     steps_begin(stop_in_the_middle_of_a_notice);
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, notifies, runtime), 0);
-    assert_int_equal(verge_runtime_run(runtime, ends_when_it_is_notified, NULL, NULL), 0);
+    assert_int_equal(verge_runtime_run(runtime, ends_when_it_is_notified, runtime, NULL), 0);
     is_watched = false;
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(pthread_join(notifier, NULL), 0);
     steps_end();
     end_meeting(true);
     end_runtime(runtime);
