@@ -10,6 +10,8 @@
 #define VERGE__PREFETCH_WRITE(address) __builtin_prefetch((address), 1, 3)
 #define VERGE__ALWAYS_INLINE inline __attribute__((always_inline))
 #define VERGE__NOINLINE __attribute__((noinline))
+/* Objects of the type may be declared with another type, of the same size and alignment. */
+#define VERGE__MAY_ALIAS __attribute__((may_alias))
 /* A value is computed here, not only where a branch needs it. */
 #define VERGE__IS_NEEDED(value) __asm__("" : "+r"(value))
 #else
@@ -19,6 +21,7 @@
 #define VERGE__PREFETCH_WRITE(address) ((void)(address))
 #define VERGE__ALWAYS_INLINE inline
 #define VERGE__NOINLINE
+#define VERGE__MAY_ALIAS
 #define VERGE__IS_NEEDED(value) ((void)(value))
 #endif
 

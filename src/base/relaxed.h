@@ -38,4 +38,22 @@ static VERGE__ALWAYS_INLINE uint64_t verge__load_relaxed(const _Atomic uint64_t 
 
 #endif
 
+/* The same for an object that is not declared atomic: one thread writes it, and others may while it is looked at. */
+static VERGE__ALWAYS_INLINE uint64_t verge__load_relaxed_plain(const uint64_t *object) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __atomic_load_n(object, __ATOMIC_RELAXED);
+#else
+    return *(const volatile uint64_t *)object;
+#endif
+}
+
+/* NOLINTNEXTLINE(readability-non-const-parameter) */
+static VERGE__ALWAYS_INLINE void verge__store_relaxed_plain(uint64_t *object, uint64_t value) {
+#if defined(__GNUC__) || defined(__clang__)
+    __atomic_store_n(object, value, __ATOMIC_RELAXED);
+#else
+    *(volatile uint64_t *)object = value;
+#endif
+}
+
 #endif

@@ -42,6 +42,7 @@ enum verge__operation_state { VERGE__IDLE, VERGE__QUEUED, VERGE__STARTED, VERGE_
 
 struct io_uring_sqe;
 
+/* The request first, then what the reactor knows of it. NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
 struct verge__operation {
     /* The request, by the caller. All else is zero. */
     int fd;

@@ -12,9 +12,8 @@ void verge__give_up(verge_service *service, verge_worker *bound, verge__timer *t
         return; /* who takes it from there frees it */
     }
     if (bound != NULL && verge__word_owner(word) == bound->id) {
-        verge__worker_count_live(bound, timer->entry_tick == VERGE__NO_TICK ? 0 : -1);
+        verge__worker_count_live(bound, verge__timer_has_entry(timer) ? -1 : 0);
         verge__worker_free(bound, timer, index);
-        verge__worker_keep_tidy(bound);
         return;
     }
     verge__send_one(service, verge__word_owner(word), index, VERGE_NEVER);
@@ -80,7 +79,7 @@ static VERGE__ALWAYS_INLINE bool cancel_shortly(const verge_service *service, ve
     verge__timer *timer = NULL;
     uint32_t free_count = verge__worker_free_count(worker);
     if (VERGE__UNLIKELY(!verge__table_has(&service->table, (uint32_t)handle, &timer) ||
-                        free_count >= worker->free_limit)) {
+                        free_count >= VERGE__FREE_KEPT)) {
         return false;
     }
     verge_timer freed = handle + VERGE__GENERATION_ONE;

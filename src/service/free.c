@@ -22,8 +22,14 @@ static void count_free(verge_worker *worker, int by) {
     verge__count(&worker->held, (uint64_t)(int64_t)by);
 }
 
-/* Gives the records that were freed first to the pool: their entries, left behind in this wheel, cannot be adopted any more,
- * and when they come up they find that the record is not this worker's. */
+/* A free record is counted, with an entry or without. */
+static void withdraw(verge_worker *worker, verge__timer *timer) {
+    if (verge__timer_has_entry(timer)) {
+        verge__calendar_withdraw(&worker->calendar, &timer->node);
+    }
+}
+
+/* Gives the records that were freed first to the pool, without their entries. */
 static void give(verge_worker *worker, uint32_t count) {
     verge__table *table = &worker->service->table;
     if (count == 0) {
@@ -33,7 +39,7 @@ static void give(verge_worker *worker, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = (uint32_t)worker->free[i];
         verge__timer *timer = verge__table_at(table, index);
-        verge__timer_forget_entry(timer);
+        withdraw(worker, timer);
         uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);
         atomic_store_explicit(&timer->word, verge__word_with_owner(word, 0), memory_order_relaxed);
         verge__chain_push(&chain, table, index);
@@ -94,7 +100,7 @@ void verge__worker_free(verge_worker *worker, verge__timer *timer, uint32_t inde
                      "S1: a record on a free list is FREE and not LINKED");
     if (VERGE__UNLIKELY(verge__word_generation(word) == 0)) {
         /* Its generations are used up: it stays DEAD, so that its handles stay gone. */
-        verge__timer_forget_entry(timer);
+        withdraw(worker, timer);
         verge__word_publish(timer, word | VERGE__DEAD);
         return;
     }

@@ -54,6 +54,10 @@ void verge__chain_sort(verge__chain *chain, const verge__table *table) {
     *chain = sorted;
 }
 
+#if defined(VERGE_STEPS) && VERGE_STEPS
+uint32_t verge__orphans_min = VERGE__ORPHANS_MIN;
+#endif
+
 /* ---- sending ---- */
 
 static uint32_t place_state(const verge_worker *worker) {
@@ -141,13 +145,12 @@ static void sweep_orphans(verge_service *service, uint32_t count) {
         /* T3. What is dead stays so, and nobody else changes it. One without generations left is for a worker. */
         bool is_free = verge__word_state(word) == VERGE__DEAD && verge__word_generation(word) != 0;
         if (is_free) {
-            verge__timer_forget_entry(timer);
+            VERGE__INVARIANT(!verge__timer_has_entry(timer), "S2: an orphan has no entry");
             verge__word_publish(timer, verge__word_with_owner(word & ~(VERGE__LINKED | VERGE__STATE_MASK), 0));
         }
         verge__chain_push(is_free ? &dead : &kept, table, index);
     }
-    atomic_store_explicit(&service->orphans_allowed, 2 * kept.count + (uint32_t)verge__garbage_allowed,
-                          memory_order_relaxed);
+    atomic_store_explicit(&service->orphans_allowed, 2 * kept.count + verge__orphans_min, memory_order_relaxed);
     if (dead.count > 0) {
         verge__table_give(table, dead.first, dead.last, dead.count);
     }
@@ -203,11 +206,11 @@ bool verge__worker_take(verge_worker *worker, verge__timer *timer, uint32_t inde
         VERGE__INVARIANT((word & VERGE__LINKED) != 0, "S1: what is in an inbox is LINKED");
         VERGE__INVARIANT(verge__word_state(word) != VERGE__FREE, "S1: what is in an inbox is not free");
         if (verge__word_owner(word) != worker->id && verge__word_state(word) != VERGE__RUNNING_STATE) {
-            verge__timer_forget_entry(timer); /* it was in another wheel, or in none */
+            VERGE__INVARIANT(!verge__timer_has_entry(timer), "S3: a record that changes its owner has no entry");
         }
     } while (!verge__word_change(timer, &word, taken_by(worker, word)));
     if (verge__word_state(word) == VERGE__DEAD) {
-        verge__worker_count_live(worker, timer->entry_tick == VERGE__NO_TICK ? 0 : -1);
+        verge__worker_count_live(worker, verge__timer_has_entry(timer) ? -1 : 0);
         verge__worker_free(worker, timer, index);
     }
     return verge__word_state(word) == VERGE__SCHEDULED;
@@ -246,10 +249,8 @@ void verge__worker_receive(verge_worker *worker) {
             continue;
         }
         if (verge__worker_take(worker, timer, index)) {
-            verge__worker_file_or_shelve(worker, timer, index);
+            verge__worker_file_or_shelve(worker, timer);
         }
-        /* For each one, as for whoever starts and cancels: a pass takes more than one round of tidying makes good. */
-        verge__worker_keep_tidy(worker);
     }
     verge__chain_sort(&overdue, table);
     verge__chain_join(&worker->overdue, table, &overdue);

@@ -113,7 +113,6 @@ static int take_place(verge_service *service, const verge_worker_options *option
     worker->wake_context = options->wake_context;
     atomic_store_explicit(&worker->free_count, 0, memory_order_relaxed);
     atomic_store_explicit(&worker->held, 0, memory_order_relaxed);
-    verge__worker_keep_tidy(worker); /* sets its limits */
     atomic_store_explicit(&worker->next_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&worker->is_to_retire, false, memory_order_relaxed);
     atomic_store_explicit(&worker->is_interrupted, false, memory_order_relaxed);

@@ -8,10 +8,7 @@
 
 enum { SENT_AT_ONCE = 256 };
 
-/*
- * What is sent, collected first: nothing is sent before the last entry has been looked at. Another worker could file a
- * record that it has received, and an entry left behind here be taken for the one that it has there.
- */
+/* What is sent, collected first: the overdue are sent first. */
 typedef struct verge__parcel {
     verge_worker *from;
     verge__chain chain;
@@ -60,8 +57,6 @@ bool verge__worker_unlink(verge_worker *worker, verge__timer *timer) {
     do {
         is_scheduled = verge__word_state(word) == VERGE__SCHEDULED && (word & VERGE__LINKED) == 0;
     } while (is_scheduled && !verge__word_change(timer, &word, word | VERGE__LINKED));
-    /* One that is LINKED already, or dead, is on its way to an inbox: it must not be believed to have an entry here. */
-    verge__worker_lose_entry(worker, timer, word);
     verge__count(&worker->tally.migrated, is_scheduled ? 1 : 0);
     if (is_scheduled) {
         VERGE__PROBE3(migrate, worker->service, worker->id, verge__timer_deadline(timer));
@@ -69,33 +64,31 @@ bool verge__worker_unlink(verge_worker *worker, verge__timer *timer) {
     return is_scheduled;
 }
 
-static void send_entry(parcel *parcel_, verge__entry entry) {
+/* A timer that came out of the wheel. One that is LINKED already, or dead, is on its way to an inbox. */
+static void send_timer(parcel *parcel_, verge__timer *timer) {
+    if (verge__worker_unlink(parcel_->from, timer)) {
+        add(parcel_, verge__timer_index(timer));
+    }
+}
+
+/* Those that were late, for this round and the next; then those of the tick at hand, and of all ticks to the end of time, in their
+ * order. */
+static void send_wheel(parcel *parcel_) {
     verge_worker *worker = parcel_->from;
-    verge__timer *timer = verge__table_at(&worker->service->table, verge__entry_index(entry));
-    uint64_t word = verge__word_load(timer);
-    bool is_own = verge__word_owner(word) == worker->id && verge__timer_has_entry(timer, entry);
-    if (is_own && verge__worker_unlink(worker, timer)) {
-        add(parcel_, verge__entry_index(entry));
-    }
-}
-
-static void send_list(parcel *parcel_, verge__list list) {
-    verge__calendar *calendar = &parcel_->from->calendar;
-    while (list != NULL) {
-        verge__chunk *chunk = verge__list_chunk(list);
-        size_t count = verge__list_chunk_count(list);
-        for (size_t i = 0; i < count; i++) {
-            send_entry(parcel_, chunk->entries[i]);
+    verge__timer *timer = NULL;
+    for (int round = 0; round < 2; round++) {
+        while ((timer = verge__worker_pop_late(worker)) != NULL) {
+            send_timer(parcel_, timer);
         }
-        calendar->entry_count -= count;
-        verge__calendar_list_drop_chunk(calendar, &list);
+        worker->late_list = (uint8_t)(1 - worker->late_list);
     }
-}
-
-static void send_pile(parcel *parcel_, verge__pile *pile) {
-    send_list(parcel_, pile->list);
-    send_list(parcel_, pile->sifted);
-    *pile = (verge__pile){0};
+    size_t budget = SIZE_MAX;
+    do {
+        while ((timer = verge__worker_pop_due(worker)) != NULL) {
+            send_timer(parcel_, timer);
+        }
+        budget = SIZE_MAX;
+    } while (verge__calendar_next_tick(&worker->calendar, VERGE__NO_TICK - 1, &budget));
 }
 
 static void send_chain(parcel *parcel_, verge__chain *chain) {
@@ -139,17 +132,7 @@ static void leave_now(verge_worker *worker) {
     VERGE__STEP("leave: begin");
     atomic_store_explicit(&worker->place_state, VERGE__PLACE_LEAVING, memory_order_seq_cst);
     end_running(worker);
-    send_pile(&parcel_, &worker->first);
-    send_pile(&parcel_, &worker->late);
-    send_pile(&parcel_, &worker->batch);
-    /* In the order of their ticks, to the end of time. */
-    for (size_t budget = SIZE_MAX;; budget = SIZE_MAX) {
-        verge__taken taken = {0};
-        if (!verge__calendar_take(&worker->calendar, VERGE__NO_TICK, &budget, &taken)) {
-            break;
-        }
-        send_pile(&parcel_, &taken.pile);
-    }
+    send_wheel(&parcel_);
     send_chain(&parcel_, &worker->overdue);
     send_chain(&parcel_, &worker->shelf);
     send_chain(&parcel_, &worker->incoming);

@@ -16,7 +16,6 @@
 enum {
     ENTRIES_MOVED_AT_ONCE = 8192, /* cascaded in one pass, so that a pass is bounded */
     ENTRIES_SEEN_AT_ONCE = 8192,  /* come up in one pass, most of them of timers that were moved or cancelled */
-    PREFETCH_AHEAD = 8,
 };
 
 /* ---- one timer ---- */
@@ -125,7 +124,7 @@ static void finish(verge_worker *worker, verge__timer *timer, uint32_t index) {
     if (!again && (word & VERGE__LINKED) == 0) {
         verge__worker_free(worker, timer, index);
     } else if (again && (to & VERGE__LINKED) == 0) {
-        verge__worker_file_or_shelve(worker, timer, index);
+        verge__worker_file_or_shelve(worker, timer);
     }
 }
 
@@ -164,13 +163,7 @@ static void call(verge_worker *worker, verge_callback callback, const verge_firi
 
 /* ---- one entry ---- */
 
-static void refile(verge_worker *worker, verge__timer *timer, uint32_t index, uint64_t tick) {
-    tick = tick > worker->calendar.cursor ? tick : worker->calendar.cursor;
-    timer->entry_tick = tick;
-    verge__calendar_put(&worker->calendar, tick, verge__entry_for_record(index, (uint32_t)tick));
-}
-
-/* Runs a timer that is due at due_tick. Its entry, if it had one, has been taken out of the wheel. */
+/* Runs a timer that is due at due_tick. If it has an entry still, that is taken out of the wheel. */
 static fate run_if_due(verge_worker *worker, verge__timer *timer, uint32_t index, uint64_t due_tick) {
     uint64_t word = 0;
     fate fate_ = claim(worker, timer, due_tick, &word);
@@ -186,9 +179,7 @@ static fate run_if_due(verge_worker *worker, verge__timer *timer, uint32_t index
     if (fate_ == VERGE__FATE_MOVED) {
         return fate_;
     }
-    if (timer->entry_tick != VERGE__NO_TICK) {
-        verge__worker_lose_entry(worker, timer, word);
-    }
+    verge__worker_withdraw(worker, timer);
     if (fate_ == VERGE__FATE_ENDED) {
         verge__give_up(worker->service, worker, timer, index, word);
         return fate_;
@@ -199,21 +190,15 @@ static fate run_if_due(verge_worker *worker, verge__timer *timer, uint32_t index
     return VERGE__FATE_RAN;
 }
 
-/* What comes of an entry that has come up: entry_tick is its tick, due_tick the last one that has come. True: its
- * callback ran. */
-static bool come_up(verge_worker *worker, verge__entry entry, uint64_t entry_tick, uint64_t due_tick) {
-    verge__timer *timer = verge__table_at(&worker->service->table, verge__entry_index(entry));
-    uint64_t word = verge__word_load(timer);
-    bool is_own = verge__word_owner(word) == worker->id;
-    if (!is_own || !verge__timer_has_entry(timer, entry)) {
-        return false;
-    }
-    bool is_of_this_tick = timer->entry_tick == entry_tick; /* or one 2^32 ticks away */
-    fate fate_ = run_if_due(worker, timer, verge__entry_index(entry), is_of_this_tick ? due_tick : 0);
+/* What comes of a timer whose entry has come up. True: its callback ran. */
+static bool come_up(verge_worker *worker, verge__timer *timer, uint64_t due_tick) {
+    fate fate_ = run_if_due(worker, timer, verge__timer_index(timer), due_tick);
     if (fate_ == VERGE__FATE_MOVED) {
-        refile(worker, timer, verge__entry_index(entry), verge__worker_tick(worker, verge__timer_deadline(timer)));
-    } else if (fate_ == VERGE__FATE_GONE) {
-        verge__worker_drop(worker, timer, verge__word_load(timer), entry);
+        /* There is room: that of the entry it had. */
+        uint64_t tick = verge__worker_tick(worker, verge__timer_deadline(timer));
+        verge__worker_count_live(worker, 1);
+        verge__calendar_file(&worker->calendar, verge__entry_for_node(&timer->node), &timer->node,
+                             tick > worker->calendar.cursor ? tick : worker->calendar.cursor);
     }
     return fate_ == VERGE__FATE_RAN;
 }
@@ -242,7 +227,7 @@ static size_t run_shelf(verge_worker *worker, uint64_t due_tick, size_t room) {
             fate fate_ = run_if_due(worker, timer, index, due_tick);
             fired += fate_ == VERGE__FATE_RAN;
             if (fate_ == VERGE__FATE_MOVED) {
-                verge__worker_file_or_shelve(worker, timer, index);
+                verge__worker_file_or_shelve(worker, timer);
             }
         }
     }
@@ -260,49 +245,21 @@ static bool run_overdue(verge_worker *worker, uint64_t due_tick) {
     }
     fate fate_ = run_if_due(worker, timer, index, due_tick);
     if (fate_ == VERGE__FATE_MOVED) {
-        verge__worker_file_or_shelve(worker, timer, index);
+        verge__worker_file_or_shelve(worker, timer);
     }
     return fate_ == VERGE__FATE_RAN;
-}
-
-verge__entry verge__worker_pop(verge_worker *worker, verge__list *list) {
-    const verge__chunk *chunk = verge__list_chunk(*list);
-    size_t left = verge__list_chunk_count(*list) - 1;
-    if (left > PREFETCH_AHEAD) {
-        VERGE__PREFETCH_WRITE(
-            verge__table_at(&worker->service->table, verge__entry_index(chunk->entries[left - PREFETCH_AHEAD])));
-    }
-    return verge__calendar_list_pop(&worker->calendar, list);
-}
-
-static bool pop(verge_worker *worker, verge__pile *pile, verge__entry *ret_entry) {
-    bool is_open = verge__pile_open(pile);
-    if (is_open) {
-        *ret_entry = verge__worker_pop(worker, &pile->list);
-    }
-    return is_open;
-}
-
-bool verge__worker_take_tick(verge_worker *worker, uint64_t target, size_t *budget) {
-    verge__taken taken = {0};
-    if (!verge__calendar_take(&worker->calendar, target, budget, &taken)) {
-        return false;
-    }
-    worker->batch = taken.pile;
-    worker->batch_tick = taken.tick;
-    return true;
 }
 
 /* ---- the pass ---- */
 
 /* Begins a round unless one is under way. */
 static bool begin_round(verge_worker *worker, uint64_t target) {
-    bool is_over = worker->overdue_left == 0 && verge__pile_is_empty(&worker->first) &&
-                   verge__pile_is_empty(&worker->batch) && worker->calendar.cursor >= worker->round_end;
+    const verge__calendar *calendar = &worker->calendar;
+    bool is_over = worker->overdue_left == 0 && calendar->own[1 - worker->late_list] == NULL &&
+                   !verge__calendar_has_due(calendar) && calendar->cursor >= worker->round_end;
     if (is_over) {
         worker->overdue_left = worker->overdue.count;
-        worker->first = worker->late;
-        worker->late = (verge__pile){0};
+        worker->late_list = (uint8_t)(1 - worker->late_list);
         worker->round_end = target > worker->calendar.cursor ? target : worker->calendar.cursor;
     }
     return is_over;
@@ -310,16 +267,16 @@ static bool begin_round(verge_worker *worker, uint64_t target) {
 
 static size_t run_round(verge_worker *worker, uint64_t target, size_t *budget) {
     size_t fired = 0;
-    verge__entry entry;
+    verge__timer *timer = NULL;
     for (size_t seen = 0; fired < worker->service->options.batch && seen < ENTRIES_SEEN_AT_ONCE && !is_to_stop(worker);
          seen++) {
         if (worker->overdue_left > 0) {
             fired += run_overdue(worker, target - 1);
-        } else if (pop(worker, &worker->first, &entry)) {
-            fired += come_up(worker, entry, VERGE__TICK_LATE, target - 1);
-        } else if (pop(worker, &worker->batch, &entry)) {
-            fired += come_up(worker, entry, worker->batch_tick, worker->batch_tick);
-        } else if (!verge__worker_take_tick(worker, worker->round_end, budget)) {
+        } else if ((timer = verge__worker_pop_late(worker)) != NULL) {
+            fired += come_up(worker, timer, target - 1);
+        } else if ((timer = verge__worker_pop_due(worker)) != NULL) {
+            fired += come_up(worker, timer, worker->calendar.cursor - 1);
+        } else if (!verge__calendar_next_tick(&worker->calendar, worker->round_end - 1, budget)) {
             break;
         }
     }
@@ -381,7 +338,6 @@ size_t verge__worker_pass(verge_worker *worker) {
     if (VERGE__UNLIKELY(worker->shelf.count > 0)) {
         fired += run_shelf(worker, target - 1, worker->service->options.batch - fired);
     }
-    verge__worker_tidy_after(worker, fired);
     publish_state(worker);
     return fired;
 }

@@ -57,12 +57,12 @@
  * Who may touch the other fields
  *   deadline       who holds WRITING or CLAIMED; before T1, T2 the starter. Read by any (atomic).
  *   link           who set LINKED, until it is pushed; then who took it from there. Of a FREE record, its list's owner.
- *   entry_tick, scrub_pass, and all else in T1: the owner, LINKED or not. When the owner changes (T3), the old one has
- *                  left none of its own entries counting: T12 clears entry_tick, and so does who leaves.
+ *   node.place, node.filed: the owner, LINKED or not. When the owner changes (T3), the record has no entry: T12 takes it out of
+ *                  the old owner's wheel, and so does who leaves, and who gives a free record away.
  *   callback, argument, period, policy: written before T1, T2 only; read by any (atomic), who then looks whether the
  *                  generation still stands.
  *
- * Why T6 may be relaxed. It hands nothing over, and reads nothing that another has written: entry_tick and link of a timer
+ * Why T6 may be relaxed. It hands nothing over, and reads nothing that another has written: place and link of a timer
  * that is not LINKED are the owner's. But the owner uses the record again, and what it writes then (T1) must come after what
  * others did with the life that has ended: after the deadline that a reset has written before T11, after what a query
  * has read before it changed the word to the same. Both release; T6 compares with what they stored, and all that follows
@@ -70,8 +70,8 @@
  * moves one up over verge__exchange_relaxed. (C11 has no word for that order; its acquire would hold up every load
  * that follows, which is a fifth of the time that a start and a cancel take.)
  *
- * Why an entry found late does no harm. A wheel's entry names a record and a tick. The owner believes it only if the word says
- * that it is the owner, and the record's entry_tick - which nobody else writes - is that tick.
+ * Why an entry is always its owner's. A record gets an entry from who owns it, in that worker's wheel; and loses it, in the hands
+ * of who has that worker's turn, before it gets another owner (T3, T12) or none (free.c).
  */
 #ifndef VERGE_SRC_SERVICE_RECORD_H
 #define VERGE_SRC_SERVICE_RECORD_H
@@ -82,6 +82,7 @@
 #include "base/compiler.h"
 #include "base/relaxed.h"
 #include "base/step.h"
+#include "calendar/node.h"
 #include "verge/service.h"
 
 #define VERGE__FREE UINT64_C(0)
@@ -107,13 +108,11 @@
 
 typedef struct verge__timer {
     _Atomic uint64_t word;
-    _Atomic uint64_t deadline_ns;
-    uint64_t entry_tick; /* VERGE__NO_TICK: none. Kept while free: the entry can be adopted */
+    verge__node node; /* deadline_ns: any thread's, atomic. place, filed: the owner's. generation: the record's index */
     _Atomic(verge_callback) callback;
     _Atomic(void *) argument;
     _Atomic uint64_t period_ns;
     uint32_t link;
-    uint32_t scrub_pass; /* of its wheel: the last pass of a scrub that has seen its entry. 0: none */
     uint8_t policy;
 } verge__timer;
 
@@ -170,17 +169,33 @@ static inline void verge__word_publish_to(verge__timer *timer, uint64_t to) {
 }
 
 static inline uint64_t verge__timer_deadline(const verge__timer *timer) {
-    return atomic_load_explicit(&timer->deadline_ns, memory_order_relaxed);
+    return verge__load_relaxed_plain(&timer->node.deadline_ns);
 }
 
 static inline void verge__timer_set_deadline(verge__timer *timer, uint64_t deadline_ns) {
-    VERGE__STORE_RELAXED(&timer->deadline_ns, deadline_ns);
+    verge__store_relaxed_plain(&timer->node.deadline_ns, deadline_ns);
 }
 
-/* It has no entry any more. The next may be in another wheel, whose scrubs must not take it for one they have seen. */
-static inline void verge__timer_forget_entry(verge__timer *timer) {
-    timer->entry_tick = UINT64_MAX; /* VERGE__NO_TICK */
-    timer->scrub_pass = 0;
+/* The same, sequentially consistent (reset.c, wake_owner). */
+static inline uint64_t verge__timer_latest_deadline(const verge__timer *timer) {
+    return __atomic_load_n(&timer->node.deadline_ns, __ATOMIC_SEQ_CST);
+}
+
+static inline void verge__timer_publish_deadline(verge__timer *timer, uint64_t deadline_ns) {
+    __atomic_store_n(&timer->node.deadline_ns, deadline_ns, __ATOMIC_SEQ_CST);
+}
+
+/* The timer of an entry. */
+static inline verge__timer *verge__timer_of(verge__entry entry) {
+    return (verge__timer *)(uintptr_t)(entry - offsetof(verge__timer, node));
+}
+
+static inline uint32_t verge__timer_index(const verge__timer *timer) {
+    return timer->node.generation;
+}
+
+static inline bool verge__timer_has_entry(const verge__timer *timer) {
+    return verge__node_has_entry(&timer->node);
 }
 
 #endif

@@ -77,25 +77,32 @@ static void hand_over(verge_worker *rescuer, verge__timer *timer, uint32_t index
     }
 }
 
-/* Moves one entry of a stuck worker's. */
-static void rescue_entry(verge_worker *rescuer, verge_worker *stuck, verge__entry entry) {
-    verge__timer *timer = verge__table_at(&rescuer->service->table, verge__entry_index(entry));
-    uint64_t word = verge__word_load(timer);
-    if (verge__word_owner(word) != stuck->id || !verge__timer_has_entry(timer, entry)) {
-        return;
-    }
+/* Moves a timer that came out of a stuck worker's wheel. */
+static void rescue_timer(verge_worker *rescuer, verge_worker *stuck, verge__timer *timer) {
     if (verge__worker_unlink(stuck, timer)) {
-        hand_over(rescuer, timer, verge__entry_index(entry));
+        hand_over(rescuer, timer, verge__timer_index(timer));
         verge__count(&rescuer->tally.rescued, 1);
     }
 }
 
-static size_t rescue_pile(verge_worker *rescuer, verge_worker *stuck, verge__pile *pile) {
-    size_t count = 0;
-    for (; verge__pile_open(pile) && count < RESCUED_AT_ONCE; count++) {
-        rescue_entry(rescuer, stuck, verge__worker_pop(stuck, &pile->list));
+/* What is late, for this round or the next, and what is due. */
+static void rescue_due(verge_worker *rescuer, verge_worker *stuck, uint64_t last_tick) {
+    size_t budget = RESCUED_AT_ONCE;
+    for (size_t moved = 0;; moved++) {
+        verge__timer *timer = verge__worker_pop_late(stuck);
+        if (timer == NULL && stuck->calendar.own[stuck->late_list] != NULL) {
+            stuck->late_list = (uint8_t)(1 - stuck->late_list);
+            timer = verge__worker_pop_late(stuck);
+        }
+        timer = timer == NULL ? verge__worker_pop_due(stuck) : timer;
+        if (timer != NULL) {
+            rescue_timer(rescuer, stuck, timer);
+        }
+        if (moved == RESCUED_AT_ONCE ||
+            (timer == NULL && !verge__calendar_next_tick(&stuck->calendar, last_tick, &budget))) {
+            return;
+        }
     }
-    return count;
 }
 
 /* Moves what was sent to a stuck worker. Some of it may have an entry there; not any more. */
@@ -105,8 +112,8 @@ static void rescue_chain(verge_worker *rescuer, verge_worker *stuck, verge__chai
         uint32_t index = verge__chain_pop(chain, table);
         verge__timer *timer = verge__table_at(table, index);
         uint64_t word = verge__word_load(timer);
-        if (verge__word_owner(word) == stuck->id && timer->entry_tick != VERGE__NO_TICK) {
-            verge__worker_lose_entry(stuck, timer, word);
+        if (verge__word_owner(word) == stuck->id) {
+            verge__worker_withdraw(stuck, timer);
         }
         hand_over(rescuer, timer, index);
     }
@@ -115,26 +122,14 @@ static void rescue_chain(verge_worker *rescuer, verge_worker *stuck, verge__chai
 static void rescue(verge_worker *rescuer, verge_worker *stuck) {
     const verge__table *table = &rescuer->service->table;
     uint64_t target = (rescuer->now_ns >> stuck->shift) + 1;
-    verge__pile *const piles[] = {&stuck->first, &stuck->late, &stuck->batch};
-    size_t moved = 0;
-    for (;;) {
-        for (size_t i = 0; i < sizeof(piles) / sizeof(*piles) && moved < RESCUED_AT_ONCE; i++) {
-            moved += rescue_pile(rescuer, stuck, piles[i]);
-        }
-        size_t budget = RESCUED_AT_ONCE;
-        if (moved >= RESCUED_AT_ONCE || !verge__worker_take_tick(stuck, target, &budget)) {
-            break;
-        }
-    }
+    rescue_due(rescuer, stuck, target - 1);
     stuck->calendar.quiet_until = 0;
     stuck->rescued_ns = rescuer->now_ns > stuck->rescued_ns ? rescuer->now_ns : stuck->rescued_ns;
     verge__chain inbox = verge__inbox_take(&stuck->inbox, table);
-    moved += inbox.count + stuck->incoming.count + stuck->overdue.count;
     stuck->overdue_left = 0;
     rescue_chain(rescuer, stuck, &stuck->overdue);
     rescue_chain(rescuer, stuck, &inbox);
     rescue_chain(rescuer, stuck, &stuck->incoming);
-    verge__worker_tidy_after(stuck, moved);
 }
 
 void verge__worker_rescue_others(verge_worker *worker) {

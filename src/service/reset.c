@@ -72,7 +72,7 @@ static void send_to_owner(verge_service *service, const verge__timer *timer, uin
                           uint64_t deadline_ns) {
     verge__send_one(service, verge__word_owner(word), index, deadline_ns);
     VERGE__STEP("reset: look again");
-    uint64_t latest_ns = atomic_load_explicit(&timer->deadline_ns, memory_order_seq_cst);
+    uint64_t latest_ns = verge__timer_latest_deadline(timer);
     if (latest_ns < deadline_ns) {
         wake_owner(service, word, latest_ns);
     }
@@ -85,7 +85,7 @@ static int reset(verge_service *service, verge_worker *bound, verge_timer handle
     }
     /* If it is filed here, nothing may fail once it is begun. */
     if (bound != NULL) {
-        int error = verge__worker_prepare(bound, verge__worker_tick(bound, deadline_ns));
+        int error = verge__worker_prepare(bound);
         if (error != 0) {
             return error;
         }
@@ -99,7 +99,7 @@ static int reset(verge_service *service, verge_worker *bound, verge_timer handle
     if (bound != NULL && verge__word_owner(word) == bound->id) {
         verge__timer_set_deadline(timer, deadline_ns);
     } else {
-        atomic_store_explicit(&timer->deadline_ns, deadline_ns, memory_order_seq_cst);
+        verge__timer_publish_deadline(timer, deadline_ns);
     }
     word = end(timer, word, bound, deadline_ns < old_ns);
     verge__count_for(bound == NULL ? NULL : &bound->tally.reset, &service->outside.reset);
@@ -114,8 +114,7 @@ static int reset(verge_service *service, verge_worker *bound, verge_timer handle
             wake_owner(service, word, deadline_ns);
         }
     } else if (is_own) {
-        verge__worker_file(bound, timer, (uint32_t)handle, verge__worker_tick(bound, deadline_ns));
-        verge__worker_keep_tidy(bound);
+        verge__worker_file(bound, timer, verge__worker_tick(bound, deadline_ns));
     } else if (deadline_ns < old_ns || (word & VERGE__AGAIN) != 0) {
         send_to_owner(service, timer, (uint32_t)handle, word, deadline_ns);
     }

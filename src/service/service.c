@@ -180,7 +180,7 @@ int verge_service_create(const verge_service_options *options, verge_service **r
     service->shift = (uint8_t)verge__bit_floor_index(options->precision_ns);
     service->refused_ns = last_refused(service);
     verge__inbox_init(&service->orphans);
-    atomic_init(&service->orphans_allowed, (uint32_t)verge__garbage_allowed);
+    atomic_init(&service->orphans_allowed, verge__orphans_min);
     atomic_init(&service->room, options->timer_cap);
     atomic_init(&service->bytes, sizeof(*service));
     int error = -pthread_mutex_init(&service->lock, NULL);

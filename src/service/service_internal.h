@@ -8,12 +8,12 @@
  *   pass        a worker takes what is in its inbox, then the entries of each tick that has come, and runs the
  *               callbacks of the timers that are due (pass.c)
  *   cancel      changes the record's word. Its owner frees the record at once; another thread sends it to the owner
- *               through the inbox (cancel.c). The entry stays behind, as in the wheel
+ *               through the inbox (cancel.c). The entry stays with the free record, for the next start
  *   reset       writes the deadline; if it is earlier than before, the owner files an entry for it, told so through its
  *               inbox (reset.c)
  *   leave       all that a worker has goes through the inboxes of the others (leave.c)
  *
- * The wheel of a worker is a calendar (wheel/calendar.h), the part of the single-threaded wheel that files entries by
+ * The wheel of a worker is a calendar (calendar/calendar.h), the part of the single-threaded wheel that files entries by
  * tick. The record table is shared, and a record says by its word whose wheel it is in (record.h).
  *
  * Who may touch a worker's own part: who holds its turn. That is its thread, except while a callback runs on it in a
@@ -26,7 +26,8 @@
  *       unless it is WRITING and AGAIN: then a thread is about to send it to its owner
  *   S3  a record's owner field changes only in the hands of who took it from an inbox
  *   S4  started = pending + ended + cancelled
- *   S5  entries that do not count are bounded, as in the wheel
+ *   S5  an entry is of a timer, of a record that was cancelled and is on its way back, or of one of the worker's free records,
+ *       which are at most VERGE__FREE_KEPT
  *   S6  a round ends at the cursor or later, unless another worker has taken ticks (rescue.c)
  */
 #ifndef VERGE_SRC_SERVICE_SERVICE_INTERNAL_H
@@ -34,19 +35,22 @@
 
 #include <pthread.h>
 
+#include "calendar/calendar.h"
 #include "service/inbox.h"
-#include "wheel/calendar.h"
-#include "wheel/garbage.h"
 
 enum {
     VERGE__CACHE_LINE = 128,       /* pairs of lines are fetched together */
     VERGE__DEAD_BEFORE_WAKE = 256, /* cancelled timers that may wait for a sleeping owner to take them back */
+    VERGE__ORPHANS_MIN = 3072,     /* orphans that nobody looks through for dead ones */
     VERGE__RUN_LENGTH = 1024,      /* new records that a worker takes at once */
     VERGE__FREE_KEPT = 256, /* free records that a worker keeps; half of them go to and come from the pool at once */
 };
 
-/* In place of its tick: that an entry is among those that came too late for their tick. */
-#define VERGE__TICK_LATE (VERGE__NO_TICK - 2)
+#if defined(VERGE_STEPS) && VERGE_STEPS
+extern uint32_t verge__orphans_min; /* a test has fewer */
+#else
+static const uint32_t verge__orphans_min = VERGE__ORPHANS_MIN;
+#endif
 
 /* Counted by one thread at a time, read by any. */
 typedef _Atomic uint64_t verge__counter;
@@ -99,13 +103,11 @@ struct verge_worker {
     bool wants_to_leave;
     uint32_t id;
     _Atomic uint32_t free_count;
-    uint32_t free_limit; /* with so many, to free one takes the long way; at most VERGE__FREE_KEPT */
     verge__counter
-        held;          /* free records, and timers with an entry in its wheel (those that are dead and not back, too) */
-    verge__pile late;  /* filed here, too late for their tick: for the next round */
-    verge__pile first; /* those for this round */
-    verge__pile batch; /* of the tick taken last */
-    uint64_t batch_tick;
+        held; /* free records, and timers with an entry in its wheel (those that are dead and not back, too) */
+    uint8_t
+        late_list; /* of the calendar's own lists, the one for timers filed too late for their tick: for the next round. The
+                              other, 1 - late_list, has those for this round. Those of the tick taken last are in its due_slot */
     uint64_t round_end;    /* ticks from here on are for the next round (pass.c) */
     verge__chain incoming; /* taken from the inbox, not looked at yet */
     verge__chain shelf;    /* there was no memory to file them */
@@ -209,8 +211,9 @@ static inline bool verge__service_watches(const verge_service *service) {
 }
 
 static inline bool verge__worker_has_backlog(const verge_worker *worker) {
-    return !verge__pile_is_empty(&worker->first) || !verge__pile_is_empty(&worker->batch) ||
-           !verge__pile_is_empty(&worker->late) || worker->overdue.count > 0;
+    const verge__calendar *calendar = &worker->calendar;
+    return calendar->own[0] != NULL || calendar->own[1] != NULL || verge__calendar_has_due(calendar) ||
+           worker->overdue.count > 0;
 }
 
 /* Not if it has left: then its place has no wheel. */
@@ -232,14 +235,6 @@ static inline size_t verge__worker_live(const verge_worker *worker) {
 /* Its timers have become one more or one less, and its free records not. */
 static inline void verge__worker_count_live(verge_worker *worker, int by) {
     verge__count(&worker->held, (uint64_t)(int64_t)by);
-    if (by < 0) { /* one timer less: at most three entries less are allowed */
-        worker->calendar.entry_limit -= worker->calendar.entry_limit < 3 ? worker->calendar.entry_limit : 3;
-    }
-}
-
-/* Whether this is the entry that the timer has. */
-static inline bool verge__timer_has_entry(const verge__timer *timer, verge__entry entry) {
-    return (uint32_t)timer->entry_tick == verge__entry_mark(entry) && timer->entry_tick != VERGE__NO_TICK;
 }
 
 /* ---- bound.c: which worker a thread is ---- */
@@ -292,59 +287,34 @@ verge_worker *verge__exchange_bound(verge_worker *workers);
 int verge__worker_init_wheel(verge_worker *worker, uint64_t now_ns);
 void verge__worker_deinit_wheel(verge_worker *worker);
 
-/* Makes room for an entry at a tick. -ENOMEM. */
-int verge__worker_prepare(verge_worker *worker, uint64_t tick);
+/* Makes room for an entry. -ENOMEM. */
+int verge__worker_prepare(verge_worker *worker);
 
-/* Files an entry at the deadline's tick, for which there is room, unless the one there serves. */
-void verge__worker_file(verge_worker *worker, verge__timer *timer, uint32_t index, uint64_t tick);
+/* Files a timer at its deadline's tick, unless the entry it has serves. There is room, or it has an entry. */
+void verge__worker_file(verge_worker *worker, verge__timer *timer, uint64_t tick);
 
-/* Files an entry, for which there is room, among those for the next pass. */
-void verge__worker_file_late(verge_worker *worker, verge__timer *timer, uint32_t index);
-
-/* As verge__worker_file, whether there is room or not: without memory it waits on the shelf. The timer is SCHEDULED and not LINKED; if it
- * is cancelled meanwhile, no harm is done. */
-void verge__worker_file_or_shelve(verge_worker *worker, verge__timer *timer, uint32_t index);
+/* The same, whether there is room or not: without memory it waits on the shelf. The timer is SCHEDULED and not LINKED; if it is
+ * cancelled meanwhile, no harm is done. */
+void verge__worker_file_or_shelve(verge_worker *worker, verge__timer *timer);
 
 /* Files what is on the shelf, and runs what is due there. */
 void verge__worker_clear_shelf(verge_worker *worker);
 
-/* Keeps garbage within bounds: to be called by who makes some. The short ways do not count it. They stop at free_limit and at
- * the calendar's entry_limit, which are such that there cannot be too much before:
- *
- *     entry_limit <= entries allowed with (held - free_limit) timers
- *
- * as a short way that ends a timer frees its record, and one that starts a timer takes a free one: neither changes `held`. */
-void verge__worker_keep_tidy(verge_worker *worker);
-
-/* The same when so many timers have ended or gone to another worker at once. What is allowed falls with them: two entries are
- * sifted for each, as in the wheel (wheel/tidy.c). */
-void verge__worker_tidy_after(verge_worker *worker, size_t ended);
-
-static inline bool verge__worker_is_untidy(const verge_worker *worker) {
-    return worker->calendar.entry_count > verge__entries_allowed(verge__worker_live(worker));
+/* Takes the entry of a timer of this worker's out of the wheel, if it has one. */
+static inline void verge__worker_withdraw(verge_worker *worker, verge__timer *timer) {
+    if (verge__timer_has_entry(timer)) {
+        verge__calendar_withdraw(&worker->calendar, &timer->node);
+        verge__worker_count_live(worker, -1);
+    }
 }
+
+/* The next entry of this round, out of the wheel: of those that were late, or of the tick at hand. NULL: there is none. */
+verge__timer *verge__worker_pop_late(verge_worker *worker);
+verge__timer *verge__worker_pop_due(verge_worker *worker);
 
 /* Whether it is too late for a tick: it has been taken, or is for a round that has begun without this. */
 static inline bool verge__worker_is_late(const verge_worker *worker, uint64_t tick) {
     return tick < worker->calendar.cursor || tick < worker->round_end;
-}
-
-/* Whether the entry at entry_tick is still to come, and comes up no later than at `tick`. */
-static inline bool verge__worker_serves(const verge_worker *worker, uint64_t entry_tick, uint64_t tick) {
-    return entry_tick - worker->calendar.cursor - 1 < tick - worker->calendar.cursor;
-}
-
-/* The timer's entry has come up, or is dropped: it has none any more. */
-static inline void verge__worker_lose_entry(verge_worker *worker, verge__timer *timer, uint64_t word) {
-    verge__timer_forget_entry(timer);
-    verge__worker_count_live(worker, verge__word_state(word) == VERGE__FREE ? 0 : -1);
-}
-
-/* An entry that does not count is dropped; if it is one that could be adopted, it cannot be any more. */
-static inline void verge__worker_drop(verge_worker *worker, verge__timer *timer, uint64_t word, verge__entry entry) {
-    if (verge__word_owner(word) == worker->id && verge__timer_has_entry(timer, entry)) {
-        verge__worker_lose_entry(worker, timer, word);
-    }
 }
 
 /* ---- free.c: free records of a worker ---- */
@@ -452,7 +422,6 @@ uint64_t verge__service_pending(const verge_service *service);
 size_t verge__worker_pass(verge_worker *worker);
 
 /* Takes the newest entry of a list that is not empty; takes the entries of the next tick before `target`. */
-verge__entry verge__worker_pop(verge_worker *worker, verge__list *list);
 bool verge__worker_take_tick(verge_worker *worker, uint64_t target, size_t *budget);
 
 #endif

@@ -61,11 +61,9 @@ static VERGE__ALWAYS_INLINE bool start_shortly(const verge_service *service, ver
     verge_timer handle = worker->free[--free_count] + VERGE__GENERATION_ONE;
     uint32_t index = (uint32_t)handle;
     verge__timer *timer = verge__table_at(&service->table, index);
-    if (!verge__worker_serves(worker, timer->entry_tick, tick)) {
-        if (VERGE__UNLIKELY(!verge__calendar_try_file(calendar, tick, index))) {
-            return false;
-        }
-        timer->entry_tick = tick;
+    if (!verge__calendar_serves(calendar, &timer->node, tick) &&
+        VERGE__UNLIKELY(!verge__calendar_move(calendar, verge__entry_for_node(&timer->node), &timer->node, tick))) {
+        return false;
     }
     atomic_store_explicit(&worker->free_count, free_count, memory_order_relaxed);
     fill(timer, deadline_ns, callback, argument, 0);
@@ -79,7 +77,7 @@ static int start_here(verge_worker *worker, const verge_start_options *options, 
     uint64_t tick = verge__worker_tick(worker, options->deadline_ns);
     int error = verge__worker_refill(worker);
     if (error == 0) {
-        error = verge__worker_prepare(worker, tick);
+        error = verge__worker_prepare(worker);
     }
     if (VERGE__UNLIKELY(error != 0)) {
         return error;
@@ -90,11 +88,10 @@ static int start_here(verge_worker *worker, const verge_start_options *options, 
     word = verge__word_with_owner(word, worker->id) + VERGE__GENERATION_ONE + VERGE__SCHEDULED;
     fill(timer, options->deadline_ns, options->callback, options->argument, options->period_ns);
     timer->policy = (uint8_t)options->policy;
-    verge__worker_file(worker, timer, index, tick);
+    verge__worker_file(worker, timer, tick);
     verge__count(&worker->tally.started, 1);
     give_handle(ret_timer, verge__word_handle(word, index));
     verge__word_publish(timer, word);
-    verge__worker_keep_tidy(worker);
     return 0;
 }
 

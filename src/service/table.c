@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "wheel/calendar.h"
-
 static size_t segment_bytes(uint32_t segment) {
     return (size_t)verge__table_segment_room(segment) * sizeof(verge__timer);
 }
@@ -59,8 +57,8 @@ static void *allocate(verge__table *table, size_t size, size_t alignment) {
 /* Makes the segment there is to be next. */
 static int grow(verge__table *table) {
     uint32_t segment = table->next >> VERGE__TABLE_SEGMENT_BITS;
-    if (segment == VERGE__ENTRY_INDEX_MAX >> VERGE__TABLE_SEGMENT_BITS) {
-        return -ENOSPC; /* an entry of the calendar has no more bits for an index */
+    if (segment == UINT32_MAX >> VERGE__TABLE_SEGMENT_BITS) {
+        return -ENOSPC; /* the last index is nobody's */
     }
     verge__table_part *place = segment_place(table, segment);
     if (place == NULL) {
@@ -93,7 +91,8 @@ static int take_fresh(verge__table *table, uint32_t *ret_index) {
     }
     verge__timer *record = verge__table_at(table, index);
     memset(record, 0, sizeof(*record));
-    record->entry_tick = VERGE__NO_TICK;
+    record->node.place = VERGE__NO_PLACE;
+    record->node.generation = index;
     atomic_store_explicit(&segment_place(table, index >> VERGE__TABLE_SEGMENT_BITS)->known,
                           (index & (VERGE__TABLE_SEGMENT_RECORDS - 1)) + 1, memory_order_release);
     table->next = verge__table_next_index(index);

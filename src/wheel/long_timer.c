@@ -40,6 +40,9 @@ int verge_long_timer_cancel(verge_long_timer *long_timer, verge_wheel *wheel) {
     if (long_timer == NULL || wheel == NULL) {
         return -EINVAL;
     }
+    if (long_timer->timer == 0) {
+        return -ENOENT; /* it has fired, or was cancelled */
+    }
     int error = verge_wheel_cancel(wheel, long_timer->timer, NULL);
     if (error == 0) {
         long_timer->timer = 0;

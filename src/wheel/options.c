@@ -4,12 +4,7 @@
 
 #include "wheel/wheel_internal.h"
 
-enum {
-    DEFAULT_PRECISION_SHIFT = 20,
-    LOWEST_LEVEL_BITS = 9, /* what most timers need, and what comes up often, is wide: it takes more memory */
-    SECOND_LEVEL_BITS = 8,
-    LEVEL_BITS = 6,
-};
+enum { DEFAULT_PRECISION_SHIFT = 20 };
 
 static const struct {
     uint8_t first_shift;
@@ -99,17 +94,6 @@ int verge_wheel_options_from_duration(verge_wheel_options *options, uint64_t tic
     return verge_wheel_options_levels(options, precision_ns, bits, level_count);
 }
 
-/* A level of 512 slots, one of 256, then of 64, from the precision to the end of time. */
-static size_t full_range(unsigned shift, verge_wheel_level *levels) {
-    size_t count = 0;
-    for (unsigned bits = 0; shift < 64; shift += bits) {
-        bits = count == 0 ? LOWEST_LEVEL_BITS : count == 1 ? SECOND_LEVEL_BITS : LEVEL_BITS;
-        bits = bits < 64 - shift ? bits : 64 - shift;
-        levels[count++] = (verge_wheel_level){.shift = (uint8_t)shift, .bits = (uint8_t)bits};
-    }
-    return count;
-}
-
 static bool is_geometry_sound(const verge_wheel_level *levels, size_t count) {
     for (size_t k = 0; k < count; k++) {
         if (levels[k].shift > 63 || levels[k].bits == 0 || levels[k].bits > VERGE_LEVEL_BITS_MAX ||
@@ -146,10 +130,18 @@ int verge__wheel_check_options(const verge_wheel_options *options, size_t *ret_l
         if (!verge__is_power_of_two(options->precision_ns)) {
             return -EINVAL;
         }
-        *ret_level_count = full_range(verge__bit_floor_index(options->precision_ns), ret_levels);
+        unsigned shift = verge__bit_floor_index(options->precision_ns);
+        verge__level_shape shapes[VERGE__LEVELS_MAX];
+        *ret_level_count = verge__calendar_default_levels(shift, shapes);
+        for (size_t k = 0; k < *ret_level_count; k++) {
+            ret_levels[k] = (verge_wheel_level){.shift = (uint8_t)(shift + shapes[k].shift), .bits = shapes[k].bits};
+        }
         return 0;
     }
-    if (!is_geometry_sound(options->levels, options->level_count)) {
+    /* A precision beside levels would not be used: it must be theirs, or none. */
+    bool is_other_precision =
+        options->precision_ns != 0 && options->precision_ns != UINT64_C(1) << (options->levels[0].shift & 63);
+    if (!is_geometry_sound(options->levels, options->level_count) || is_other_precision) {
         return -EINVAL;
     }
     for (size_t k = 0; k < options->level_count; k++) {

@@ -19,7 +19,7 @@ size_t verge_wheel_count(const verge_wheel *wheel) {
 }
 
 uint64_t verge_wheel_precision(const verge_wheel *wheel) {
-    return wheel == NULL ? 0 : UINT64_C(1) << wheel->shift;
+    return wheel == NULL ? 0 : UINT64_C(1) << wheel->calendar.shift;
 }
 
 uint32_t verge_wheel_worker_id(const verge_wheel *wheel) {
@@ -27,14 +27,14 @@ uint32_t verge_wheel_worker_id(const verge_wheel *wheel) {
 }
 
 size_t verge_wheel_level_count(const verge_wheel *wheel) {
-    return wheel == NULL ? 0 : wheel->calendar.level_count;
+    return wheel == NULL ? 0 : wheel->level_count;
 }
 
 uint64_t verge_wheel_coverage(const verge_wheel *wheel, size_t level) {
-    if (wheel == NULL || level >= wheel->calendar.level_count) {
+    if (wheel == NULL || level >= wheel->level_count) {
         return 0;
     }
-    unsigned bits = (unsigned)wheel->shift + wheel->calendar.levels[level].shift + wheel->calendar.levels[level].bits;
+    unsigned bits = (unsigned)wheel->calendar.shift + wheel->levels[level].shift + wheel->levels[level].bits;
     return bits >= 64 ? VERGE_NEVER : UINT64_C(1) << bits;
 }
 
@@ -42,61 +42,28 @@ uint64_t verge_wheel_largest_deadline(const verge_wheel *wheel) {
     if (wheel == NULL) {
         return 0;
     }
-    /* Seen from now, also with a backlog: what the cursor cannot reach yet is filed again on the way. */
-    uint64_t target = verge__wheel_target(wheel);
-    uint64_t ahead = wheel->calendar.reach - 1;
+    uint64_t target = verge__wheel_target(wheel); /* seen from now, also with a backlog */
+    uint64_t ahead = wheel->reach - 1;
     if (target > wheel->last_tick || ahead > wheel->last_tick - target) {
         return verge__wheel_last_deadline(wheel);
     }
-    return ((target + ahead) << wheel->shift) - (wheel->options.strict ? 1 : 0);
+    return ((target + ahead) << wheel->calendar.shift) - (wheel->options.strict ? 1 : 0);
 }
 
 uint64_t verge_wheel_interval_number(const verge_wheel *wheel, uint64_t time_ns) {
-    return wheel == NULL ? 0 : time_ns >> wheel->shift;
+    return wheel == NULL ? 0 : time_ns >> wheel->calendar.shift;
 }
 
 uint64_t verge_wheel_interval_start(const verge_wheel *wheel, uint64_t interval) {
-    return wheel == NULL || interval > UINT64_MAX >> wheel->shift ? VERGE_NEVER : interval << wheel->shift;
+    return wheel == NULL || interval > UINT64_MAX >> wheel->calendar.shift ? VERGE_NEVER
+                                                                           : interval << wheel->calendar.shift;
 }
 
 uint64_t verge_wheel_fires_at(const verge_wheel *wheel, uint64_t deadline_ns) {
     if (wheel == NULL || deadline_ns > verge__wheel_last_deadline(wheel)) {
         return VERGE_NEVER;
     }
-    return verge__wheel_tick(wheel, deadline_ns) << wheel->shift;
-}
-
-uint32_t verge__wheel_next_pending(const verge_wheel *wheel, uint32_t from) {
-    if (!verge__is_timeout(from)) {
-        uint32_t index = verge__records_next_live(&wheel->records, from);
-        if (index != VERGE__NO_RECORD) {
-            return index;
-        }
-        from = VERGE__PLACE;
-    }
-    uint32_t number = verge__places_next(&wheel->places, from);
-    while (number != VERGE__NO_RECORD && verge__places_at(&wheel->places, number)->generation == 0) {
-        number = verge__places_next(&wheel->places, number + 1);
-    }
-    return number;
-}
-
-int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context, const verge_expiry *timer), void *context) {
-    if (wheel == NULL || visit == NULL) {
-        return -EINVAL;
-    }
-    for (uint32_t index = verge__wheel_next_pending(wheel, 0); index != VERGE__NO_RECORD;
-         index = verge__wheel_next_pending(wheel, index + 1)) {
-        const verge__record *record = verge__wheel_named(wheel, index);
-        verge_expiry timer = {.timer = verge__is_timeout(index) ? 0 : verge__records_handle(index, record->generation),
-                              .deadline_ns = record->deadline_ns,
-                              .data = record->data};
-        int result = visit(context, &timer);
-        if (result != 0) {
-            return result;
-        }
-    }
-    return 0;
+    return verge__wheel_tick(wheel, deadline_ns) << wheel->calendar.shift;
 }
 
 /* ---- statistics ---- */
@@ -107,60 +74,59 @@ int verge_wheel_get_stats(const verge_wheel *wheel, verge_wheel_stats *ret_stats
     }
     uint64_t pending = verge__wheel_pending(wheel);
     const verge__calendar *calendar = &wheel->calendar;
+    uint64_t cancelled = wheel->cancelled + calendar->idle_begun;
+    uint64_t dropped = wheel->entries_dropped + calendar->entries_dropped;
     *ret_stats = (verge_wheel_stats){
         .struct_size = sizeof(*ret_stats),
         .timers = pending,
-        .scheduled = pending + verge__wheel_cancelled(wheel) + verge__wheel_expired(wheel) + wheel->cleared,
-        .cancelled = verge__wheel_cancelled(wheel),
-        .expired = verge__wheel_expired(wheel),
+        .scheduled = pending + cancelled + wheel->expired + wheel->cleared,
+        .cancelled = cancelled,
+        .expired = wheel->expired,
         .cleared = wheel->cleared,
-        .entries_filed = verge__wheel_entry_count(wheel) + verge__wheel_expired(wheel) + wheel->entries_dropped,
+        .entries_filed = calendar->entry_count + wheel->expired + dropped,
         .entries_moved = calendar->entries_moved,
-        .entries_refiled = wheel->entries_refiled,
-        .entries_dropped = wheel->entries_dropped,
-        .entries = verge__wheel_entry_count(wheel),
-        .garbage = verge__wheel_entry_count(wheel) - pending,
-        .records = wheel->records.room - wheel->records.retired_count,
-        .records_retired = wheel->records.retired_count,
-        .bytes = verge__wheel_bytes(verge__wheel_is_ordered(wheel)) + wheel->records.bytes + wheel->places.bytes +
-                 calendar->pool.bytes + calendar->level_bytes,
-        .last_poll_work = verge__wheel_work(wheel),
+        .entries_refiled = calendar->entries_refiled,
+        .entries_dropped = dropped,
+        .entries = calendar->entry_count,
+        .garbage = calendar->entry_count - pending,
+        .records = wheel->nodes.node_count - wheel->nodes.retired_count,
+        .records_retired = wheel->nodes.retired_count,
+        .bytes = verge__wheel_bytes(verge__wheel_is_ordered(wheel)) + wheel->nodes.bytes + calendar->pool.bytes +
+                 calendar->level_bytes,
+        .last_poll_work = wheel->last_work_ns == wheel->now_ns ? wheel->last_poll_work : 0,
     };
     return 0;
 }
 
+static void count_list(const verge__calendar *calendar, verge__list list, verge_wheel_level_stats *stats) {
+    stats->slots_used += list != NULL;
+    stats->capacity += verge__list_chunks(list) * VERGE__CHUNK_ENTRIES;
+    stats->bytes += verge__list_chunks(list) * VERGE__CHUNK_BYTES;
+    for (verge__entry *at = list == NULL ? NULL : list - 1; at != NULL; at = verge__entry_older(at)) {
+        bool is_active = verge__node_is_pending(verge__calendar_node(calendar, *at));
+        stats->active += is_active;
+        stats->garbage += !is_active;
+    }
+}
+
 int verge_wheel_get_level_stats(const verge_wheel *wheel, size_t level, verge_wheel_level_stats *ret_stats) {
     if (wheel == NULL || ret_stats == NULL || ret_stats->struct_size != sizeof(*ret_stats) ||
-        level >= wheel->calendar.level_count) {
+        level >= wheel->level_count) {
         return -EINVAL;
     }
     const verge__calendar *calendar = &wheel->calendar;
-    const verge__level *ring = &calendar->levels[level];
     verge_wheel_level_stats stats = {
         .struct_size = sizeof(*ret_stats),
-        .resolution_ns = UINT64_C(1) << (wheel->shift + ring->shift),
-        .slots = UINT64_C(1) << ring->bits,
+        .resolution_ns = UINT64_C(1) << (calendar->shift + wheel->levels[level].shift),
     };
-    if (level < calendar->levels_ready) {
-        stats.bytes = (ring->mask + 1) * sizeof(verge__list) + (ring->mask + 1) / 8;
+    /* What the levels beyond the wheel's own hold, while a backlog holds the cursor back, counts as the last one's. */
+    size_t end = level + 1 < wheel->level_count ? level + 1 : calendar->level_count;
+    for (size_t k = level; k < end && k < calendar->levels_ready; k++) {
+        const verge__level *ring = &calendar->levels[k];
+        stats.slots += ring->mask + 1;
+        stats.bytes += (ring->mask + 1) * sizeof(verge__list) + (ring->mask + 1) / 8;
         for (uint32_t slot = 0; slot <= ring->mask; slot++) {
-            bool scrubbed = verge__calendar_is_scrubbed(calendar, level, slot);
-            verge__list lists[2] = {ring->slots[slot], scrubbed ? calendar->scrub_list : NULL};
-            stats.slots_used += lists[0] != NULL || lists[1] != NULL;
-            for (size_t i = 0; i < 2; i++) {
-                stats.capacity += verge__list_chunks(lists[i]) * VERGE__CHUNK_ENTRIES;
-                stats.bytes += verge__list_chunks(lists[i]) * VERGE__CHUNK_BYTES;
-                for (verge__list end = lists[i]; end != NULL;) {
-                    const verge__chunk *chunk = verge__list_chunk(end);
-                    for (const verge__entry *entry = chunk->entries; entry < end; entry++) {
-                        const verge__record *record = verge__wheel_record(wheel, *entry);
-                        bool counts = verge__wheel_counts(wheel, record, *entry);
-                        stats.active += counts;
-                        stats.garbage += !counts;
-                    }
-                    end = verge__list_from_full_chunk(chunk->below);
-                }
-            }
+            count_list(calendar, ring->slots[slot], &stats);
         }
     }
     *ret_stats = stats;

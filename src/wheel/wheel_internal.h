@@ -1,167 +1,215 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wheel/wheel_internal.h - what a wheel is made of: a calendar of entries (calendar.h), a table of
- * records (records.h), and the due entries that were not handed out yet.
+ * wheel/wheel_internal.h - what a wheel is made of: a calendar of entries (calendar/calendar.h), a table of nodes for timers
+ * with handles (nodes.h), and what is due and was not handed out yet.
  *
  * The way of a timer
- *   schedule    takes a free record, writes deadline and data, files an entry at the tick at which
- *               the timer is to come out - unless the record still has an entry from its last use
- *               that comes up no later: then it adopts that one, and nothing but the record is touched
- *   reschedule  writes the deadline; files an entry only if the one there comes up too late
- *   cancel      frees the record. The entry stays behind
- *   timeouts    are timers whose records are in the caller's objects. Whoever comes from an entry asks
- *               verge__wheel_record for its record, and need not know. A timeout has one entry at the most and knows
- *               where it is: it takes it along when it is set earlier, and out when it is detached (timeout.c)
- *   poll        takes the entries of each tick that has come and looks at their records: hands out
- *               the timer, or files the entry again if the deadline has moved on, or drops it
+ *   schedule    takes a free node, writes deadline and data, and files an entry at the tick at which the timer comes out. If the
+ *               node still has an idle entry that comes up no later, that one is used, and nothing but the node is touched
+ *   reschedule  writes the deadline. The entry moves only if it would come up too late
+ *   cancel      frees the node. Its entry stays, idle, if there are few idle ones; else it is withdrawn
+ *   timeouts    are nodes in the caller's objects; set and clear are schedule, reschedule and cancel
+ *   poll, run   hand out the entries of each tick that has come (due.c), or file them again if the deadline has moved on
  *
- * Which entry counts. An unordered wheel's record knows its entry's tick, and an entry counts if its
- * mark is the low half of that. Two entries of a record may bear the same mark (a timer moved
- * earlier, then back); both count, the first to come up is used and the others are dropped, as the
- * record is free or has another entry by then. An ordered wheel's marks are unique.
+ * What is due
+ *   past        own lists PAST and DEFERRED: timers set for a time that had come already. They come out first
+ *   the tick    calendar.due_slot: its entries are handed out in place
+ *   sorters     of an ordered wheel: due entries are sorted before they are handed out
  *
- * Invariants (verge_wheel_check)
- *   W1  every timer has an entry that counts, at a tick no later than it has to come out
- *   W2  what is pending is the live records and the timeouts that are set: scheduled = pending + cancelled +
- *       expired + cleared
- *   W3  entries that do not count are bounded (tidy.c)
- *   W4  earliest_ns, when it is known and its timer stands, is the smallest deadline
- *   W5  with due entries not handed out, the calendar is not quiet
- *   W6  verge__wheel_timeouts is the number of timeouts that are set
- *   W7  a timeout has one entry or none, and they know each other; what is nowhere is nobody's
+ * Invariants (verge_wheel_check); C1 to C7, L1, L2, P1, P2, T1 to T3, S1, S2 are stated where their structures are
+ *   W1  every pending timer has an entry, in a slot that starts no later than it has to come out, or among what is due
+ *   W2  the entries are those of pending timers, idle ones, and vacant ones
+ *   W3  idle and vacant entries are bounded
+ *   W4  earliest_ns is the smallest deadline, or 0: not known
+ *   W5  while something is due that was not handed out, the calendar is not quiet
  */
 #ifndef VERGE_SRC_WHEEL_WHEEL_INTERNAL_H
 #define VERGE_SRC_WHEEL_WHEEL_INTERNAL_H
 
 #include "base/assert.h"
-#include "wheel/calendar.h"
-#include "wheel/places.h"
-#include "wheel/records.h"
+#include "calendar/calendar.h"
+#include "wheel/nodes.h"
 #include "wheel/sorter.h"
 
-/* In place of its tick: that an entry is out of reach, that it was scheduled for the past, that it was
- * picked by poll_exact, that it was scheduled for the past in a run. No real tick is as late. */
-#define VERGE__TICK_BEYOND (VERGE__NO_TICK - 1)
-#define VERGE__TICK_PAST (VERGE__NO_TICK - 2)
-#define VERGE__TICK_EXACT (VERGE__NO_TICK - 3)
-#define VERGE__TICK_DEFERRED (VERGE__NO_TICK - 4)
-
-/* The generation of a timeout that is set; of one that is not it is 0. No handle has it. */
-#define VERGE__GENERATION_SET 1U
-
-/* A bit beside those of a shift. */
-#define VERGE__MOVES_ENTRIES (UINT64_C(1) << 6)
-
-/* Timers whose records are in the cache anyway. */
-enum { VERGE__TIMERS_CACHED = 32768 };
-
-/* Timers and polls between two times that a poll tidies. */
-enum { VERGE__EXPIRED_BETWEEN = 256 };
-
-/* Due entries. */
-typedef struct verge__due {
-    verge__pile pile;
-    verge__list picked;    /* ordered wheels: a chunk that is being filled, to be sorted */
-    verge__sorter *sorter; /* ordered wheels: sorted */
-} verge__due;
-
-/*
- * Whether a timeout that is set again keeps the entry it has, if that comes up in time. It is the least work, but to ask is
- * a branch on the timeout; and where the answer is as good as random, and the timeout not in the cache, the processor guesses
- * wrong and finds out late. So where too many entries did not serve, for some rounds they are moved without asking. (One that
- * is moved while it is set keeps its entry in any case: there the answer is nearly always yes.)
- */
-typedef struct verge__keeping {
-    uint8_t rounds_without; /* how many more there are */
-    int64_t failed;       /* in this round: sets that found no entry worth keeping, but for the first of each timeout */
-    uint64_t round_begin; /* timeouts that had ended when the round began */
-} verge__keeping;
-
 enum {
-    /* So that which fields share a cache line is the same everywhere; and for the chunk. */
-    VERGE__WHEEL_ALIGNMENT = VERGE__CHUNK_BYTES,
-    /* Entries that are counted in advance, at most. */
-    VERGE__STOCK_MAX = VERGE__CHUNK_ENTRIES - 1,
+    /* The owner's lists of the calendar. What is past alternates with what was deferred in a run (verge__wheel_past_list). */
+    VERGE__LIST_PAST = 0,
+    VERGE__LIST_DEFERRED = 1,
+    VERGE__LIST_PICKED =
+        2, /* ordered wheels: a chunk that is being filled, to be sorted; and another for what is past */
+    VERGE__LIST_PICKED_PAST = 3,
+
+    VERGE__IDLE_MAX = 3072,
+    VERGE__TICKS_UNTIDY = 256, /* from the first timer that ends to a look at memory */
 };
+
+#if defined(VERGE_STEPS) && VERGE_STEPS
+extern size_t verge__idle_max; /* a test has less, so that few timers are enough to reach it */
+#else
+static const size_t verge__idle_max = VERGE__IDLE_MAX;
+#endif
 
 struct verge_wheel {
-    /* read or written by every schedule and cancel */
-    verge__records records;
-    uint64_t cancels_left;   /* before a cancel has to tidy */
-    uint64_t clears_left;    /* the same for timeouts */
-    uint64_t last_poll_work; /* as it was noted last (verge__wheel_note_work) */
-    uint64_t last_work_ns;   /* when that was; polls of a later time have had no work */
-    verge_timer earliest_timer;
-    uint64_t earliest_ns;    /* 0: not known; VERGE_NEVER: nothing is pending */
-    uint64_t timeouts_begun; /* timeouts set that were not, less those that verge_wheel_clear dropped */
-    uint64_t timeout_shift;  /* shift, and VERGE__MOVES_ENTRIES where timeouts do (verge__keeping) */
-    uint64_t bias_ns;        /* what makes (deadline + bias) >> shift the tick of a deadline */
-    uint64_t shift;
-    size_t expired_untidied; /* since tidy_after_poll; a poll counts as one more */
-    uint64_t now_ns;         /* with the cursor, which is next: what a poll that finds nothing writes, by one store.
-                                shift is not beside it: to load both at once would have to wait for that store. */
+    /* what every call reads or writes */
+    verge__nodes nodes;
+    uint64_t cancelled; /* those whose entry did not become idle: the calendar counts the others */
+    uint64_t expired;
+    uint64_t
+        idle_limit; /* with so many idle entries, another is withdrawn at once; 0 where the short ways do not apply */
+    uint64_t earliest_ns; /* W4; VERGE_NEVER: nothing is pending */
+    uint64_t now_ns;
     verge__calendar calendar;
 
-    verge__places places;  /* of timeouts */
-    verge_timeout vacated; /* stands for one that was withdrawn where no other could take its place: never set */
-    verge__list nowhere;   /* the list of timeouts without an entry: to move one from there needs no branch */
-    uint64_t start_ns;
-    uint64_t last_tick;                                      /* of time */
-    size_t runs;                                             /* under way, one in the other */
-    uint64_t sequence;                                       /* of the last schedule or reschedule, in ordered wheels */
-    uint64_t batch_tick;                                     /* of the batch */
-    uint64_t prefetched_tick;                                /* up to here, records were brought towards the cache */
-    verge__due past;                                         /* scheduled for the past; come out first */
-    verge__pile deferred;                                    /* scheduled for the past in a run: to come out after it */
-    _Alignas(VERGE__CHUNK_BYTES) verge__chunk nowhere_chunk; /* the entries of nowhere */
-    verge__due batch;                                        /* of the tick taken last */
-    verge__pile beyond;                                      /* out of the cursor's reach (beyond.c) */
-    verge__pile beyond_kept;                                 /* those that were looked at, while that is under way */
-    uint64_t beyond_tick;                                    /* no later than the first of them */
-    uint64_t beyond_kept_tick;                               /* the same of those that were looked at */
-    uint64_t cancels_due;    /* cancels_left counts down from here: the cancelled timers when it gets to 0 */
-    uint64_t clears_due;     /* the same for timeouts */
-    uint64_t timers_expired; /* with handles */
+    uint8_t past_list; /* VERGE__LIST_PAST or VERGE__LIST_DEFERRED: which of the two has what is past */
+    bool is_plain;     /* unordered, exact, past fires, no cap: the short ways apply */
+    bool is_large;     /* nodes are fetched ahead */
+    size_t runs;       /* under way, one in the other */
     uint64_t cleared;
-    uint64_t entries_refiled;
-    uint64_t entries_dropped;
-    uint64_t timeouts_expired;
-    verge__keeping keeping;
-    uint8_t scrub_turn;      /* which kind of lists is sifted next (tidy.c) */
-    uint8_t scrub_done;      /* of which kinds all was sifted in this round: a bit each */
-    uint8_t garbage_turn;    /* of three polls with a work limit that is not divisible: which this is */
-    bool batch_is_exact;     /* picked by poll_exact, and marked so */
-    bool is_untidy;          /* there is memory to give back */
-    bool is_large;           /* its records are more than are in the cache: those that come up are fetched ahead */
-    bool is_plain;           /* unordered, exact, past fires, no cap, precision above 1 ns */
-    size_t reserved_total;   /* timers there must be room for: entries */
-    size_t reserved_records; /* the same: records */
-    size_t reserved_beside;  /* timers with handles there were when places were reserved */
+    uint64_t entries_dropped; /* beside those that the calendar has dropped */
+    uint64_t start_ns;
+    uint64_t last_tick;       /* of time */
+    uint64_t reach;           /* ticks from now on for which timers are accepted */
+    uint64_t sequence;        /* of the last schedule or reschedule, in ordered wheels */
+    uint64_t prefetched_tick; /* up to here, nodes were brought towards the cache */
+    uint64_t last_poll_work;  /* as it was noted last (verge__wheel_note_work) */
+    uint64_t last_work_ns;    /* when that was; polls of a later time have had no work */
+    size_t polls_untidied;    /* polls, and timers they returned, since memory was looked at */
+    uint64_t tidy_tick;    /* the first poll from here on looks at memory, quiet or not; VERGE__NO_TICK: none has to */
+    size_t attached;       /* timeouts */
+    size_t reserved_nodes; /* timers with handles there must be room for */
+    size_t reserved_entries;  /* entries of them */
+    size_t reserved_timeouts; /* timeouts there must be room for */
+    size_t reserved_beside;   /* timers with handles there were when timeouts were reserved */
+    size_t level_count;
+    verge__level_shape levels[VERGE_LEVEL_COUNT_MAX];
+    verge__sorter *sorters; /* ordered wheels: of the tick, and of what is past */
     verge_wheel_options options;
     verge_allocator allocator;
-    verge_timer recent[VERGE__RECENT_MAX]; /* of the records */
+    verge_timer stack[VERGE__STACK_MAX]; /* of the table */
 };
 
-_Static_assert(_Alignof(verge_wheel) <= VERGE__WHEEL_ALIGNMENT, "a wheel is aligned");
-_Static_assert(sizeof(void *) != 8 || (offsetof(verge_wheel, now_ns) % 16 == 0 &&
-                                       offsetof(verge_wheel, calendar.cursor) == offsetof(verge_wheel, now_ns) + 8),
-               "now and the cursor can be stored at once");
-_Static_assert(sizeof(void *) != 8 || offsetof(verge_wheel, calendar.ring_of_zeros) % sizeof(verge__ring) == 0,
-               "no ring is in two cache lines");
+/* What one poll or run hands out, and to whom. */
+typedef struct verge__handout {
+    verge_expiry *out; /* NULL: on_expiry is called instead */
+    size_t limit;
+    void (*on_expiry)(void *context, const verge_expiry *expiry);
+    void *context;
+    size_t count;
+    size_t budget; /* entries that may still be moved, inspected or returned */
+} verge__handout;
+
+/* ---- time and ticks ---- */
+
+/* The first tick that has not come; after the last one of time it stands still. */
+static inline uint64_t verge__wheel_target(const verge_wheel *wheel) {
+    uint64_t tick = wheel->now_ns >> wheel->calendar.shift;
+    return tick < VERGE__NO_TICK - 1 ? tick + 1 : VERGE__NO_TICK - 1;
+}
+
+static inline uint64_t verge__wheel_tick(const verge_wheel *wheel, uint64_t deadline_ns) {
+    return verge__calendar_tick(&wheel->calendar, deadline_ns);
+}
+
+/* The tick at which a timer for a tick is to be filed: a coarse wheel rounds up, by the level that its distance from now needs. */
+uint64_t verge__wheel_rounded(const verge_wheel *wheel, uint64_t tick);
+
+/* The last deadline before the end of time. */
+static inline uint64_t verge__wheel_last_deadline(const verge_wheel *wheel) {
+    return (wheel->last_tick << wheel->calendar.shift) - (wheel->options.strict ? 1 : 0);
+}
+
+/* ---- what there is ---- */
 
 static inline bool verge__wheel_is_ordered(const verge_wheel *wheel) {
-    return wheel->options.order != VERGE_ORDER_ANY;
+    return wheel->sorters != NULL;
 }
 
-/* As it is allocated, with its sorters: a multiple of the alignment. */
+/* Each timer has one entry, and idle and vacant ones are counted (W2). */
+static inline uint64_t verge__wheel_pending(const verge_wheel *wheel) {
+    size_t vacant = wheel->sorters == NULL ? 0 : wheel->sorters[0].vacant_count + wheel->sorters[1].vacant_count;
+    return wheel->calendar.entry_count - verge__calendar_idle(&wheel->calendar) - vacant;
+}
+
+static inline verge__timer_node *verge__wheel_node(const verge_wheel *wheel, verge__entry entry) {
+    return (verge__timer_node *)(void *)verge__calendar_node(&wheel->calendar, entry);
+}
+
+/* Ordered wheels: the number of the call that scheduled the timer last. It lies where others have what they need to keep entries:
+ * the lower half in `filed`, the upper half in the generation of a timeout, or in the table. */
+static inline uint64_t verge__wheel_sequence(const verge_wheel *wheel, verge__entry entry) {
+    const verge__node *node = verge__calendar_node(&wheel->calendar, entry);
+    uint32_t high = verge__entry_is_in_table(entry) ? *verge__nodes_sequence(&wheel->nodes, verge__entry_index(entry))
+                                                    : node->generation;
+    return (uint64_t)high << 32 | node->filed;
+}
+
+/* What callers see of a timer. */
+static inline verge_expiry verge__wheel_expiry(const verge_wheel *wheel, verge__entry entry) {
+    const verge__timer_node *node = verge__wheel_node(wheel, entry);
+    bool has_handle = verge__entry_is_in_table(entry);
+    return (verge_expiry){.timer = has_handle ? verge__handle(verge__entry_index(entry), node->node.generation) : 0,
+                          .deadline_ns = node->node.deadline_ns,
+                          .data = node->data};
+}
+
 static inline size_t verge__wheel_bytes(bool ordered) {
-    size_t bytes = sizeof(verge_wheel) + (ordered ? 2 * sizeof(verge__sorter) : 0);
-    return (bytes + VERGE__WHEEL_ALIGNMENT - 1) & ~(size_t)(VERGE__WHEEL_ALIGNMENT - 1);
+    return (sizeof(verge_wheel) + (ordered ? 2 * sizeof(verge__sorter) : 0) + 63) & ~(size_t)63;
 }
 
-/* Of a poll. */
-static inline size_t verge__wheel_work_limit(const verge_wheel *wheel) {
-    return wheel->options.work_limit == 0 ? SIZE_MAX : wheel->options.work_limit;
+/* ---- schedule.c ---- */
+
+/* Files, moves or keeps the entry of a node, which then has this deadline; every order, every mode. */
+int verge__wheel_arm(verge_wheel *wheel, verge__entry entry, verge__node *node, uint64_t deadline_ns);
+
+/* Files the entry of a pending node, which was taken out, at its deadline's tick, but not before the cursor. */
+void verge__wheel_refile(verge_wheel *wheel, verge__entry entry, verge__node *node);
+
+/* Takes the entry of a node out, wherever it is. */
+void verge__wheel_withdraw(verge_wheel *wheel, verge__node *node);
+
+/* The same, for good. */
+void verge__wheel_drop(verge_wheel *wheel, verge__node *node);
+
+/* A timer ends before its time: its entry stays idle, or goes. The node is not pending then. */
+void verge__wheel_retract(verge_wheel *wheel, verge__node *node);
+
+/* The timer with the earliest deadline may have gone. */
+void verge__wheel_forget_earliest(verge_wheel *wheel);
+
+static VERGE__ALWAYS_INLINE void verge__wheel_note_deadline(verge_wheel *wheel, uint64_t deadline_ns) {
+    if (VERGE__UNLIKELY(deadline_ns < wheel->earliest_ns)) {
+        wheel->earliest_ns = deadline_ns;
+    }
+}
+
+/* Whether the entry of a timer that ends stays for the next use of its node: if it is still to come, and there are few. */
+static VERGE__ALWAYS_INLINE bool verge__wheel_may_keep_idle(const verge_wheel *wheel, const verge__node *node) {
+    return (node->place & VERGE__NEAR) != 0 && verge__calendar_idle(&wheel->calendar) < wheel->idle_limit;
+}
+
+/* Timers have ended: there may be memory to give back. Polls that find nothing to do do not look, but one of them does, in a
+ * while. */
+static inline void verge__wheel_note_untidy(verge_wheel *wheel) {
+    verge__calendar *calendar = &wheel->calendar;
+    if (wheel->tidy_tick == VERGE__NO_TICK && calendar->cursor < VERGE__NO_TICK - VERGE__TICKS_UNTIDY) {
+        wheel->tidy_tick = calendar->cursor + VERGE__TICKS_UNTIDY;
+        calendar->quiet_until = wheel->tidy_tick < calendar->quiet_until ? wheel->tidy_tick : calendar->quiet_until;
+    }
+}
+
+/* ---- due.c ---- */
+
+/* Whether something is due, or may be, that was not handed out. */
+bool verge__wheel_has_due(const verge_wheel *wheel);
+
+/* The short ways apply as far as levels which are ready cover, if the wheel is plain and the cursor has caught up. To be called
+ * when one of these has changed. */
+static inline void verge__wheel_set_short_reach(verge_wheel *wheel) {
+    bool is_short = wheel->is_plain && wheel->calendar.cursor == verge__wheel_target(wheel);
+    uint64_t reach = wheel->calendar.ready_reach;
+    wheel->calendar.short_reach = !is_short ? 0 : reach < wheel->reach ? reach : wheel->reach;
+    /* An idle entry in the tick that is being handed out would look like a backlog. */
+    wheel->idle_limit = is_short && !verge__calendar_has_due(&wheel->calendar) ? verge__idle_max : 0;
 }
 
 /* What the last poll has done. One that finds nothing and moves time need not say so. */
@@ -170,237 +218,27 @@ static inline void verge__wheel_note_work(verge_wheel *wheel, uint64_t work) {
     wheel->last_work_ns = wheel->now_ns;
 }
 
-/* Entries that the last poll has moved, inspected and returned. */
-static inline uint64_t verge__wheel_work(const verge_wheel *wheel) {
-    return wheel->last_work_ns == wheel->now_ns ? wheel->last_poll_work : 0;
-}
+/* ---- next.c ---- */
 
-static inline uint64_t verge__wheel_timeouts_cleared(const verge_wheel *wheel) {
-    return wheel->clears_due - wheel->clears_left;
-}
-
-/* Those that are set. */
-static inline uint64_t verge__wheel_timeouts(const verge_wheel *wheel) {
-    return wheel->timeouts_begun - verge__wheel_timeouts_cleared(wheel) - wheel->timeouts_expired;
-}
-
-static inline uint64_t verge__wheel_pending(const verge_wheel *wheel) {
-    return verge__records_live(&wheel->records) + verge__wheel_timeouts(wheel);
-}
-
-static inline uint64_t verge__wheel_cancelled(const verge_wheel *wheel) {
-    return wheel->cancels_due - wheel->cancels_left + verge__wheel_timeouts_cleared(wheel);
-}
-
-static inline uint64_t verge__wheel_expired(const verge_wheel *wheel) {
-    return wheel->timers_expired + wheel->timeouts_expired;
-}
-
-/* The tick of a deadline that is not beyond the end of time. */
-static inline uint64_t verge__wheel_tick(const verge_wheel *wheel, uint64_t deadline_ns) {
-    return (deadline_ns + wheel->bias_ns) >> wheel->shift;
-}
-
-/* Where the cursor belongs: behind the tick of now. */
-static inline uint64_t verge__wheel_target(const verge_wheel *wheel) {
-    uint64_t tick = wheel->now_ns >> wheel->shift;
-    return tick < VERGE__NO_TICK ? tick + 1 : tick;
-}
-
-/* The last deadline before the end of time. */
-static inline uint64_t verge__wheel_last_deadline(const verge_wheel *wheel) {
-    return (wheel->last_tick << wheel->shift) - (wheel->options.strict ? 1 : 0);
-}
-
-static inline bool verge__due_is_empty(const verge__due *due) {
-    return verge__pile_is_empty(&due->pile) && due->picked == NULL &&
-           (due->sorter == NULL || verge__sorter_is_empty(due->sorter));
-}
-
-static inline bool verge__wheel_beyond_is_empty(const verge_wheel *wheel) {
-    return verge__pile_is_empty(&wheel->beyond) && verge__pile_is_empty(&wheel->beyond_kept);
-}
-
-static inline bool verge__wheel_has_due(const verge_wheel *wheel) {
-    return !verge__due_is_empty(&wheel->past) || !verge__due_is_empty(&wheel->batch) ||
-           !verge__pile_is_empty(&wheel->deferred) || !verge__wheel_beyond_is_empty(wheel);
-}
-
-static inline bool verge__is_timeout(uint32_t index) {
-    return (index & VERGE__PLACE) != 0;
-}
-
-/* The record of a timer by its index, or of a timeout by its number; nobody's, if there is none any more. */
-static VERGE__ALWAYS_INLINE verge__record *verge__wheel_named(const verge_wheel *wheel, uint32_t index) {
-    if (VERGE__LIKELY(!verge__is_timeout(index))) {
-        return verge__records_named(&wheel->records, index);
-    }
-    verge__record *record = verge__places_named(&wheel->places, index);
-    return VERGE__LIKELY(record != NULL) ? record : (verge__record *)(uintptr_t)&wheel->records.nobody;
-}
-
-/* The record that an entry is for. */
-static VERGE__ALWAYS_INLINE verge__record *verge__wheel_record(const verge_wheel *wheel, verge__entry entry) {
-    return VERGE__LIKELY(!verge__entry_is_timeout(entry))
-               ? verge__records_named(&wheel->records, verge__entry_index(entry))
-               : &verge__entry_timeout(entry)->record;
-}
-
-/* The index of the record that an entry is for, or the number of the timeout. */
-static inline uint32_t verge__entry_name(verge__entry entry) {
-    return verge__entry_is_timeout(entry) ? verge__entry_timeout(entry)->number : verge__entry_index(entry);
-}
-
-/* An entry that is to be filed for a timer, at that tick, or with that mark. */
-static inline verge__entry verge__entry_marked(verge__entry entry, uint32_t mark) {
-    return verge__entry_is_timeout(entry) ? entry : verge__entry_for_record(verge__entry_index(entry), mark);
-}
-
-/* The first pending timer or timeout from an index on; VERGE__NO_RECORD if there is none. For walks over all of them, which
- * may change them on the way. */
-uint32_t verge__wheel_next_pending(const verge_wheel *wheel, uint32_t from);
-
-/* Whether an entry counts: in a wheel that is not ordered, in any. */
-static inline bool verge__unordered_counts(const verge__record *record, verge__entry entry) {
-    return (record->generation & 1) != 0 &&
-           (verge__entry_is_timeout(entry) || (uint32_t)record->u.entry_tick == verge__entry_mark(entry));
-}
-
-static inline bool verge__wheel_counts(const verge_wheel *wheel, const verge__record *record, verge__entry entry) {
-    uint32_t mark = verge__wheel_is_ordered(wheel) ? record->link : (uint32_t)record->u.entry_tick;
-    return (record->generation & 1) != 0 && (verge__entry_is_timeout(entry) || mark == verge__entry_mark(entry));
-}
-
-/*
- * An entry that counts is to be filed at a tick. Not if its timer is past or deferred: then it only bears the same bits, as
- * that of a tick may once in 2^32. It joins the true one, for which a scrub may have taken it: true.
- */
-static inline bool verge__wheel_keep_past(verge_wheel *wheel, const verge__record *record, verge__entry entry) {
-    bool is_deferred = record->u.entry_tick == VERGE__TICK_DEFERRED;
-    if (VERGE__LIKELY(!is_deferred && record->u.entry_tick != VERGE__TICK_PAST) || verge__wheel_is_ordered(wheel)) {
-        return false;
-    }
-    verge__calendar_list_add(&wheel->calendar, is_deferred ? &wheel->deferred.list : &wheel->past.pile.list, entry);
-    return true;
-}
-
-/*
- * The stock: entries that entry_count has in advance. They are nobody's, and in a list that is called nowhere. A timeout without
- * an entry is told that it has one there; when it is set, that moves to a slot as any other would, the list has one less, and
- * nothing is to be counted. The last one stays: then the list is filled up, and what is new in it counted.
- */
-static inline size_t verge__wheel_stock(const verge_wheel *wheel) {
-    return verge__list_chunk_count(wheel->nowhere) - 1;
-}
-
-static inline void verge__wheel_set_stock(verge_wheel *wheel, size_t stock) {
-    wheel->calendar.entry_count += stock - verge__wheel_stock(wheel);
-    wheel->nowhere = wheel->nowhere_chunk.entries + stock + 1;
-}
-
-/* Those in all other lists. */
-static inline size_t verge__wheel_entry_count(const verge_wheel *wheel) {
-    return wheel->calendar.entry_count - verge__wheel_stock(wheel);
-}
-
-static inline void verge__timeout_has_no_entry(verge_wheel *wheel, verge_timeout *timeout) {
-    timeout->entry = wheel->nowhere_chunk.entries;
-    timeout->slot = &wheel->nowhere;
-    timeout->record.u.entry_tick = VERGE__NO_TICK;
-}
-
-static inline bool verge__timeout_has_entry(const verge_wheel *wheel, const verge_timeout *timeout) {
-    return timeout->slot != &wheel->nowhere;
-}
-
-/* An entry that does not count is dropped. If its record is free and bears its mark, it must not be
- * adopted any more. */
-static inline void verge__wheel_drop(verge_wheel *wheel, verge__record *record, verge__entry entry) {
-    if (verge__entry_is_timeout(entry)) {
-        verge__timeout_has_no_entry(wheel, verge__entry_timeout(entry));
-    } else if (!verge__wheel_is_ordered(wheel) && (uint32_t)record->u.entry_tick == verge__entry_mark(entry)) {
-        record->u.entry_tick = VERGE__NO_TICK;
-    }
-    wheel->entries_dropped++;
-}
-
-/* Gives a record a deadline and an entry, the long way: every order, every mode. Fails before anything has changed. */
-int verge__wheel_arm(verge_wheel *wheel, verge__record *record, verge__entry entry, uint64_t deadline_ns,
-                     bool is_pending);
-
-/* Files an entry for a record, for which there is room: among those that come out next if it is past,
- * else at its deadline's tick. */
-void verge__wheel_file(verge_wheel *wheel, verge__record *record, verge__entry entry, bool is_past);
-
-/* At the end of a round: whether timeouts go on to keep their entries. */
-void verge__wheel_judge_keeping(verge_wheel *wheel);
-
-/* A bellwether was set: so was its flock, most likely, before. Then all their entries are for the new tick from now on, and their
- * chunk is to follow when it comes up. */
-void verge__wheel_lead_flock(verge_wheel *wheel, verge_timeout *bellwether);
-
-/* Takes the entry of a timeout out of the lists; it has one. */
-void verge__wheel_withdraw(verge_wheel *wheel, verge_timeout *timeout);
-
-/* Adds an entry to those out of reach. Files those that no longer are; false: the budget ran out. */
-void verge__wheel_put_beyond(verge_wheel *wheel, verge__record *record, verge__entry entry);
-bool verge__wheel_file_beyond(verge_wheel *wheel, size_t *budget);
-
-/* One of those out of reach has to come out at this tick. */
-void verge__wheel_note_beyond(verge_wheel *wheel, uint64_t tick);
-
-/* Files the entry of a live record again, at its deadline's tick, not before the cursor. */
-void verge__wheel_refile(verge_wheel *wheel, verge__record *record, verge__entry entry);
-
-/* The earliest pending deadline, or now if a timer is among the due entries; VERGE_NEVER if none is
- * pending. Drops due entries that do not count on the way. */
+/* The earliest pending deadline; VERGE_NEVER if none is pending. */
 uint64_t verge__wheel_earliest(verge_wheel *wheel);
 
-/* The timer that had the earliest deadline when that was last known, if it still stands; else NULL. */
-const verge__record *verge__wheel_earliest_record(const verge_wheel *wheel);
-bool verge__wheel_has_live_due(verge_wheel *wheel);
+/* ---- visit.c ---- */
 
-/* The short ways apply as far as levels which are ready cover, if the wheel is plain and without a backlog. To be called when the
- * cursor or now has moved, or what waits beyond has changed. */
-static inline void verge__wheel_set_short_reach(verge_wheel *wheel) {
-    bool is_short = wheel->is_plain && wheel->calendar.cursor == verge__wheel_target(wheel);
-    wheel->calendar.short_reach = is_short ? verge__calendar_ready_reach(&wheel->calendar) : 0;
-}
+/* Calls a function for each entry, from the newest of each list on; idle ones too. The function may withdraw the entry it is
+ * called for. Stops when it returns false. */
+typedef bool verge__visitor(void *context, verge_wheel *wheel, verge__entry entry, verge__node *node);
+bool verge__wheel_visit(verge_wheel *wheel, verge__visitor *visitor, void *context);
 
-/* Keeps garbage within bounds and gives back memory: a bounded step, for every so many calls. 0. */
-int verge__wheel_tidy(verge_wheel *wheel);
-
-bool verge__wheel_has_much_garbage(const verge_wheel *wheel);
-
-/* Sifts up to so many entries while there is much garbage; returns how many. */
-size_t verge__wheel_sift_some(verge_wheel *wheel, size_t max);
-
-/* The same at the end of a poll, within its budget; not after each one. */
-void verge__wheel_tidy_after_poll(verge_wheel *wheel, size_t *budget);
-
-static inline bool verge__wheel_wants_tidying(verge_wheel *wheel, size_t expired) {
-    wheel->expired_untidied += expired + 1;
-    return wheel->expired_untidied >= VERGE__EXPIRED_BETWEEN || wheel->is_untidy || verge__wheel_pending(wheel) == 0 ||
-           verge__records_is_closing(&wheel->records);
-}
-
-/* What the calendar asks (calendar.h, verge__calendar_owner). */
-size_t verge__wheel_sift(void *owner, verge__entry *entries, size_t count, verge__span span);
-bool verge__wheel_refile_tick(void *owner, verge__entry *entry, uint64_t *ret_tick);
-size_t verge__wheel_refile_timeouts(void *owner, verge__entry *entries, size_t count, uint64_t *ret_ticks);
-void verge__wheel_prefetch(void *owner, const verge__entry *entries, size_t count);
-
-/* Timers and timeouts whose entries there must be room for. */
-static inline size_t verge__wheel_reserved(const verge_wheel *wheel) {
-    size_t timers = wheel->reserved_total > wheel->reserved_beside ? wheel->reserved_total : wheel->reserved_beside;
-    return timers + wheel->places.reserved;
-}
+/* ---- memory.c ---- */
 
 /* Entries to make room for, so that so many timers never need more. */
-size_t verge__wheel_entries_for(size_t timers);
+size_t verge__wheel_entries_for(const verge_wheel *wheel, size_t timers);
 
-/* Makes all levels ready, and room for so many entries. */
-int verge__wheel_reserve_entries(verge_wheel *wheel, size_t entries);
+/* Gives back memory: a bounded step, at the end of a poll. True: there may be more. */
+bool verge__wheel_give_back(verge_wheel *wheel);
+
+/* ---- options.c ---- */
 
 int verge__wheel_check_options(const verge_wheel_options *options, size_t *ret_level_count,
                                verge_wheel_level ret_levels[VERGE_LEVEL_COUNT_MAX]);

@@ -43,10 +43,28 @@ static bool are_levels_valid(const verge_wheel_options *options) {
     return true;
 }
 
+/* The shift of the highest level; by default they have 512 slots, 256, then 64. */
+static unsigned top_shift(const verge_wheel_options *options, unsigned shift) {
+    if (options->level_count > 0) {
+        return options->levels[options->level_count - 1].shift;
+    }
+    for (unsigned bits = 9; shift + bits < 64; bits = bits == 9 ? 8 : 6) {
+        shift += bits;
+    }
+    return shift;
+}
+
+/* A timer comes out at a tick after the start; those of a coarse wheel are slots of its highest level, at worst. */
 static bool leaves_no_time(const verge_wheel_options *options) {
-    const unsigned shift = options->levels[0].shift;
-    const uint64_t precision_ns = options->level_count > 0 ? UINT64_C(1) << shift : options->precision_ns;
-    return options->start_ns / precision_ns >= (VERGE_NEVER - 1) / precision_ns;
+    unsigned shift = options->levels[0].shift;
+    if (options->level_count == 0) {
+        for (shift = 0; options->precision_ns >> shift > 1;) {
+            shift++;
+        }
+    }
+    const uint64_t last_ns = VERGE_NEVER - (shift == 0 ? 2 : 1);
+    const unsigned coarsest = options->coarse ? top_shift(options, shift) : shift;
+    return options->start_ns >> shift >= (last_ns >> coarsest << coarsest) >> shift;
 }
 
 static bool are_options_valid(const verge_wheel_options *options) {
@@ -55,6 +73,10 @@ static bool are_options_valid(const verge_wheel_options *options) {
     }
     if (options->level_count == 0 ? !is_power_of_two(options->precision_ns) : !are_levels_valid(options)) {
         return false;
+    }
+    if (options->level_count > 0 && options->precision_ns != 0 &&
+        options->precision_ns != UINT64_C(1) << options->levels[0].shift) {
+        return false; /* it would not be used */
     }
     const verge_wheel_compaction *compaction = &options->compaction;
     return compaction->ratio != 0 && compaction->multiplier != 0 && compaction->multiplier < compaction->ratio &&

@@ -7,6 +7,7 @@
 struct before before_call(const struct run *run) {
     struct before before = {.stats.struct_size = sizeof(before.stats), .calls = run->memory.calls};
     before.failures = run->memory.failures;
+    before.releases = run->memory.releases;
     before.backlog = verge_wheel_has_backlog(run->wheel);
     (void)verge_wheel_get_stats(run->wheel, &before.stats);
     return before;
@@ -29,6 +30,10 @@ void before_not_filed(struct run *run, const struct before *before) {
 
 void before_not_allocated(struct run *run, const struct before *before) {
     RUN_CHECK_EQUAL(run, run->memory.calls, before->calls, "G7: allocated");
+}
+
+void before_gave_back(struct run *run, const struct before *before) {
+    run->gave_back = run->gave_back || run->memory.releases > before->releases;
 }
 
 bool before_ran_out(const struct run *run, const struct before *before, int error) {

@@ -8,6 +8,7 @@
 struct before {
     verge_wheel_stats stats;
     uint64_t calls;
+    uint64_t releases;
     uint64_t failures;
     bool backlog;
 };
@@ -20,6 +21,9 @@ void before_unchanged(struct run *run, const struct before *before);
 /* Neither did a call make entries that it did not count, nor lose any. */
 void before_not_filed(struct run *run, const struct before *before);
 void before_not_allocated(struct run *run, const struct before *before);
+
+/* The call may have given back nodes, and what their generations were. */
+void before_gave_back(struct run *run, const struct before *before);
 
 /* Whether a call had reason to say -ENOMEM. */
 bool before_ran_out(const struct run *run, const struct before *before, int error);

@@ -47,7 +47,10 @@ void run_with_calls(struct run *run) {
     now_ns = now_ns < VERGE_NEVER ? now_ns : VERGE_NEVER - 1;
     run->model.now_ns = now_ns > run->model.now_ns ? now_ns : run->model.now_ns;
     run->sequence_end = run->model.sequence;
+    run->model.disturbed = UINT64_MAX; /* what is set in a call may be the only one, and the wheel not know it yet */
+    const struct before b = before_call(run);
     const size_t count = verge_wheel_run(run->wheel, now_ns, call, &calls);
+    before_gave_back(run, &b);
     RUN_CHECK_EQUAL(run, count, calls.count, "run: the number of calls");
     RUN_CHECK_EQUAL(run, verge_wheel_now(run->wheel), run->model.now_ns, "G9: now after a run");
     check_left(run, count);

@@ -127,18 +127,18 @@ static uint64_t add_capped(uint64_t a, uint64_t b) {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* The lowest level that holds it whatever its ring looks like decides how late it may be. */
-static uint64_t coarse_latest(const struct model *model, uint64_t fires_ns, uint64_t now_ns, bool backlog) {
-    if (fires_ns <= now_ns) {
+/* The level that its distance from the first tick after now needs decides how late it may be; with a backlog or without. */
+static uint64_t coarse_latest(const struct model *model, uint64_t fires_ns, uint64_t now_ns) {
+    const uint64_t first_ns = add_capped(now_ns & ~(model->precision_ns - 1), model->precision_ns);
+    if (fires_ns < first_ns) {
         return fires_ns;
     }
     size_t level = 0;
-    while (
-        level + 1 < model->options.level_count &&
-        (backlog || add_capped(fires_ns - now_ns, 2 * model_resolution(model, level)) > model_coverage(model, level))) {
+    while (level + 1 < model->options.level_count && fires_ns - first_ns >= model_coverage(model, level)) {
         level++;
     }
-    return add_capped(fires_ns, model_resolution(model, level));
+    const uint64_t rest_ns = fires_ns & (model_resolution(model, level) - 1);
+    return rest_ns == 0 ? fires_ns : add_capped(fires_ns - rest_ns, model_resolution(model, level));
 }
 
 uint64_t model_roundest(uint64_t earliest_ns, uint64_t latest_ns) {
@@ -166,16 +166,28 @@ int model_judge(const struct model *model, uint64_t deadline_ns, uint64_t larges
     return -EINVAL;
 }
 
+uint64_t model_first_legal(const struct model *model) {
+    switch (model->options.past) {
+    case VERGE_PAST_FIRES:
+        return 0;
+    case VERGE_PAST_SINCE_START:
+        return model->options.start_ns == 0 ? 1 : model->options.start_ns;
+    case VERGE_PAST_REJECTED:
+        return model->now_ns & ~(model->precision_ns - 1);
+    }
+    return 0;
+}
+
 void model_move(struct model *model, struct model_timer *timer, uint64_t deadline_ns, bool backlog) {
     const uint64_t fires_ns = model_fires_at(model, deadline_ns);
     timer->deadline_ns = deadline_ns;
     timer->fires_ns = fires_ns;
-    timer->fires_latest_ns = model->options.coarse ? coarse_latest(model, fires_ns, model->now_ns, backlog) : fires_ns;
+    timer->fires_latest_ns = model->options.coarse ? coarse_latest(model, fires_ns, model->now_ns) : fires_ns;
     timer->scheduled_ns = model->now_ns;
     timer->sequence = model->sequence++;
     timer->past = fires_ns <= model->now_ns;
     timer->backlog = backlog;
-    timer->exact_seen = false;
+    timer->alone = false;
 }
 
 static struct model_timer *add(struct model *model, verge_timer handle, uint64_t deadline_ns, void *data,
@@ -184,6 +196,10 @@ static struct model_timer *add(struct model *model, verge_timer handle, uint64_t
     struct model_timer *timer = &model->timers[model->count++];
     *timer = (struct model_timer){.handle = handle, .data = data};
     model_move(model, timer, deadline_ns, backlog);
+    timer->alone = model->count == 1 && model->moved + model->cancelled == model->disturbed;
+    for (size_t i = 0; i + 1 < model->count; i++) {
+        model->timers[i].alone = false;
+    }
     return timer;
 }
 
@@ -227,34 +243,24 @@ uint64_t model_next_expiry(const struct model *model) {
     return next_ns < model->now_ns ? model->now_ns : next_ns;
 }
 
+/* The polls that look at the tick under way. */
+static bool is_exact(const struct model *model, enum model_poll kind) {
+    const bool is_tickwise = model->options.strict || model->options.coarse;
+    return kind == MODEL_POLL_EXACT || (kind == MODEL_POLL_TO_NEXT && !is_tickwise);
+}
+
 bool model_is_due(const struct model *model, const struct model_timer *timer, enum model_poll kind, bool room) {
     if (timer->fires_latest_ns <= model->now_ns) {
         return true;
     }
-    if (kind == MODEL_POLL || !room || model->options.coarse || model->options.work_limit != 0) {
+    if (!is_exact(model, kind) || !room || model->options.coarse || model->options.work_limit != 0) {
         return false;
     }
-    if (model->options.strict && kind == MODEL_POLL_TO_NEXT) {
-        return false;
-    }
-    return timer->deadline_ns < model->now_ns || (!model->options.strict && timer->deadline_ns == model->now_ns);
+    return timer->deadline_ns <= model->now_ns;
 }
 
 bool model_may_fire(const struct model *model, const struct model_timer *timer, enum model_poll kind) {
-    if (timer->fires_ns <= model->now_ns) {
-        return true;
-    }
-    /* What a poll_exact had no room for is handed out by whatever poll comes next. */
-    const uint64_t reached_ns = kind == MODEL_POLL ? model->exact_ns : model->now_ns;
-    return (kind != MODEL_POLL || model->has_exact) && timer->deadline_ns <= reached_ns;
-}
-
-bool model_is_in_line(const struct model *model, const struct model_timer *timer, enum model_poll kind) {
-    if (timer->fires_ns <= model->now_ns) {
-        return true;
-    }
-    const uint64_t reached_ns = kind == MODEL_POLL ? model->exact_ns : model->now_ns;
-    return (kind != MODEL_POLL || timer->exact_seen) && timer->deadline_ns < reached_ns + !model->options.strict;
+    return timer->fires_ns <= model->now_ns || (is_exact(model, kind) && timer->deadline_ns <= model->now_ns);
 }
 
 static bool is_before_in_tick(const struct model *model, const struct model_timer *first,
@@ -281,11 +287,8 @@ bool model_is_before(const struct model *model, const struct model_timer *first,
     if (first->fires_ns != second->fires_ns) {
         return !first->past && first->fires_ns < second->fires_ns;
     }
-    if (first->exact_seen != second->exact_seen || (first->past && (first->backlog || second->backlog))) {
+    if (first->past && (first->backlog || second->backlog)) {
         return false;
-    }
-    if (model->options.work_limit != 0 && model->exact_ns + model->precision_ns >= first->fires_ns) {
-        return false; /* poll_exact may have had work left for some of them only */
     }
     return is_before_in_tick(model, first, second);
 }

@@ -5,12 +5,10 @@
  * The model follows the header and nothing else. Where the header leaves a choice, the model accepts
  * each of the choices:
  *
- *   - a coarse wheel may file a timer in any level that can hold it; the model knows the widest. With a
- *     backlog, that may be any level;
+ *   - a coarse wheel may return a timer at any tick from its own to the start of the next slot of the level that its distance
+ *     from now needs;
  *   - a timer scheduled for a tick already reached ("past") precedes all that come due later; its
  *     place among those that were due already is open, as is theirs among each other with a backlog;
- *   - poll_exact in a strict wheel may or may not return a timer whose deadline is exactly now;
- *     poll_to_next may leave its tick under way alone;
  *   - the tick under way is looked at by poll_exact only when what came before left room for it;
  *   - has_backlog may be true for nothing when a limit was reached, never when none was.
  */
@@ -31,9 +29,10 @@ struct model_timer {
     uint64_t scheduled_ns;    /* now when it was last scheduled or rescheduled */
     uint64_t sequence;        /* of that call */
     void *data;
-    bool past;       /* its tick had been reached by then */
-    bool backlog;    /* and the wheel had a backlog */
-    bool exact_seen; /* a poll_exact found it due inside its tick and had no room for it */
+    bool past;    /* its tick had been reached by then */
+    bool backlog; /* and the wheel had a backlog */
+    bool
+        alone; /* it is the only one since a poll returned the last one, and nothing was cancelled or moved in between */
 };
 
 /* Every handle a wheel ever gave out. */
@@ -49,8 +48,6 @@ struct model {
     verge_wheel_options options; /* with the levels written out */
     uint64_t precision_ns;
     uint64_t now_ns;
-    uint64_t exact_ns; /* now at the last poll_exact or poll_to_next */
-    bool has_exact;
     uint64_t sequence;
     struct model_timer *timers;
     size_t count;
@@ -59,6 +56,7 @@ struct model {
     uint64_t scheduled;
     uint64_t moved; /* reschedules */
     uint64_t cancelled;
+    uint64_t disturbed; /* moved + cancelled, when a poll returned the last timer */
     uint64_t expired;
     uint64_t cleared;
     size_t timeouts;          /* of the timers */
@@ -89,6 +87,9 @@ struct model_timer *model_find_timeout(struct model *model, const void *data);
 /* What schedule must say about this deadline, memory and the cap aside; `largest` is the wheel's. */
 int model_judge(const struct model *model, uint64_t deadline_ns, uint64_t largest_ns);
 
+/* The first deadline that schedule does not refuse as past. */
+uint64_t model_first_legal(const struct model *model);
+
 /* `backlog`: the wheel had one. */
 struct model_timer *model_add(struct model *model, verge_timer handle, uint64_t deadline_ns, void *data, bool backlog);
 struct model_timer *model_add_timeout(struct model *model, void *data, uint64_t deadline_ns, bool backlog);
@@ -116,10 +117,7 @@ bool model_is_due(const struct model *model, const struct model_timer *timer, en
 /* It is allowed to come out of a poll at the model's now. */
 bool model_may_fire(const struct model *model, const struct model_timer *timer, enum model_poll kind);
 
-/* It is allowed to come out and nothing about that is open: what comes out instead must not be after it. */
-bool model_is_in_line(const struct model *model, const struct model_timer *timer, enum model_poll kind);
-
-/* `first` has to come out before `second`, both being in line. */
+/* `first` has to come out before `second`, both being allowed to. */
 bool model_is_before(const struct model *model, const struct model_timer *first, const struct model_timer *second);
 
 #endif

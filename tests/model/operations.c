@@ -36,7 +36,7 @@ static void scheduled(struct run *run, const struct before *b, int error, int ex
     run->model.scheduled++;
 }
 
-static void schedule_at(struct run *run, uint64_t deadline_ns) {
+void run_schedule_at(struct run *run, uint64_t deadline_ns) {
     const struct before b = before_call(run);
     const uint64_t largest_ns = verge_wheel_largest_deadline(run->wheel);
     verge_timer timer = 0;
@@ -45,7 +45,7 @@ static void schedule_at(struct run *run, uint64_t deadline_ns) {
 }
 
 static void do_schedule(struct run *run) {
-    schedule_at(run, run_random_deadline(run));
+    run_schedule_at(run, run_random_deadline(run));
 }
 
 static void do_schedule_burst(struct run *run) {
@@ -54,7 +54,7 @@ static void do_schedule_burst(struct run *run) {
     const uint64_t count = 2 + verge_test_below(&run->random, run->timers_max / 8 + 8);
     for (uint64_t i = 0; i < count; i++) {
         const uint64_t offset_ns = verge_test_below(&run->random, spread_ns);
-        schedule_at(run, deadline_ns > UINT64_MAX - offset_ns ? deadline_ns : deadline_ns + offset_ns);
+        run_schedule_at(run, deadline_ns > UINT64_MAX - offset_ns ? deadline_ns : deadline_ns + offset_ns);
     }
 }
 
@@ -73,7 +73,10 @@ static void do_schedule_window(struct run *run) {
         return;
     }
     const bool cut = earliest_ns <= largest_ns && latest_ns > largest_ns; /* only a part of it is within reach */
-    const uint64_t deadline_ns = model_roundest(earliest_ns, cut ? largest_ns : latest_ns);
+    /* The first time that the judge lets pass, if that is in the window. */
+    const uint64_t first_ns = model_first_legal(&run->model);
+    const bool is_partly_past = earliest_ns < first_ns && latest_ns >= first_ns;
+    const uint64_t deadline_ns = model_roundest(is_partly_past ? first_ns : earliest_ns, cut ? largest_ns : latest_ns);
     scheduled(run, &b, error, model_judge(&run->model, deadline_ns, largest_ns), timer, deadline_ns);
 }
 
@@ -155,11 +158,11 @@ static int handle_error(struct run *run, verge_timer timer) {
     return model_handle_issued(&run->model, timer) ? -ENOENT : -EBADF;
 }
 
-/* Whether a call was right to refuse a handle. Where records were given back, the wheel may take one that never was for one
+/* Whether a call was right to refuse a handle. Where nodes were given back, the wheel may take one that never was for one
  * that is gone. */
 static bool is_refusal(struct run *run, verge_timer timer, int error) {
     const int expected = handle_error(run, timer);
-    return error == expected || (run->has_small_segments && expected == -EBADF && error == -ENOENT);
+    return error == expected || (expected == -EBADF && error == -ENOENT && run->gave_back);
 }
 
 static void do_cancel(struct run *run) {
@@ -311,14 +314,16 @@ void run_poll(struct run *run, enum model_poll kind, uint64_t now_ns, size_t lim
     };
     const struct before b = before_call(run);
     const bool nowhere = verge_test_chance(&run->random, 32);
+    const bool is_next_due = run->model.count > 0 && model_next_expiry(&run->model) <= now_ns;
     const size_t count = polls[kind](run->wheel, now_ns, nowhere ? NULL : run->out, limit);
+    if (kind == MODEL_POLL_TO_NEXT && is_next_due && limit > 0 && !nowhere) {
+        const bool is_out_of_work = run->model.options.work_limit != 0 && verge_wheel_has_backlog(run->wheel);
+        RUN_CHECK(run, count > 0 || is_out_of_work, "poll_to_next stops, and not at a timer");
+    }
     before_not_allocated(run, &b);
     before_not_filed(run, &b);
+    before_gave_back(run, &b);
     check_moved(run, kind, now_ns, b.backlog);
-    if (kind != MODEL_POLL) {
-        run->model.exact_ns = run->model.now_ns;
-        run->model.has_exact = true;
-    }
     run_check_batch(run, kind, &b.stats, count, nowhere ? 0 : limit);
 }
 
@@ -376,7 +381,6 @@ static void do_set_start(struct run *run) {
     }
     run->model.options.start_ns = start_ns;
     run->model.now_ns = start_ns;
-    run->model.exact_ns = 0;
 }
 
 /* ---- memory ---- */
@@ -408,6 +412,7 @@ static void do_compact(struct run *run) {
     const struct before b = before_call(run);
     verge_wheel_compact(run->wheel);
     before_not_filed(run, &b);
+    before_gave_back(run, &b);
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};
     (void)verge_wheel_get_stats(run->wheel, &stats);
     /* Entries that bear the mark of a pending timer's own may stay: few, and never more than there are timers. */
@@ -429,6 +434,10 @@ static void do_clear(struct run *run) {
 
 static void do_iterate(struct run *run) {
     run_check_iterate(run);
+}
+
+static void do_levels(struct run *run) {
+    run_check_levels(run);
 }
 
 /* ---- the choice ---- */
@@ -470,6 +479,8 @@ static const struct operation operations[] = {
     {"run out of memory", do_run_out_of_memory, 3, false},
     {"clear", do_clear, 2, false},
     {"iterate", do_iterate, 2, false},
+    {"levels", do_levels, 10, false},
+    {"fall behind", run_fall_behind, 2, true},
 };
 
 static const struct operation *random_operation(struct verge_test_random *random) {

@@ -24,6 +24,7 @@ static void random_levels(struct verge_test_random *random, unsigned shift, unsi
         options->levels[options->level_count++] = (verge_wheel_level){(uint8_t)shift, (uint8_t)bits};
         reach = shift + bits;
     }
+    options->precision_ns = verge_test_chance(random, 2) ? 0 : UINT64_C(1) << options->levels[0].shift;
 }
 
 static uint64_t random_start(struct verge_test_random *random, uint64_t precision_ns) {

@@ -6,7 +6,7 @@
 
 #include "model/run.h"
 #include "support/cmocka.h"
-#include "wheel/garbage.h"
+#include "wheel/wheel_internal.h"
 
 static void print_options(const verge_wheel_options *options) {
     print_message("  start %" PRIu64 ", levels", options->start_ns);
@@ -36,7 +36,7 @@ void run_fail(const struct run *run, const char *promise, uint64_t value, uint64
 static void check_order(struct run *run, const struct model_timer *timer, enum model_poll kind) {
     for (size_t i = 0; i < run->model.count; i++) {
         const struct model_timer *other = &run->model.timers[i];
-        if (other != timer && other->sequence < run->sequence_end && model_is_in_line(&run->model, other, kind)) {
+        if (other != timer && other->sequence < run->sequence_end && model_may_fire(&run->model, other, kind)) {
             RUN_CHECK_VALUES(run, !model_is_before(&run->model, other, timer), "G5: another had to come out before",
                              timer->deadline_ns, other->deadline_ns);
         }
@@ -85,18 +85,18 @@ void run_check_batch(struct run *run, enum model_poll kind, const verge_wheel_st
     for (size_t i = 0; i < count; i++) {
         run_check_expiry(run, &run->out[i], kind);
     }
+    if (count > 0 && run->model.count == 0) {
+        run->model.disturbed = run->model.moved + run->model.cancelled;
+    }
     check_work(run, kind, before, count);
     const bool backlog = verge_wheel_has_backlog(run->wheel);
     if (run->model.options.work_limit == 0 && count < limit) {
         RUN_CHECK(run, !backlog, "G2: a backlog though no limit was reached");
     }
     for (size_t i = 0; i < run->model.count; i++) {
-        struct model_timer *timer = &run->model.timers[i];
+        const struct model_timer *timer = &run->model.timers[i];
         RUN_CHECK_VALUES(run, backlog || !model_is_due(&run->model, timer, kind, count < limit),
                          "G2: due, and left behind", timer->deadline_ns, run->model.now_ns);
-        if (kind != MODEL_POLL && timer->deadline_ns <= run->model.now_ns && timer->fires_ns > run->model.now_ns) {
-            timer->exact_seen = true;
-        }
     }
     const uint64_t wakeup_ns = verge_wheel_next_wakeup(run->wheel);
     RUN_CHECK_VALUES(run, backlog || wakeup_ns > run->model.now_ns || wakeup_ns == VERGE_NEVER,
@@ -119,8 +119,11 @@ static void check_next(struct run *run) {
     if (verge_wheel_has_backlog(run->wheel)) {
         RUN_CHECK_EQUAL(run, wakeup_ns, model->now_ns, "G6: next_wakeup is not now with a backlog");
         RUN_CHECK_EQUAL(run, next_ns, model->now_ns, "G6: next_deadline is not now with a backlog");
-    } else {
-        RUN_CHECK_EQUAL(run, next_ns, model_earliest_deadline(model), "G6: next_deadline");
+        return;
+    }
+    RUN_CHECK_EQUAL(run, next_ns, model_earliest_deadline(model), "G6: next_deadline");
+    if (model->timers[0].alone && !model->options.coarse) {
+        RUN_CHECK_EQUAL(run, wakeup_ns, model->timers[0].fires_ns, "G6: next_wakeup, with one timer");
     }
 }
 
@@ -190,10 +193,46 @@ static void check_counts(struct run *run) {
                      stats.entries);
     RUN_CHECK_VALUES(run, stats.entries - stats.garbage <= model->count, "stats: two entries of one timer",
                      stats.entries - stats.garbage, model->count);
-    /* A poll with a work limit sifts as much as that leaves it. */
-    const size_t slack = model->options.work_limit == 0 ? 128 : 1024;
-    RUN_CHECK_VALUES(run, stats.garbage <= model->count + verge__garbage_allowed + slack, "G7: garbage", stats.garbage,
-                     model->count);
+    RUN_CHECK_VALUES(run, stats.garbage <= model->count + verge__idle_max, "G7: garbage", stats.garbage, model->count);
+}
+
+/* How many timers are due, and lie in no level; and how many entries of none do. */
+static void count_due(const struct run *run, uint64_t *ret_active, uint64_t *ret_garbage) {
+    const verge_wheel *wheel = run->wheel;
+    *ret_active = 0;
+    *ret_garbage = 0;
+    for (size_t own = 0; own < VERGE__OWN_LISTS; own++) {
+        *ret_active += verge__list_count(wheel->calendar.own[own]);
+    }
+    for (size_t i = 0; i < 2 && wheel->sorters != NULL; i++) {
+        *ret_active += wheel->sorters[i].entry_count - wheel->sorters[i].vacant_count;
+        *ret_garbage += wheel->sorters[i].vacant_count;
+    }
+}
+
+void run_check_levels(struct run *run) {
+    uint64_t active = 0;
+    uint64_t garbage = 0;
+    verge_wheel_stats stats = {.struct_size = sizeof(stats)};
+    RUN_CHECK_EQUAL(run, verge_wheel_get_stats(run->wheel, &stats), 0, "get_stats failed");
+    count_due(run, &active, &garbage);
+    RUN_CHECK_VALUES(run, active + garbage == 0 || verge_wheel_has_backlog(run->wheel) || garbage > 0,
+                     "levels: entries in no level, and no backlog", active, garbage);
+    for (size_t k = 0; k < run->model.options.level_count; k++) {
+        verge_wheel_level_stats level = {.struct_size = sizeof(level)};
+        RUN_CHECK_EQUAL(run, verge_wheel_get_level_stats(run->wheel, k, &level), 0, "get_level_stats failed");
+        RUN_CHECK_EQUAL(run, level.resolution_ns, model_resolution(&run->model, k), "levels: resolution");
+        RUN_CHECK_VALUES(run, level.slots_used <= level.slots, "levels: slots", level.slots_used, level.slots);
+        RUN_CHECK_VALUES(run, level.slots_used <= level.active + level.garbage, "levels: slots used for nothing",
+                         level.slots_used, level.active + level.garbage);
+        RUN_CHECK_VALUES(run, level.active + level.garbage <= level.capacity, "levels: capacity",
+                         level.active + level.garbage, level.capacity);
+        RUN_CHECK_VALUES(run, level.bytes <= stats.bytes, "levels: bytes", level.bytes, stats.bytes);
+        active += level.active;
+        garbage += level.garbage;
+    }
+    RUN_CHECK_EQUAL(run, active, stats.timers, "levels: timers, with those that are due");
+    RUN_CHECK_EQUAL(run, garbage, stats.garbage, "levels: garbage");
 }
 
 static void check_time(struct run *run) {

@@ -9,14 +9,12 @@
 
 #include "model/run.h"
 #include "support/cmocka.h"
-#include "wheel/records.h"
 
 static void run_profile(void **state, enum run_profile profile) {
     static struct run run; /* its batch is too large for a stack */
     const uint64_t seed = verge_test_seed(*(uint64_t *)*state);
     const double seconds = verge_test_seconds(5.0) / RUN_PROFILE_COUNT;
     const clock_t start = clock();
-    run.has_small_segments = VERGE__SEGMENT_BITS < 16;
     run_print_seed_on_crash(&run);
     uint64_t count = 0;
     do {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/run.h"
 
+#include <errno.h>
+
 #include "support/cmocka.h"
-#include "wheel/garbage.h"
+#include "wheel/wheel_internal.h"
 
 static void create_stranger(struct run *run) {
     assert_int_equal(verge_wheel_create(NULL, &run->stranger), 0);
@@ -28,22 +30,36 @@ static void create(struct run *run, const verge_wheel_options *options) {
     RUN_CHECK_EQUAL(run, verge_wheel_create(options, &run->wheel), 0, "create failed");
 }
 
+/* Whether a tick that timers can have comes after the start; those of a coarse wheel are slots of its last level. */
+static bool leaves_time(const struct model *model) {
+    const verge_wheel_options *options = &model->options;
+    const unsigned shift = options->levels[0].shift;
+    const unsigned coarsest = options->coarse ? options->levels[options->level_count - 1].shift : shift;
+    const uint64_t last_ns = (VERGE_NEVER - (shift == 0 ? 2 : 1)) >> coarsest << coarsest;
+    return options->start_ns >> shift < last_ns >> shift;
+}
+
 static void set_up(struct run *run) {
     run->operation = "create";
     run->operation_count = 0;
     run->entries_filed = 0;
+    run->gave_back = false;
     run->sequence_end = UINT64_MAX;
     static const size_t timers_max[RUN_PROFILE_COUNT] = {[RUN_DENSE] = 200, [RUN_CROWDED] = 600};
     const size_t some = 20 + (size_t)verge_test_below(&run->random, 100);
     run->timers_max = timers_max[run->profile] != 0 ? timers_max[run->profile] : some;
     verge_test_allocator_init(&run->memory);
-    /* With little garbage allowed, it is sifted all the time. */
-    verge__garbage_allowed =
-        verge_test_chance(&run->random, 2) ? verge_test_below(&run->random, 64) : VERGE__GARBAGE_ALLOWED;
+    /* With few idle entries allowed, some are kept and some withdrawn. */
+    verge__idle_max = verge_test_chance(&run->random, 2) ? verge_test_below(&run->random, 64) : VERGE__IDLE_MAX;
     verge_wheel_options options;
     run_random_options(&run->random, run->profile, &options);
     options.allocator = &run->memory.allocator;
     model_init(&run->model, &options);
+    if (!leaves_time(&run->model)) {
+        RUN_CHECK_EQUAL(run, verge_wheel_create(&options, &run->wheel), -EINVAL, "a start that leaves no time");
+        options.start_ns = 0;
+        model_init(&run->model, &options);
+    }
     if (verge_test_chance(&run->random, 2)) {
         create_stranger(run); /* sometimes older than the wheel, sometimes younger */
     }

@@ -37,7 +37,7 @@ struct run {
     const char *operation;
     uint64_t operation_count;
     size_t timers_max;                         /* about as many are pending at a time */
-    bool has_small_segments;                   /* of records: they come and go */
+    bool gave_back;                            /* polls or compact gave memory back */
     uint64_t entries_filed;                    /* when it was looked at last */
     uint64_t sequence_end;                     /* what was set from here on is not to come out: it was set in a call */
     verge_timeout *timeouts[RUN_TIMEOUTS_MAX]; /* attached, each in memory of its own */
@@ -73,9 +73,17 @@ void run_poll(struct run *run, enum model_poll kind, uint64_t now_ns, size_t lim
 /* A deadline for a timer that is moved, or NULL. */
 uint64_t run_random_move(struct run *run, const struct model_timer *timer);
 
+/* One that may come to nothing, and is counted as any. */
+void run_schedule_at(struct run *run, uint64_t deadline_ns);
+
 /* ---- calls.c ---- */
 
 void run_with_calls(struct run *run);
+
+/* ---- behind.c ---- */
+
+/* A backlog is kept while time goes on. */
+void run_fall_behind(struct run *run);
 
 /* ---- timeouts.c: operations on timeouts ---- */
 
@@ -120,6 +128,9 @@ void run_check_state(struct run *run);
 
 /* Each timer is there once, with its deadline and data. */
 void run_check_iterate(struct run *run);
+
+/* The levels add up to the whole. */
+void run_check_levels(struct run *run);
 
 /* ---- crash.c: a crash names the run, too ---- */
 

@@ -234,47 +234,8 @@ static void a_clock_that_goes_backwards_changes_nothing(void **state) {
     stepped_end(&stepped);
 }
 
-/* As in the wheel (a_tick_that_comes_while_it_is_sifted): what was started for the tick while it was sifted is not lost. */
-static void a_tick_that_comes_while_it_is_sifted(void **state) {
-    (void)state;
-    enum { COUNT = 12000, MORE = 1000 }; /* more than a worker keeps free records, with their entries */
-    static verge_timer timers[COUNT];
-    struct stepped stepped;
-    stepped_begin(&stepped);
-    verge_worker *worker = join_bound(stepped.service);
-    const uint64_t deadline_ns = now_of(&stepped) + 10 * TICK;
-    for (size_t i = 0; i < COUNT; i++) {
-        timers[i] = start_at(stepped.service, deadline_ns, do_nothing, NULL);
-    }
-    size_t cancelled = 0;
-    for (uint64_t dropped = 0; dropped == 0; cancelled++) {
-        const uint64_t entries = worker->calendar.entry_count;
-        assert_int_equal(verge_service_cancel(stepped.service, timers[cancelled]), 0);
-        dropped = entries - worker->calendar.entry_count;
-    }
-    for (size_t i = 0; i < MORE; i++) {
-        (void)start_at(stepped.service, deadline_ns, do_nothing, NULL);
-    }
-    advance(&stepped, 11 * TICK);
-    uint64_t fired = (uint64_t)step(worker);
-    assert_true(fired > 0);
-    for (size_t half = cancelled + (COUNT - cancelled) / 2; cancelled < half; cancelled++) {
-        (void)verge_service_cancel(stepped.service, timers[cancelled]); /* some of them have run */
-    }
-    const uint64_t pending = verge_service_count(stepped.service);
-    uint64_t later = 0;
-    for (int at_once = step(worker); at_once > 0; at_once = step(worker)) {
-        later += (uint64_t)at_once;
-    }
-    assert_int_equal(later, pending);
-    assert_int_equal(verge_service_count(stepped.service), 0);
-    leave(worker);
-    stepped_end(&stepped);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tick_that_comes_while_it_is_sifted),
         cmocka_unit_test(a_timer_started_for_now_runs_in_the_next_pass),
         cmocka_unit_test(a_timer_reset_to_now_runs_in_the_next_pass),
         cmocka_unit_test(self_starters_cannot_starve_another),

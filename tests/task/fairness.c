@@ -45,7 +45,10 @@ static int signal_under_the_mutex(void) {
 }
 
 static int wait_for_a_condition_in_vain(void) {
-    (void)verge_mutex_try_lock(&mutex);
+    const int lock_error = verge_mutex_try_lock(&mutex);
+    if (lock_error != 0 && lock_error != -EBUSY) { /* -EBUSY: the wait before has left it locked */
+        return lock_error;
+    }
     const int error = verge_condition_wait_until(&condition, &mutex, VERGE_NEVER);
     return error == -ECANCELED ? 0 : -1; /* the task is cancelled */
 }

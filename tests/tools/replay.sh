@@ -43,14 +43,14 @@ expect '.sweep.settings[0] == (.sweep.settings[0] | .precision_ns = 1048576 | .w
 grep -q '^recommended (\*): precision ' "$work/out" && grep -q 'late by 3.000 ms: so --late says' "$work/out"
 [ "$("$verge" replay --precision 1ms "$work/trace" | grep -c recommended)" -eq 0 ]
 
-# Every preset ends with the same counts; coarse ones file each entry once and are late by more.
+# Every preset ends with the same counts; coarse ones move each entry once at the most, when it is due, and are late by more.
 "$make_trace" 50000 2 >"$work/trace" 2>"$work/counts"
 counts="[$(tr ' ' ',' <"$work/counts")]"
 "$verge" replay --preset all --json "$work/trace" >"$work/json"
 expect '[.replays[].preset] == ["default", "three-level", "two-level", "alarm", "runtime"]'
 expect 'all(.replays[]; .broken == null and .scheduled == $n[0] and .cancelled == $n[2] and .pending == 0)'
 expect '.replays[3].late_max_ns == 1 and .replays[1].late_max_ns > .replays[0].late_max_ns'
-expect '.replays[1].entries_moved == 0'
+expect '.replays[1].entries_moved <= .replays[1].scheduled'
 "$verge" replay --preset all "$work/trace" | grep -q '^ *default *three-level *two-level *alarm *runtime$'
 
 # What a program did and what the replay of its trace does is the same.

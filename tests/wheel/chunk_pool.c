@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The pool of chunks. */
-#include "wheel/chunk_pool.h"
+#include "calendar/chunk_pool.h"
 
 #include "wheel/support.h"
 

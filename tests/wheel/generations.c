@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* G4 at the end of a record's generations: 2^31 uses are too many for a test, so it starts at the last. */
+/* G4 at the end of a node's generations: 2^31 uses are too many for a test, so it starts at the last. */
 #include "wheel/support.h"
 #include "wheel/wheel_internal.h"
 
-/* A timer whose record is in its last generation. */
-static verge_timer last_of_its_record(verge_wheel *wheel, uint64_t deadline_ns) {
+/* A timer whose node is in its last generation. */
+static verge_timer last_of_its_node(verge_wheel *wheel, uint64_t deadline_ns) {
     const verge_timer timer = schedule(wheel, deadline_ns, 1);
-    verge__records_at(&wheel->records, (uint32_t)timer)->generation = UINT32_MAX;
+    verge__nodes_at(&wheel->nodes, (uint32_t)timer)->node.generation = UINT32_MAX;
     return UINT64_C(0xffffffff) << 32 | (uint32_t)timer;
 }
 
 static void assert_retired(verge_wheel *wheel, verge_timer timer, uint64_t count) {
     assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), -ENOENT);
     assert_int_equal(stats_of(wheel).records_retired, count);
-    assert_int_equal(stats_of(wheel).records, 64 - count); /* of the first that there is memory for */
+    assert_int_equal(stats_of(wheel).records, 32 - count); /* of the first that there is memory for */
     for (size_t i = 0; i < 200; i++) {
         const verge_timer other = schedule(wheel, verge_wheel_now(wheel) + SECOND, i);
         assert_int_not_equal((uint32_t)other, (uint32_t)timer);
@@ -23,28 +23,28 @@ static void assert_retired(verge_wheel *wheel, verge_timer timer, uint64_t count
     assert_null(verge_wheel_check(wheel));
 }
 
-static void a_cancelled_record_is_retired(void **state) {
+static void a_cancelled_node_is_retired(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
-    const verge_timer timer = last_of_its_record(wheel, SECOND);
+    const verge_timer timer = last_of_its_node(wheel, SECOND);
     assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
     assert_retired(wheel, timer, 1);
     wheel_end(wheel);
 }
 
-static void an_expired_record_is_retired(void **state) {
+static void an_expired_node_is_retired(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
-    const verge_timer timer = last_of_its_record(wheel, SECOND);
+    const verge_timer timer = last_of_its_node(wheel, SECOND);
     assert_fires(wheel, 2 * SECOND, timer);
     assert_retired(wheel, timer, 1);
     wheel_end(wheel);
 }
 
-static void a_cleared_record_is_retired(void **state) {
+static void a_cleared_node_is_retired(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
-    const verge_timer timer = last_of_its_record(wheel, SECOND);
+    const verge_timer timer = last_of_its_node(wheel, SECOND);
     verge_wheel_clear(wheel);
     assert_retired(wheel, timer, 1);
     verge_wheel_compact(wheel);
@@ -53,16 +53,16 @@ static void a_cleared_record_is_retired(void **state) {
     wheel_end(wheel);
 }
 
-/* A segment with a retired record is not given back: it has to remember which one. */
-static void a_segment_with_a_retired_record_stays(void **state) {
+/* A slab with a retired node is not given back: it has to remember which one. */
+static void a_slab_with_a_retired_node_stays(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
-    enum { COUNT = 150000 };
+    enum { COUNT = 5000 };
     static verge_timer timers[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
         timers[i] = schedule(wheel, HOUR, i);
     }
-    verge__records_at(&wheel->records, (uint32_t)timers[COUNT - 1])->generation = UINT32_MAX;
+    verge__nodes_at(&wheel->nodes, (uint32_t)timers[COUNT - 1])->node.generation = UINT32_MAX;
     timers[COUNT - 1] = UINT64_C(0xffffffff) << 32 | (uint32_t)timers[COUNT - 1];
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
@@ -70,6 +70,7 @@ static void a_segment_with_a_retired_record_stays(void **state) {
     verge_wheel_compact(wheel);
     assert_null(verge_wheel_check(wheel));
     assert_int_equal(stats_of(wheel).records_retired, 1);
+    assert_true(stats_of(wheel).records < VERGE__SLAB_NODES); /* the other slabs went */
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), -ENOENT);
         const verge_timer other = schedule(wheel, HOUR, i);
@@ -80,10 +81,10 @@ static void a_segment_with_a_retired_record_stays(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cancelled_record_is_retired),
-        cmocka_unit_test(an_expired_record_is_retired),
-        cmocka_unit_test(a_cleared_record_is_retired),
-        cmocka_unit_test(a_segment_with_a_retired_record_stays),
+        cmocka_unit_test(a_cancelled_node_is_retired),
+        cmocka_unit_test(an_expired_node_is_retired),
+        cmocka_unit_test(a_cleared_node_is_retired),
+        cmocka_unit_test(a_slab_with_a_retired_node_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

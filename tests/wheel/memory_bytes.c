@@ -6,7 +6,8 @@ enum {
     BYTES_PER_TIMER_MAX = 48,
     GARBAGE_CONSTANT_MAX = 4096,
     BYTES_KEPT_MAX = 4 << 20, /* by a wheel that was large once */
-    SEGMENT = 65536,          /* records that go back together */
+    SLAB = 512,               /* nodes that go back together */
+    SLAB_BYTES = 32 * SLAB,
 };
 
 struct fixture {
@@ -248,9 +249,8 @@ static void handles_survive_growing_and_shrinking(void **state) {
     tear_down(&fixture);
 }
 
-/* What a million cancels leave behind in the slots comes up, and is scrubbed, after the records it names have
- * gone back to the allocator; new timers come and go meanwhile. */
-static void entries_outlive_their_records(void **state) {
+/* After a million cancels their nodes go back to the allocator; new timers come and go meanwhile, and each comes out. */
+static void timers_come_and_go_while_memory_goes_back(void **state) {
     struct fixture fixture;
     set_up(&fixture, *(verge_order *)*state);
     fill(&fixture);
@@ -279,27 +279,6 @@ static void entries_outlive_their_records(void **state) {
     tear_down(&fixture);
 }
 
-/* G7 for garbage that is all in one slot, whichever slot of its ring that is. */
-static void garbage_is_bounded_in_every_slot(void **state) {
-    (void)state;
-    enum { COUNT = 12000, RING = 128, SLOT = 64, AHEAD = 60 * SLOT };
-    static verge_timer timers[COUNT];
-    for (uint64_t start = 0; start <= RING; start += 1 + start / 3 % 5) {
-        verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
-        options.start_ns = start * SLOT * TICK;
-        verge_wheel *wheel = wheel_new(&options);
-        for (size_t i = 0; i < COUNT; i++) {
-            timers[i] = schedule(wheel, options.start_ns + (AHEAD + i % SLOT) * TICK, i);
-        }
-        for (size_t i = 0; i < COUNT; i++) {
-            assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
-            const verge_wheel_stats stats = stats_of(wheel);
-            assert_true(stats.garbage <= stats.timers + 4096);
-        }
-        wheel_end(wheel);
-    }
-}
-
 /* Slabs of chunks that were given back are used again, wherever they were. */
 static void chunks_grow_again_after_they_were_given_back(void **state) {
     (void)state;
@@ -322,9 +301,9 @@ static void chunks_grow_again_after_they_were_given_back(void **state) {
     wheel_end(wheel);
 }
 
-/* The timers that stay longest come out one by one, and the slabs that they kept go with the last of them: nobody polls a
- * wheel that has none. What was left behind far ahead does not keep them. */
-static void chunks_go_back_with_the_last_timer(void **state) {
+/* The timers that stay longest come out one by one, and the slabs of chunks that they kept go. One that was cancelled far ahead does
+ * not keep them. */
+static void chunks_go_back_with_the_last_timers(void **state) {
     (void)state;
     enum { COUNT = 60000, STAY = 10 };
     for (size_t garbage = 0; garbage < 2; garbage++) {
@@ -348,110 +327,172 @@ static void chunks_go_back_with_the_last_timer(void **state) {
     }
 }
 
-/* A segment that is to go back does so when its last timer has come out, not some polls later. */
-static void a_segment_goes_back_with_its_last_timer(void **state) {
+static void poll_ticks(verge_wheel *wheel, uint64_t ticks) {
+    for (uint64_t i = 0; i < ticks; i++) {
+        assert_quiet(wheel, verge_wheel_now(wheel) + TICK);
+    }
+}
+
+/* A slab whose last timer has come out goes back within 256 ticks, though no poll of these has anything to do. */
+static void a_slab_goes_back_soon_after_its_last_timer(void **state) {
     (void)state;
     struct fixture fixture;
     set_up(&fixture, VERGE_ORDER_ANY);
     (void)schedule(fixture.wheel, HOUR, 0);
-    for (size_t i = 0; i < SEGMENT; i++) {
+    for (size_t i = 0; i < (size_t)8 * SLAB; i++) {
         (void)schedule(fixture.wheel, 1000 * TICK, i);
     }
     (void)schedule(fixture.wheel, 2000 * TICK, 0);
     for (uint64_t tick = 1000; tick < 2000; tick++) {
         drain(&fixture, tick * TICK);
     }
-    assert_int_equal(stats_of(fixture.wheel).records, 2 * SEGMENT);
+    assert_int_equal(stats_of(fixture.wheel).records, 2 * SLAB); /* of the first and of the last one */
     drain(&fixture, 2000 * TICK);
-    assert_int_equal(stats_of(fixture.wheel).records, SEGMENT);
+    poll_ticks(fixture.wheel, 257);
+    assert_int_equal(stats_of(fixture.wheel).records, SLAB);
     tear_down(&fixture);
 }
 
-static void poll_for_a_while(verge_wheel *wheel) {
-    for (int i = 0; i < 1000; i++) {
-        (void)verge_wheel_poll_exact(wheel, verge_wheel_now(wheel) + 1, NULL, 0);
+enum { MANY = 64 * SLAB };
+
+static void schedule_many(verge_wheel *wheel, verge_timer *timers, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        timers[i] = schedule(wheel, HOUR, i);
     }
 }
 
-/* Not before fewer than one in `ratio` of the records is used, however few are to be kept then. */
+static void cancel_all(verge_wheel *wheel, const verge_timer *timers, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
+    }
+}
+
+/* Not before fewer than one in `ratio` of the nodes is used, however few are to be kept then. */
 static void memory_stays_until_the_ratio_is_reached(void **state) {
     (void)state;
-    enum { COUNT = 4 * SEGMENT, RATIO = 8, MORE = COUNT / 6, FEWER = COUNT / 10 };
-    static verge_timer timers[COUNT];
+    enum { RATIO = 8, MORE = MANY / 6, FEWER = MANY / 10 };
+    static verge_timer timers[MANY];
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
     options.compaction = (verge_wheel_compaction){.minimum = 64, .ratio = RATIO, .multiplier = 1};
     verge_wheel *wheel = wheel_new(&options);
-    for (size_t i = 0; i < COUNT; i++) {
-        timers[i] = schedule(wheel, HOUR, i);
-    }
+    schedule_many(wheel, timers, MANY);
     const verge_wheel_stats full = stats_of(wheel);
-    for (size_t i = COUNT; i-- > MORE;) {
-        assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
-    }
-    poll_for_a_while(wheel);
+    cancel_all(wheel, timers + MORE, MANY - MORE);
+    poll_ticks(wheel, 1000);
     assert_int_equal(stats_of(wheel).records, full.records);
     assert_int_equal(stats_of(wheel).bytes, full.bytes);
-    for (size_t i = MORE; i-- > FEWER;) {
-        assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
-    }
-    poll_for_a_while(wheel);
+    cancel_all(wheel, timers + FEWER, MORE - FEWER);
+    poll_ticks(wheel, 1000);
     assert_true(stats_of(wheel).records < full.records / 2);
     assert_true(stats_of(wheel).bytes < full.bytes / 2);
     wheel_end(wheel);
 }
 
-/* The last segment goes back, though it was not used to its end. */
-static void a_part_of_a_segment_goes_back(void **state) {
+/* What was begun goes on until there is `multiplier` times what is used, though the ratio is reached before. */
+static void memory_goes_down_to_the_multiplier(void **state) {
     (void)state;
+    enum { COUNT = 16 * MANY, USED = COUNT / 5 };
+    static verge_timer timers[COUNT];
     verge_wheel *wheel = wheel_new(NULL);
-    for (size_t i = 0; i < SEGMENT + SEGMENT / 2; i++) {
-        (void)schedule(wheel, HOUR, i);
-    }
-    assert_int_equal(stats_of(wheel).records, 2 * SEGMENT);
-    verge_wheel_clear(wheel);
-    verge_wheel_compact(wheel);
-    assert_int_equal(stats_of(wheel).records, SEGMENT);
+    const verge_wheel_compaction compaction = options_of(VERGE_PRESET_DEFAULT).compaction;
+    schedule_many(wheel, timers, COUNT);
+    cancel_all(wheel, timers + USED, COUNT - USED);
+    poll_ticks(wheel, UINT64_C(256) * 20);
+    const uint64_t records = stats_of(wheel).records;
+    assert_in_range(records, (uint64_t)compaction.multiplier * USED, (uint64_t)compaction.multiplier * USED + SLAB);
     wheel_end(wheel);
 }
 
-/* Cancels the timers whose records are from an index on, but for two of them. */
-static void cancel_from(verge_wheel *wheel, verge_timer *timers, size_t count, uint32_t from, uint32_t spared) {
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t index = (uint32_t)timers[i];
-        if (timers[i] != 0 && index >= from && index != spared && index != spared + 1) {
-            assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
-            timers[i] = 0;
+/* What a few timers keep is the slabs that they are in, and no more. */
+static void a_few_timers_keep_their_slabs(void **state) {
+    (void)state;
+    enum { STAY = 4 };
+    static verge_timer timers[MANY];
+    struct fixture fixture;
+    set_up(&fixture, VERGE_ORDER_ANY);
+    schedule_many(fixture.wheel, timers, MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        if (i % (MANY / STAY) != 5) {
+            assert_int_equal(verge_wheel_cancel(fixture.wheel, timers[i], NULL), 0);
         }
     }
+    poll_ticks(fixture.wheel, 1000);
+    assert_int_equal(stats_of(fixture.wheel).records, STAY * SLAB);
+    verge_wheel_compact(fixture.wheel);
+    assert_int_equal(stats_of(fixture.wheel).records, STAY * SLAB);
+    for (size_t i = 5; i < MANY; i += MANY / STAY) {
+        assert_int_equal(verge_wheel_cancel(fixture.wheel, timers[i], NULL), 0);
+    }
+    verge_wheel_compact(fixture.wheel);
+    assert_int_equal(stats_of(fixture.wheel).records, 0);
+    assert_true(fixture.memory.bytes_in_use < SLAB_BYTES);
+    tear_down(&fixture);
 }
 
-/* Half of the segments are closed, and then half of the rest. While that is under way, timers end beyond all that is
- * scanned: one that is set aside as the others were before; one after a reservation, which makes the record free. */
-static void records_beyond_the_scan_are_not_lost(void **state) {
+/* New timers take the nodes of the lowest slab that has some: so the higher ones become free. */
+static void low_slabs_are_filled_first(void **state) {
     (void)state;
-    static verge_timer timers[8 * SEGMENT];
+    enum { ROUNDS = 4 };
+    static verge_timer timers[MANY];
+    struct verge_test_random random = verge_test_random_from(5);
+    verge_wheel *wheel = wheel_new(NULL);
+    schedule_many(wheel, timers, MANY);
+    for (size_t left = MANY; left > MANY / 8; left--) { /* one in eight stays, anywhere */
+        const size_t which = (size_t)verge_test_below(&random, left);
+        assert_int_equal(verge_wheel_cancel(wheel, timers[which], NULL), 0);
+        timers[which] = timers[left - 1];
+    }
+    for (size_t i = 0; i < ROUNDS; i++) { /* and half of them come and go, some times */
+        for (size_t which = i % 2; which < MANY / 8; which += 2) {
+            assert_int_equal(verge_wheel_cancel(wheel, timers[which], NULL), 0);
+        }
+        for (size_t which = i % 2; which < MANY / 8; which += 2) {
+            timers[which] = schedule(wheel, HOUR, which);
+        }
+    }
+    poll_ticks(wheel, 2000);
+    assert_true(stats_of(wheel).records <= MANY / 2);
+    wheel_end(wheel);
+}
+
+/* While memory goes back, timers come, go and are reserved, in slabs that were looked at already and in others. */
+static void memory_is_wanted_while_it_goes_back(void **state) {
+    (void)state;
+    enum { COUNT = 8 * MANY, STEPS = 40, AT_ONCE = 3 * SLAB };
+    static verge_timer timers[COUNT];
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
     options.compaction = (verge_wheel_compaction){.minimum = 64, .ratio = 2, .multiplier = 1};
     verge_wheel *wheel = wheel_new(&options);
-    verge_timer spared[2] = {0, 0};
-    for (size_t i = 0; i < COUNT_OF(timers); i++) {
-        timers[i] = schedule(wheel, UINT64_C(1) << 45, i);
-        const uint32_t index = (uint32_t)timers[i];
-        if (index == 4 * SEGMENT || index == 4 * SEGMENT + 1) {
-            spared[index % 2] = timers[i];
+    schedule_many(wheel, timers, COUNT);
+    size_t kept = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        if (i % (size_t)(10 * SLAB) < (size_t)(2 * SLAB)) {
+            timers[kept++] = timers[i];
+        } else {
+            assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
         }
     }
-    cancel_from(wheel, timers, COUNT_OF(timers), 4 * SEGMENT - 100, 4 * SEGMENT);
-    poll_for_a_while(wheel);
-    assert_int_equal(stats_of(wheel).records, 5 * SEGMENT);
-    cancel_from(wheel, timers, COUNT_OF(timers), 2 * SEGMENT - 100, 4 * SEGMENT);
-    (void)verge_wheel_poll_exact(wheel, verge_wheel_now(wheel) + 1, NULL, 0);
-    assert_int_equal(verge_wheel_cancel(wheel, spared[0], NULL), 0);
-    assert_well(wheel);
-    assert_int_equal(verge_wheel_reserve(wheel, (size_t)3 * SEGMENT - verge_wheel_count(wheel)), 0);
-    assert_int_equal(verge_wheel_cancel(wheel, spared[1], NULL), 0);
-    assert_well(wheel);
-    poll_for_a_while(wheel);
+    for (size_t step = 0; step < STEPS; step++) {
+        poll_ticks(wheel, 100);
+        if (step % 4 == 0) {
+            assert_int_equal(verge_wheel_reserve(wheel, AT_ONCE), 0);
+        } else if (step % 4 == 1) {
+            schedule_many(wheel, timers + kept, AT_ONCE);
+            kept += AT_ONCE;
+        } else if (step % 4 == 2) {
+            cancel_all(wheel, timers + kept - AT_ONCE, AT_ONCE);
+            kept -= AT_ONCE;
+            assert_int_equal(verge_wheel_reserve(wheel, 0), 0);
+        } else { /* what was there before all of this */
+            cancel_all(wheel, timers + kept - SLAB, SLAB);
+            kept -= SLAB;
+        }
+        assert_well(wheel);
+        assert_int_equal(verge_wheel_count(wheel), kept);
+    }
+    cancel_all(wheel, timers, kept);
+    verge_wheel_compact(wheel);
+    assert_int_equal(stats_of(wheel).records, 0);
     wheel_end(wheel);
 }
 
@@ -489,10 +530,10 @@ static void release_counted(void *context, void *memory, size_t size) {
     allocator->release(allocator->context, memory, size);
 }
 
-/* Where there are many timers, their memory is asked for in huge pages: records and chunks alike. */
+/* Where there are many timers, their entries are asked for in huge pages. */
 static void large_blocks_are_huge_pages(void **state) {
     (void)state;
-    enum { COUNT = 4 * SEGMENT };
+    enum { COUNT = 1000000 };
     size_t huge_pages = 0;
     const verge_allocator allocator = {
         .allocate = allocate_counted, .release = release_counted, .context = &huge_pages};
@@ -500,7 +541,7 @@ static void large_blocks_are_huge_pages(void **state) {
     options.allocator = &allocator;
     verge_wheel *wheel = wheel_new(&options);
     assert_int_equal(verge_wheel_reserve(wheel, COUNT), 0);
-    assert_true(sizeof(void *) < 8 || huge_pages > 4); /* of the records alone */
+    assert_true(huge_pages >= (size_t)COUNT * 8 / HUGE_PAGE);
     wheel_end(wheel);
 }
 
@@ -521,15 +562,17 @@ int main(void) {
         cmocka_unit_test(memory_shrinks_around_those_who_stay),
         cmocka_unit_test(a_load_that_comes_back_finds_what_was_set_aside),
         cmocka_unit_test(handles_survive_growing_and_shrinking),
-        {"entries_outlive_their_records", entries_outlive_their_records, NULL, NULL, &any},
-        {"entries_outlive_their_records_fifo", entries_outlive_their_records, NULL, NULL, &fifo},
-        cmocka_unit_test(garbage_is_bounded_in_every_slot),
+        {"timers_come_and_go_while_memory_goes_back", timers_come_and_go_while_memory_goes_back, NULL, NULL, &any},
+        {"timers_come_and_go_while_memory_goes_back_fifo", timers_come_and_go_while_memory_goes_back, NULL, NULL,
+         &fifo},
         cmocka_unit_test(chunks_grow_again_after_they_were_given_back),
-        cmocka_unit_test(chunks_go_back_with_the_last_timer),
-        cmocka_unit_test(a_segment_goes_back_with_its_last_timer),
+        cmocka_unit_test(chunks_go_back_with_the_last_timers),
+        cmocka_unit_test(a_slab_goes_back_soon_after_its_last_timer),
         cmocka_unit_test(memory_stays_until_the_ratio_is_reached),
-        cmocka_unit_test(a_part_of_a_segment_goes_back),
-        cmocka_unit_test(records_beyond_the_scan_are_not_lost),
+        cmocka_unit_test(memory_goes_down_to_the_multiplier),
+        cmocka_unit_test(a_few_timers_keep_their_slabs),
+        cmocka_unit_test(low_slabs_are_filled_first),
+        cmocka_unit_test(memory_is_wanted_while_it_goes_back),
         cmocka_unit_test(compact_keeps_the_level_of_a_timer_that_was_moved),
         cmocka_unit_test(large_blocks_are_huge_pages),
     };

@@ -206,10 +206,15 @@ static void there_is_room_for_one_where_there_is_none_for_many(void **state) {
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
     options.allocator = &memory.allocator;
     verge_wheel *wheel = wheel_new(&options);
-    const verge_timer timer = schedule(wheel, HOUR, 1);
-    for (uint64_t i = 1; i < 2000; i++) { /* earlier each time, which takes an entry */
+    enum { COUNT = 20000 };
+    static verge_timeout timeouts[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(verge_timeout_attach(wheel, &timeouts[i], NULL), 0);
+    }
+    (void)schedule(wheel, HOUR, 1); /* the level is there */
+    for (size_t i = 0; i < COUNT; i++) {
         memory.fail_at = memory.calls + 1;
-        assert_int_equal(verge_wheel_reschedule(wheel, timer, HOUR - i * TICK), 0);
+        assert_int_equal(verge_timeout_set(wheel, &timeouts[i], HOUR + i * TICK), 0);
     }
     assert_true(memory.failures > 0);
     wheel_end(wheel);

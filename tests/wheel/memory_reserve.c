@@ -114,10 +114,10 @@ static void the_room_is_kept(void **state) {
     tear_down(&fixture);
 }
 
-/* Memory goes back in segments of 65,536 records; one record more than a segment is two. */
-static void the_room_is_kept_to_the_last_record(void **state) {
+/* Nodes go back in slabs of 512; one more than some slabs is another slab. */
+static void the_room_is_kept_to_the_last_node(void **state) {
     (void)state;
-    enum { SEGMENT = 65536, ROOM = SEGMENT + 1, PEAK = 6 * SEGMENT };
+    enum { SLAB = 512, ROOM = 40 * SLAB + 1, PEAK = 200 * SLAB };
     struct fixture fixture;
     set_up(&fixture, options_of(VERGE_PRESET_DEFAULT), PEAK);
     assert_int_equal(verge_wheel_reserve(fixture.wheel, ROOM), 0);
@@ -127,8 +127,11 @@ static void the_room_is_kept_to_the_last_record(void **state) {
     for (size_t i = 0; i < PEAK; i++) {
         assert_int_equal(verge_wheel_cancel(fixture.wheel, fixture.timers[i], NULL), 0);
     }
+    for (uint64_t tick = 0; tick < 4000; tick++) {
+        assert_quiet(fixture.wheel, tick * TICK);
+    }
     verge_wheel_compact(fixture.wheel);
-    assert_int_equal(stats_of(fixture.wheel).records, 2 * SEGMENT);
+    assert_int_equal(stats_of(fixture.wheel).records, 41 * SLAB);
     fixture.memory.fail_from = fixture.memory.calls + 1;
     fill(&fixture, ROOM, TICK);
     assert_int_equal(fixture.memory.failures, 0);
@@ -147,9 +150,9 @@ static void the_room_comes_on_top_of_what_is_pending(void **state) {
     tear_down(&fixture);
 }
 
-/* The cursor comes closer, and each timer is moved to a time that comes soon, and back: it gets an entry in a lower level for
- * the tick for which it has one in an upper level. Both seem to count, and still the room is enough. */
-static void entries_of_one_tick_in_several_levels(void **state) {
+/* The cursor comes closer, and each timer is moved to a time that comes soon, and back, which is in a lower level by then: the room
+ * is enough. */
+static void timers_of_one_tick_in_several_levels(void **state) {
     (void)state;
     enum { COUNT = 20000, AT_ONCE = 100, LEVEL_START = 1 << 24 };
     struct fixture fixture;
@@ -218,9 +221,9 @@ int main(void) {
         {"no_allocation_after_reserve_coarse", no_allocation_after_reserve, NULL, NULL, &coarse},
         {"no_allocation_after_reserve_limited", no_allocation_after_reserve, NULL, NULL, &limited},
         cmocka_unit_test(the_room_is_kept),
-        cmocka_unit_test(the_room_is_kept_to_the_last_record),
+        cmocka_unit_test(the_room_is_kept_to_the_last_node),
         cmocka_unit_test(the_room_comes_on_top_of_what_is_pending),
-        cmocka_unit_test(entries_of_one_tick_in_several_levels),
+        cmocka_unit_test(timers_of_one_tick_in_several_levels),
         cmocka_unit_test(reserve_zero_gives_it_up),
         cmocka_unit_test(too_much_is_an_error),
     };

@@ -107,6 +107,7 @@ struct level_case {
 
 static verge_wheel_options options_of_case(const struct level_case *one) {
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.precision_ns = 0; /* that of the levels */
     options.level_count = one->level_count;
     memcpy(options.levels, one->levels, sizeof(one->levels));
     return options;

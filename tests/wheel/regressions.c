@@ -2,10 +2,10 @@
 /* Sequences of calls that once broke a promise and that random ones seldom hit. */
 #include "wheel/support.h"
 
-enum { SEGMENT = 65536 };
+enum { SLAB = 512 };
 
-/* A timer that adopts an entry may need a level later that has no memory yet. */
-static void an_adopted_entry_is_filed_again_far_away(void **state) {
+/* A timer that uses an idle entry may need a level later that has no memory yet. */
+static void an_idle_entry_is_used_and_filed_again_far_away(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
     verge_timer timer = schedule(wheel, 10 * TICK, 7);
@@ -35,17 +35,17 @@ static void a_kept_entry_is_filed_again_far_away(void **state) {
     wheel_end(wheel);
 }
 
-/* Records are being given back when they are reserved after all. */
+/* Nodes are being given back when they are reserved after all. */
 static void a_reservation_while_memory_goes_back(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
-    static verge_timer timers[4 * SEGMENT];
+    static verge_timer timers[500 * SLAB];
     for (size_t i = 0; i < COUNT_OF(timers); i++) {
         timers[i] = schedule(wheel, UINT64_C(1) << 45, i);
     }
     size_t kept = 0;
     for (size_t i = 0; i < COUNT_OF(timers); i++) {
-        if ((uint32_t)timers[i] < SEGMENT - 2000 || (uint32_t)timers[i] >= SEGMENT) {
+        if ((uint32_t)timers[i] < 100 * SLAB - 2000 || (uint32_t)timers[i] >= 100 * SLAB) {
             assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
         } else {
             timers[kept++] = timers[i];
@@ -54,7 +54,7 @@ static void a_reservation_while_memory_goes_back(void **state) {
     for (int i = 0; i < 300; i++) {
         (void)verge_wheel_poll_exact(wheel, verge_wheel_now(wheel) + 1, NULL, 0);
     }
-    assert_int_equal(verge_wheel_reserve(wheel, (size_t)3 * SEGMENT), 0);
+    assert_int_equal(verge_wheel_reserve(wheel, (size_t)400 * SLAB), 0);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
     }
@@ -66,8 +66,8 @@ static void a_reservation_while_memory_goes_back(void **state) {
     wheel_end(wheel);
 }
 
-/* Marks are 32 bits: timers moved by multiples of 2^32 ticks leave entries that look like their own. */
-static void moves_by_a_multiple_of_the_marks(void **state) {
+/* A node knows 32 bits of the tick it is filed at: those of a timer that is moved by multiples of 2^32 ticks are the same. */
+static void moves_by_a_multiple_of_what_a_node_knows(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
     options.precision_ns = 2;
@@ -92,8 +92,8 @@ static void moves_by_a_multiple_of_the_marks(void **state) {
     wheel_end(wheel);
 }
 
-/* The same, where the old entry has come down to a lower level than the new one. */
-static void compact_keeps_the_entry_that_comes_first(void **state) {
+/* The same, where the entry has come down to a lower level by then. */
+static void moves_by_a_multiple_from_a_lower_level(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
     options.precision_ns = 2;
@@ -140,7 +140,7 @@ static void a_mass_cancel_is_given_back_by_polls(void **state) {
     wheel_end(wheel);
 }
 
-/* The reserved room is enough where each slot holds one entry, and scrubbing sees few at a time. */
+/* The reserved room is enough where each slot holds one entry, so that each takes a chunk. */
 static void a_reservation_holds_with_thin_slots(void **state) {
     (void)state;
     struct verge_test_allocator memory;
@@ -167,7 +167,7 @@ static void a_reservation_holds_with_thin_slots(void **state) {
     verge_test_allocator_assert_empty(&memory);
 }
 
-/* Slots of garbage on the way to the next timer count for one poll together. */
+/* Slots of idle entries on the way to the next timer count for one poll together. */
 static void the_work_limit_is_for_all_slots_on_the_way(void **state) {
     (void)state;
     verge_wheel_options options;
@@ -238,9 +238,8 @@ static void a_sorted_timer_that_was_moved_does_not_come_out(void **state) {
     }
 }
 
-/* Much is due at one tick, and is sifted for garbage: in part while it lies in its slot, where more is scheduled meanwhile, and in
- * part after it was taken from there, when some of it was handed out. */
-static void a_tick_that_comes_while_it_is_sifted(void **state) {
+/* Much is due at one tick. Of it some are idle, some were withdrawn before the tick came, and some while it is handed out. */
+static void a_tick_of_which_half_is_cancelled(void **state) {
     (void)state;
     enum { COUNT = 12000, MORE = 100 };
     verge_wheel *wheel = wheel_new(NULL);
@@ -267,7 +266,7 @@ static void a_tick_that_comes_while_it_is_sifted(void **state) {
     wheel_end(wheel);
 }
 
-/* ---- ticks that look like what is put in place of one, but for the highest bit ---- */
+/* ---- ticks just below 2^63 ---- */
 
 enum { MOVED = 1, OTHER = 2, TICKS = 8 };
 
@@ -330,14 +329,14 @@ static void a_timer_set_in_a_run_comes_out_in_a_later_one(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tick_that_comes_while_it_is_sifted),
+        cmocka_unit_test(a_tick_of_which_half_is_cancelled),
         cmocka_unit_test(a_sorted_timer_that_was_moved_does_not_come_out),
         cmocka_unit_test(a_far_timer_that_was_moved_farther_stays_above),
-        cmocka_unit_test(an_adopted_entry_is_filed_again_far_away),
+        cmocka_unit_test(an_idle_entry_is_used_and_filed_again_far_away),
         cmocka_unit_test(a_kept_entry_is_filed_again_far_away),
         cmocka_unit_test(a_reservation_while_memory_goes_back),
-        cmocka_unit_test(moves_by_a_multiple_of_the_marks),
-        cmocka_unit_test(compact_keeps_the_entry_that_comes_first),
+        cmocka_unit_test(moves_by_a_multiple_of_what_a_node_knows),
+        cmocka_unit_test(moves_by_a_multiple_from_a_lower_level),
         cmocka_unit_test(a_mass_cancel_is_given_back_by_polls),
         cmocka_unit_test(a_reservation_holds_with_thin_slots),
         cmocka_unit_test(the_work_limit_is_for_all_slots_on_the_way),

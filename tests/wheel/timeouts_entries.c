@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* G3 of timeouts: an entry may outlive what it was for. It neither strikes for another at the same place nor keeps it from
- * striking; and one that serves again is kept. */
+/* G3 of timeouts: an object goes and another takes its memory. Nothing of the first strikes for the second, or keeps it from
+ * striking; and an entry that serves again is kept. */
 #include "wheel/timeouts.h"
 
-/* ---- entries that outlive what they were for ---- */
+/* ---- one after the other in the same memory ---- */
 
-/* The next one attached gets its place; an entry left behind neither strikes for it nor keeps it from striking. */
-static void another_at_the_same_place(void **state) {
+/* The object goes, and another takes its memory. */
+static void replace(verge_wheel *wheel, verge_timeout *timeout, uintptr_t number) {
+    assert_int_equal(verge_timeout_detach(wheel, timeout), 0);
+    memset(timeout, 0xa5, sizeof(*timeout));
+    assert_int_equal(verge_timeout_attach(wheel, timeout, data_of(number)), 0);
+}
+
+static void another_in_the_same_memory(void **state) {
     (void)state;
     static const uint64_t second_ticks[] = {5, 10, 15, 10 + (UINT64_C(1) << 32), 5 + (UINT64_C(1) << 32)};
     for (size_t i = 0; i < COUNT_OF(second_ticks) * COUNT_OF(timeout_orders); i++) {
@@ -14,12 +20,10 @@ static void another_at_the_same_place(void **state) {
         const uint64_t second_tick = second_ticks[i / COUNT_OF(timeout_orders)];
         verge_wheel *wheel = wheel_new(&options);
         verge_timeout *first = timeout_new(wheel, 1);
-        const uint32_t number = first->number;
         set(wheel, first, 10 * TICK);
         set(wheel, first, 5 * TICK); /* its entry comes along */
-        timeout_end(wheel, first);
-        verge_timeout *second = timeout_new(wheel, 2);
-        assert_int_equal(second->number, number);
+        replace(wheel, first, 2);
+        verge_timeout *second = first;
         set(wheel, second, second_tick * TICK);
         assert_well(wheel);
         for (uint64_t tick = 1; tick < 20; tick++) {
@@ -39,7 +43,7 @@ static void another_at_the_same_place(void **state) {
     }
 }
 
-/* Many lives at one place: each takes its entry along when it ends. */
+/* Many lives in one place: each takes its entry along when it ends. */
 static void lives_leave_nothing_behind(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
@@ -48,9 +52,8 @@ static void lives_leave_nothing_behind(void **state) {
     for (size_t i = 0; i < 100; i++) {
         set(wheel, timeout, (i % 2 == 0 ? 1000 : far) * TICK);
         assert_int_equal(stats_of(wheel).entries, 1);
-        timeout_end(wheel, timeout);
+        replace(wheel, timeout, 1);
         assert_int_equal(stats_of(wheel).entries, 0);
-        timeout = timeout_new(wheel, 1);
     }
     set(wheel, timeout, far * TICK);
     assert_int_equal(stats_of(wheel).entries, 1);
@@ -61,8 +64,8 @@ static void lives_leave_nothing_behind(void **state) {
     wheel_end(wheel);
 }
 
-/* As above, what was left behind being due already: in the backlog when its timeout goes. */
-static void another_at_a_place_of_the_backlog(void **state) {
+/* As above, the first being due already: it is in the backlog when it goes. */
+static void another_in_the_memory_of_the_backlog(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
         const verge_wheel_options options = options_with(timeout_orders[i]);
@@ -75,21 +78,18 @@ static void another_at_a_place_of_the_backlog(void **state) {
         }
         assert_int_equal(verge_wheel_poll(wheel, 10 * TICK, out, 1), 1);
         for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
-            timeout_end(wheel, timeouts[k]);
+            replace(wheel, timeouts[k], 10 + k);
         }
-        for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
-            timeouts[k] = timeout_new(wheel, 10 + k);
-        }
-        set(wheel, timeouts[0], (10 + (UINT64_C(1) << 32)) * TICK); /* the same mark */
+        assert_false(verge_wheel_has_backlog(wheel));
+        set(wheel, timeouts[0], (10 + (UINT64_C(1) << 32)) * TICK); /* the same in 32 bits */
         set(wheel, timeouts[1], 3 * TICK);                          /* the past */
         set(wheel, timeouts[2], 30 * TICK);
         assert_well(wheel);
         assert_strikes(wheel, 10 * TICK, timeouts[1], 11);
         assert_strikes(wheel, 40 * TICK, timeouts[2], 12);
         set(wheel, timeouts[1], 3 * TICK);
-        timeout_end(wheel, timeouts[1]);
-        timeouts[1] = timeout_new(wheel, 21);
-        set(wheel, timeouts[1], 4 * TICK); /* two entries among the past */
+        replace(wheel, timeouts[1], 21);
+        set(wheel, timeouts[1], 4 * TICK);
         assert_strikes(wheel, 40 * TICK, timeouts[1], 21);
         assert_quiet(wheel, 50 * TICK);
         assert_strikes(wheel, (11 + (UINT64_C(1) << 32)) * TICK, timeouts[0], 10);
@@ -141,7 +141,7 @@ static void beyond_the_cursor(void **state) {
     }
 }
 
-/* Coarse: an entry that was rounded up serves for what comes out no earlier. */
+/* Coarse: what is cleared and set again comes out no later than the level that its distance needs allows. */
 static void in_a_coarse_wheel(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
@@ -212,7 +212,7 @@ static void a_dropped_entry_is_not_adopted(void **state) {
     assert_strikes(wheel, 1100 * TICK, timeout, 1);
     set(wheel, timeout, 2000 * TICK);
     clear(wheel, timeout);
-    assert_quiet(wheel, 2500 * TICK); /* came up, and was nobody's */
+    assert_quiet(wheel, 2500 * TICK); /* its entry came up, idle */
     set(wheel, timeout, 3000 * TICK);
     assert_well(wheel);
     assert_strikes(wheel, 3000 * TICK, timeout, 1);
@@ -222,9 +222,9 @@ static void a_dropped_entry_is_not_adopted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(another_at_the_same_place),
+        cmocka_unit_test(another_in_the_same_memory),
         cmocka_unit_test(lives_leave_nothing_behind),
-        cmocka_unit_test(another_at_a_place_of_the_backlog),
+        cmocka_unit_test(another_in_the_memory_of_the_backlog),
         cmocka_unit_test(beyond_the_cursor),
         cmocka_unit_test(in_a_coarse_wheel),
         cmocka_unit_test(set_later_files_nothing),

@@ -62,22 +62,6 @@ static void zeroed_and_detached(void **state) {
     }
 }
 
-/* One of another wheel, whose number is in use here, is not taken for this one's. */
-static void of_another_wheel(void **state) {
-    (void)state;
-    verge_wheel *wheel = wheel_new(NULL);
-    verge_wheel *other = wheel_new(NULL);
-    verge_timeout *timeout = timeout_new(wheel, 1);
-    verge_timeout *others = timeout_new(other, 2);
-    assert_int_equal(timeout->number, others->number);
-    assert_int_equal(verge_timeout_detach(wheel, others), -EINVAL);
-    timeout_end(wheel, timeout);
-    assert_int_equal(verge_timeout_detach(wheel, others), -EINVAL);
-    timeout_end(other, others);
-    wheel_end(wheel);
-    wheel_end(other);
-}
-
 static void clear_of_what_is_not_set(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
@@ -207,13 +191,9 @@ static void the_cap(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_wheel_and_no_timeout),
-        cmocka_unit_test(zeroed_and_detached),
-        cmocka_unit_test(of_another_wheel),
-        cmocka_unit_test(clear_of_what_is_not_set),
-        cmocka_unit_test(beyond_the_range),
-        cmocka_unit_test(the_past_as_the_wheel_judges_it),
-        cmocka_unit_test(the_cap),
+        cmocka_unit_test(no_wheel_and_no_timeout),         cmocka_unit_test(zeroed_and_detached),
+        cmocka_unit_test(clear_of_what_is_not_set),        cmocka_unit_test(beyond_the_range),
+        cmocka_unit_test(the_past_as_the_wheel_judges_it), cmocka_unit_test(the_cap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

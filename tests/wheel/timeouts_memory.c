@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* G7 of timeouts: what they take, what they leave behind, and what happens when there is no more. */
-#include "wheel/garbage.h"
 #include "wheel/support.h"
+#include "wheel/wheel_internal.h"
 
-enum { GARBAGE_MORE = 4096, SEGMENT = 262144 /* places that go back together */ };
+enum { GARBAGE_MORE = 4096 };
 
 struct fixture {
     struct verge_test_allocator memory;
@@ -70,65 +70,50 @@ static const verge_order orders[] = {VERGE_ORDER_ANY, VERGE_ORDER_FIFO, VERGE_OR
 
 /* ---- what they take ---- */
 
-/* One that is attached and not set takes 8 bytes; they go when the timeouts go. */
-static void places_of_some_segments(void **state) {
+/* To attach takes no memory of the wheel's, so it cannot fail for memory. */
+static void attach_takes_nothing(void **state) {
     (void)state;
     struct fixture fixture;
-    set_up(&fixture, VERGE_ORDER_ANY, (size_t)2 * SEGMENT + 10);
-    const uint64_t empty = stats_of(fixture.wheel).bytes;
+    set_up(&fixture, VERGE_ORDER_ANY, 10000);
+    const size_t bytes = fixture.memory.bytes_in_use;
+    fixture.memory.fail_from = fixture.memory.calls + 1;
     attach_all(&fixture);
-    const uint64_t full = stats_of(fixture.wheel).bytes;
-    assert_int_equal(full, fixture.memory.bytes_in_use);
-    assert_true(full - empty >= fixture.count * 8 && full - empty < (size_t)3 * SEGMENT * 8 + 4096);
+    assert_int_equal(fixture.memory.bytes_in_use, bytes);
+    assert_int_equal(fixture.memory.failures, 0);
     assert_int_equal(stats_of(fixture.wheel).entries, 0);
-    for (size_t i = 0; i < fixture.count; i += 1000) { /* in all segments */
-        set(&fixture, i, (100 + i) * TICK);
-    }
-    set(&fixture, fixture.count - 1, 50 * TICK);
-    assert_well(fixture.wheel);
-    assert_int_equal(verge_wheel_next_deadline(fixture.wheel), 50 * TICK);
-    assert_fires(fixture.wheel, 50 * TICK, 0);
-    for (size_t i = fixture.count; i-- > 0;) {
-        detach(&fixture, i); /* the entries of some name segments that are gone */
-    }
-    assert_well(fixture.wheel);
-    assert_true(stats_of(fixture.wheel).bytes < empty + (size_t)SEGMENT * 8 + ((size_t)1 << 20));
-    assert_quiet(fixture.wheel, 200 * TICK);
-    attach_all(&fixture); /* and now, ones that are new */
-    set(&fixture, fixture.count - 1, (uint64_t)2 * SEGMENT * TICK);
-    assert_well(fixture.wheel);
-    assert_quiet(fixture.wheel, ((uint64_t)2 * SEGMENT - 1) * TICK);
-    assert_fires(fixture.wheel, (uint64_t)2 * SEGMENT * TICK, 0);
+    fixture.memory.fail_from = 0;
     tear_down(&fixture);
 }
 
-/* Where no other entry can take the place of one that goes, as among those that are due, what is left is nobody's, and
- * dropped wherever it is met. The places go back meanwhile. */
-static void what_is_left_of_a_backlog(void **state) {
+/* All of a backlog goes before it was handed out, whether it was sorted already or not: nothing is left to be handed out, little
+ * is left behind, and what is set then comes out. */
+static void a_backlog_that_is_detached(void **state) {
     (void)state;
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
         struct fixture fixture;
-        set_up(&fixture, orders[order], (size_t)2 * SEGMENT + 1000);
+        set_up(&fixture, orders[order], 1000);
         attach_all(&fixture);
-        for (size_t i = (size_t)2 * SEGMENT; i < fixture.count; i++) {
+        for (size_t i = 0; i < fixture.count; i++) {
             set(&fixture, i, (10 + i % 3) * TICK);
         }
         verge_expiry out[16];
         assert_int_equal(verge_wheel_poll(fixture.wheel, 10 * TICK, out, COUNT_OF(out)), COUNT_OF(out));
         for (size_t i = fixture.count; i-- > 1;) {
             detach(&fixture, i);
+            assert_bounded(&fixture);
         }
+        (void)verge_timeout_clear(fixture.wheel, fixture.timeouts[0]);
         assert_int_equal(verge_wheel_count(fixture.wheel), 0);
-        assert_true(stats_of(fixture.wheel).entries > 300);
+        assert_false(verge_wheel_has_backlog(fixture.wheel));
         assert_well(fixture.wheel);
         (void)level_stats_of(fixture.wheel, 0);
         assert_int_equal(verge_wheel_next_deadline(fixture.wheel), VERGE_NEVER);
         set(&fixture, 0, 12 * TICK);
         assert_int_equal(verge_wheel_next_deadline(fixture.wheel), 12 * TICK);
-        for (size_t i = 1; i < (size_t)2 * SEGMENT + 5; i++) {
-            attach(&fixture, i); /* five in a segment that is new */
+        for (size_t i = 1; i < fixture.count; i++) {
+            attach(&fixture, i);
         }
-        set(&fixture, (size_t)2 * SEGMENT, 11 * TICK);
+        set(&fixture, 500, 11 * TICK);
         assert_well(fixture.wheel);
         assert_fires(fixture.wheel, 11 * TICK, 0);
         assert_fires(fixture.wheel, 12 * TICK, 0);
@@ -166,10 +151,10 @@ static void many_lives_take_no_more(void **state) {
     }
 }
 
-/* Timeouts take no record: the records of timers that are gone go, however many timeouts are set. */
+/* Timeouts take no node of the table: those of timers that are gone go, however many timeouts are set. */
 static void records_go_while_timeouts_stay(void **state) {
     (void)state;
-    enum { COUNT = 200000, RECORDS_KEPT = 65536 };
+    enum { COUNT = 200000, RECORDS_KEPT = 512, TICKS = 4000 };
     struct fixture fixture;
     set_up(&fixture, VERGE_ORDER_ANY, COUNT);
     verge_timer *timers = calloc(COUNT, sizeof(*timers));
@@ -184,7 +169,7 @@ static void records_go_while_timeouts_stay(void **state) {
         assert_int_equal(verge_wheel_cancel(fixture.wheel, timers[i], NULL), 0);
     }
     free(timers);
-    for (uint64_t tick = 1; tick < 1000; tick++) {
+    for (uint64_t tick = 1; tick < TICKS; tick++) {
         assert_quiet(fixture.wheel, tick * TICK);
     }
     assert_true(stats_of(fixture.wheel).records <= RECORDS_KEPT);
@@ -192,7 +177,7 @@ static void records_go_while_timeouts_stay(void **state) {
     tear_down(&fixture);
 }
 
-/* Many that are idle keep no chunks and hold up nothing. */
+/* Many that are not set keep no chunks and hold up nothing. */
 static void idle_ones_take_no_chunks(void **state) {
     (void)state;
     enum { COUNT = 100000 };
@@ -221,13 +206,12 @@ static void idle_ones_take_no_chunks(void **state) {
 
 /* ---- what they leave behind ---- */
 
-/* What is past is sifted in passes. Each set leaves an entry among those that were seen, and adds one that was not; and there
- * are as many others as are sifted at once: whatever their number is, the pass comes round. */
+/* Each is set for one time that is past after the other, beside some that are not. */
 static void storm_of_sets_in_a_backlog(void **state) {
     (void)state;
     enum { COUNT = 20000, OTHERS_MAX = 130, ROUNDS = 3 };
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
-        for (size_t others = 0; others <= OTHERS_MAX; others += 10) {
+        for (size_t others = 0; others <= OTHERS_MAX; others += OTHERS_MAX) {
             struct fixture fixture;
             set_up(&fixture, orders[order], COUNT);
             attach_all(&fixture);
@@ -284,7 +268,7 @@ static void storm_of_detaches(void **state) {
         assert_well(fixture.wheel);
         for (size_t i = 0; i < fixture.count; i++) {
             attach(&fixture, i);
-            set(&fixture, i, i % 3 == 0 ? TICK : HOUR); /* the past, and the marks of those that are gone */
+            set(&fixture, i, i % 3 == 0 ? TICK : HOUR); /* the past, and when those were due that are gone */
         }
         assert_well(fixture.wheel);
         for (size_t i = 0; i < fixture.count; i++) {
@@ -302,7 +286,7 @@ static void storm_of_detaches(void **state) {
     }
 }
 
-/* Those that come out are those that are set, once each, whatever was sifted in between, with the same marks and places. */
+/* Those that come out are those that are set, once each, whatever became of entries in between. */
 static void none_is_lost_in_a_storm(void **state) {
     (void)state;
     enum { COUNT = 12000 };
@@ -310,7 +294,7 @@ static void none_is_lost_in_a_storm(void **state) {
     struct verge_test_random random = verge_test_random_from(verge_test_seed(3));
     for (size_t i = 0; i < 2 * COUNT_OF(orders); i++) {
         struct fixture fixture;
-        verge__garbage_allowed = i < COUNT_OF(orders) ? 8 : VERGE__GARBAGE_ALLOWED; /* little: sifted all the time */
+        verge__idle_max = i < COUNT_OF(orders) ? 8 : VERGE__IDLE_MAX; /* few: most are withdrawn */
         set_up(&fixture, orders[i % COUNT_OF(orders)], COUNT);
         attach_all(&fixture);
         for (size_t round = 0; round < test_scaled(300) / 10; round++) {
@@ -324,7 +308,7 @@ static void none_is_lost_in_a_storm(void **state) {
                     detach(&fixture, which);
                     attach(&fixture, which);
                 }
-                if (what > 1) { /* few ticks: many entries of one place and one mark */
+                if (what > 1) { /* few ticks: long lists */
                     set(&fixture, which, now_ns + (verge_test_below(&random, 6) * 40) * TICK);
                 }
             }
@@ -347,33 +331,10 @@ static void none_is_lost_in_a_storm(void **state) {
         }
         tear_down(&fixture);
     }
+    verge__idle_max = VERGE__IDLE_MAX;
 }
 
 /* ---- when memory is refused ---- */
-
-static void attach_without_memory(void **state) {
-    (void)state;
-    struct fixture fixture;
-    set_up(&fixture, VERGE_ORDER_ANY, 1000);
-    for (size_t i = 0; i < fixture.count; i++) {
-        fixture.memory.fail_from = fixture.memory.calls + 1;
-        const struct snapshot before = snapshot_of(fixture.wheel);
-        verge_timeout *timeout = malloc(sizeof(*timeout));
-        assert_non_null(timeout);
-        const int error = verge_timeout_attach(fixture.wheel, timeout, data_of(i));
-        if (error == 0) {
-            fixture.timeouts[i] = timeout;
-            continue;
-        }
-        assert_int_equal(error, -ENOMEM);
-        assert_unchanged(fixture.wheel, &before);
-        free(timeout);
-        fixture.memory.fail_from = 0;
-        attach(&fixture, i);
-    }
-    assert_true(fixture.memory.failures > 3);
-    tear_down(&fixture);
-}
 
 /* Deadlines on all levels; a set that fails leaves the timeout as it was. */
 static void set_without_memory(void **state) {
@@ -430,7 +391,7 @@ static void no_allocation_after_reserve(void **state) {
                 break;
             case 1:
                 detach(&fixture, i);
-                attach(&fixture, i); /* at the same place */
+                attach(&fixture, i);
                 break;
             case 2: {
                 verge_expiry out[64];
@@ -447,8 +408,7 @@ static void no_allocation_after_reserve(void **state) {
     }
 }
 
-/* Others come in their place, for the same tick, when the cursor is closer to it and the tick in a lower level: the entries
- * that were left behind seem to count. */
+/* Others come in their place, for the same tick, when the cursor is closer to it and the tick in a lower level. */
 static void lives_for_one_tick_in_several_levels(void **state) {
     (void)state;
     enum { COUNT = 40000, LEVEL_START = 1 << 24 };
@@ -473,52 +433,50 @@ static void lives_for_one_tick_in_several_levels(void **state) {
     tear_down(&fixture);
 }
 
-/* Places that were reserved stay when all timeouts go, over several segments; without that they are given back. */
-static void reserved_places_are_kept(void **state) {
+/* Room that was reserved stays when all timeouts have gone; it is given back when it is given up. */
+static void reserved_room_is_kept(void **state) {
     (void)state;
-    enum { COUNT = 2 * SEGMENT + 1000 };
-    struct fixture fixture;
-    set_up(&fixture, VERGE_ORDER_ANY, COUNT);
-    assert_int_equal(verge_timeout_reserve(fixture.wheel, COUNT), 0);
-    const uint64_t calls = fixture.memory.calls;
-    const size_t bytes = fixture.memory.bytes_in_use;
-    fixture.memory.fail_from = calls + 1;
-    for (int round = 0; round < 2; round++) {
-        attach_all(&fixture);
-        for (size_t i = 0; i < COUNT; i++) {
-            set(&fixture, i, (i + 1000) * TICK);
+    enum { COUNT = 100000, TICKS = 2000 };
+    for (size_t order = 0; order < COUNT_OF(orders); order++) {
+        struct fixture fixture;
+        set_up(&fixture, orders[order], COUNT);
+        assert_int_equal(verge_timeout_reserve(fixture.wheel, COUNT), 0);
+        const uint64_t calls = fixture.memory.calls;
+        const size_t bytes = fixture.memory.bytes_in_use;
+        fixture.memory.fail_from = calls + 1;
+        for (uint64_t round = 0; round < 2; round++) {
+            attach_all(&fixture);
+            for (size_t i = 0; i < COUNT; i++) {
+                set(&fixture, i, HOUR + i * TICK);
+            }
+            for (size_t i = 0; i < COUNT; i++) {
+                detach(&fixture, i);
+            }
+            for (uint64_t tick = 0; tick < TICKS; tick++) {
+                assert_quiet(fixture.wheel, (round * TICKS + tick) * TICK);
+            }
+            verge_wheel_compact(fixture.wheel);
         }
-        for (size_t i = 0; i < COUNT; i++) {
-            detach(&fixture, i);
-        }
+        assert_int_equal(fixture.memory.calls, calls);
+        assert_int_equal(fixture.memory.bytes_in_use, bytes);
+        assert_well(fixture.wheel);
+        fixture.memory.fail_from = 0;
+        assert_int_equal(verge_timeout_reserve(fixture.wheel, 0), 0);
+        verge_wheel_compact(fixture.wheel);
+        assert_true(fixture.memory.bytes_in_use < bytes / 8);
+        tear_down(&fixture);
     }
-    assert_int_equal(fixture.memory.calls, calls);
-    assert_int_equal(fixture.memory.bytes_in_use, bytes);
-    assert_well(fixture.wheel);
-    fixture.memory.fail_from = 0;
-    assert_int_equal(verge_timeout_reserve(fixture.wheel, 0), 0);
-    attach(&fixture, 0);
-    detach(&fixture, 0);
-    assert_true(fixture.memory.bytes_in_use < bytes);
-    tear_down(&fixture);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_of_some_segments),
-        cmocka_unit_test(what_is_left_of_a_backlog),
-        cmocka_unit_test(many_lives_take_no_more),
-        cmocka_unit_test(records_go_while_timeouts_stay),
-        cmocka_unit_test(idle_ones_take_no_chunks),
-        cmocka_unit_test(storm_of_sets_in_a_backlog),
-        cmocka_unit_test(storm_of_sets_to_earlier_times),
-        cmocka_unit_test(storm_of_detaches),
-        cmocka_unit_test(none_is_lost_in_a_storm),
-        cmocka_unit_test(attach_without_memory),
-        cmocka_unit_test(set_without_memory),
-        cmocka_unit_test(no_allocation_after_reserve),
-        cmocka_unit_test(lives_for_one_tick_in_several_levels),
-        cmocka_unit_test(reserved_places_are_kept),
+        cmocka_unit_test(attach_takes_nothing),           cmocka_unit_test(a_backlog_that_is_detached),
+        cmocka_unit_test(many_lives_take_no_more),        cmocka_unit_test(records_go_while_timeouts_stay),
+        cmocka_unit_test(idle_ones_take_no_chunks),       cmocka_unit_test(storm_of_sets_in_a_backlog),
+        cmocka_unit_test(storm_of_sets_to_earlier_times), cmocka_unit_test(storm_of_detaches),
+        cmocka_unit_test(none_is_lost_in_a_storm),        cmocka_unit_test(set_without_memory),
+        cmocka_unit_test(no_allocation_after_reserve),    cmocka_unit_test(lives_for_one_tick_in_several_levels),
+        cmocka_unit_test(reserved_room_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

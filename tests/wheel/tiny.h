@@ -23,6 +23,7 @@ static const struct tiny tiny_geometries[] = {
 
 static inline verge_wheel_options tiny_options(const struct tiny *tiny) {
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.precision_ns = 0; /* that of the levels */
     options.level_count = tiny->level_count;
     memcpy(options.levels, tiny->levels, sizeof(tiny->levels));
     return options;

@@ -568,7 +568,7 @@ static const char *simulate(uint64_t seed) {
     world->is_crowded = chance(24);
     world->acts *= world->is_crowded ? 8 : 1;
     world->steps_back = chance(4);
-    verge__garbage_allowed = chance(2) ? below(8) : VERGE__GARBAGE_ALLOWED;
+    verge__orphans_min = chance(2) ? (uint32_t)below(8) : VERGE__ORPHANS_MIN;
     verge__run_length = 1 + (uint32_t)below(64);
     world->scheduler = (struct scheduler){.random = &world->random,
                                           .clock = &world->clock,

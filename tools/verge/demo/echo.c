@@ -204,13 +204,15 @@ static intptr_t run_all(void *argument) {
         }
     }
     for (size_t i = 0; i < CLIENT_COUNT; i++) {
-        if (tasks[i] != NULL && verge_join(tasks[i], NULL) != 0) {
-            count(&echo->failures);
+        error = tasks[i] == NULL ? 0 : verge_join(tasks[i], NULL);
+        if (error != 0) {
+            fail(echo, error);
         }
     }
     (void)verge_task_cancel(acceptor);
-    if (verge_join(acceptor, NULL) != 0) {
-        count(&echo->failures);
+    error = verge_join(acceptor, NULL);
+    if (error != 0) {
+        fail(echo, error);
     }
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "wheel/chunk_pool.h"
+#include "calendar/chunk_pool.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,11 +9,11 @@
 enum {
     HUGE_PAGE_BYTES = 2 << 20,
     HUGE_PAGE_CHUNKS = HUGE_PAGE_BYTES / VERGE__CHUNK_BYTES,
-    RECENT_MAX = 32,
+    SLAB_COUNT_MAX = 1 << VERGE__CHUNK_SLAB_BITS,
 };
 
 void verge__chunk_pool_init(verge__chunk_pool *pool, const verge_allocator *allocator) {
-    *pool = (verge__chunk_pool){.allocator = allocator, .recent_limit = RECENT_MAX};
+    *pool = (verge__chunk_pool){.allocator = allocator};
 }
 
 static void release(verge__chunk_pool *pool, void *memory, size_t size) {
@@ -29,11 +29,11 @@ static void *allocate(verge__chunk_pool *pool, size_t size, size_t alignment) {
     return memory;
 }
 
-static void release_slab(verge__chunk_pool *pool, verge__slab *slab) {
+static void release_slab(verge__chunk_pool *pool, verge__chunk_slab *slab) {
     VERGE__INVARIANT(slab->used == 0, "P1: a slab that is given back has no chunk in use");
     release(pool, slab->chunks, (size_t)slab->count * VERGE__CHUNK_BYTES);
     pool->chunk_count -= slab->count;
-    *slab = (verge__slab){0};
+    *slab = (verge__chunk_slab){0};
     while (pool->slab_count > 0 && pool->slabs[pool->slab_count - 1].chunks == NULL) {
         pool->slab_count--;
     }
@@ -46,42 +46,42 @@ void verge__chunk_pool_deinit(verge__chunk_pool *pool) {
         }
     }
     if (pool->slabs != NULL) {
-        release(pool, pool->slabs, (size_t)pool->slab_room * sizeof(verge__slab));
+        release(pool, pool->slabs, (size_t)pool->slab_room * sizeof(verge__chunk_slab));
     }
     VERGE__INVARIANT(pool->bytes == 0, "P2: the pool's bytes are those of its slabs and its table");
 }
 
-/* Finds a vacant place for a slab, making room for one if there is none. */
-static int vacant_place(verge__chunk_pool *pool, uint32_t *ret_place) {
+/* Finds a vacant element for a slab, making room for one if there is none. */
+static int find_vacant(verge__chunk_pool *pool, uint32_t *ret_at) {
     for (uint32_t i = 0; i < pool->slab_count; i++) {
         if (pool->slabs[i].chunks == NULL) {
-            *ret_place = i;
+            *ret_at = i;
             return 0;
         }
     }
-    if (pool->slab_count == VERGE__SLAB_COUNT_MAX) {
+    if (pool->slab_count == SLAB_COUNT_MAX) {
         return -ENOMEM;
     }
     if (pool->slab_count == pool->slab_room) {
         uint32_t room = pool->slab_room == 0 ? 8 : pool->slab_room * 2;
-        verge__slab *slabs = allocate(pool, room * sizeof(verge__slab), _Alignof(verge__slab));
+        verge__chunk_slab *slabs = allocate(pool, room * sizeof(verge__chunk_slab), _Alignof(verge__chunk_slab));
         if (slabs == NULL) {
             return -ENOMEM;
         }
         if (pool->slabs != NULL) {
-            memcpy(slabs, pool->slabs, pool->slab_count * sizeof(verge__slab));
-            release(pool, pool->slabs, (size_t)pool->slab_room * sizeof(verge__slab));
+            memcpy(slabs, pool->slabs, pool->slab_count * sizeof(verge__chunk_slab));
+            release(pool, pool->slabs, (size_t)pool->slab_room * sizeof(verge__chunk_slab));
         }
         pool->slabs = slabs;
         pool->slab_room = room;
     }
-    *ret_place = pool->slab_count;
+    *ret_at = pool->slab_count;
     return 0;
 }
 
 static int add_slab(verge__chunk_pool *pool, size_t count, bool prefault) {
-    uint32_t place = 0;
-    int error = vacant_place(pool, &place);
+    uint32_t at = 0;
+    int error = find_vacant(pool, &at);
     if (error != 0) {
         return error;
     }
@@ -94,13 +94,13 @@ static int add_slab(verge__chunk_pool *pool, size_t count, bool prefault) {
     if (prefault) {
         memset((void *)chunks, 0, bytes);
     }
-    pool->slabs[place] = (verge__slab){.chunks = chunks, .count = (uint32_t)count};
-    if (place == pool->slab_count) {
+    pool->slabs[at] = (verge__chunk_slab){.chunks = chunks, .count = (uint32_t)count};
+    if (at == pool->slab_count) {
         pool->slab_count++;
     }
     pool->chunk_count += count;
-    if (place < pool->lowest) {
-        pool->lowest = place;
+    if (at < pool->lowest) {
+        pool->lowest = at;
     }
     return 0;
 }
@@ -119,59 +119,27 @@ int verge__chunk_pool_grow(verge__chunk_pool *pool, size_t count, bool prefault)
     return error;
 }
 
-static void give_recent_to_slabs(verge__chunk_pool *pool) {
-    while (pool->recent != NULL) {
-        verge__chunk *chunk = pool->recent;
-        pool->recent = chunk->below;
-        verge__chunk_pool_give_to_slab(pool, chunk);
-    }
-    pool->recent_count = 0;
-}
-
-void verge__chunk_pool_set_sparse(verge__chunk_pool *pool, bool is_sparse) {
-    pool->is_sparse = is_sparse;
-    pool->recent_limit = is_sparse ? 0 : RECENT_MAX;
-    if (is_sparse) {
-        give_recent_to_slabs(pool);
-    }
-}
-
 void verge__chunk_pool_shrink(verge__chunk_pool *pool, size_t keep) {
-    give_recent_to_slabs(pool);
     for (uint32_t i = pool->slab_count; i-- > 0;) {
-        verge__slab *slab = &pool->slabs[i];
+        verge__chunk_slab *slab = &pool->slabs[i];
         if (slab->chunks != NULL && slab->used == 0 && pool->chunk_count - slab->count >= keep) {
             release_slab(pool, slab);
         }
     }
 }
 
-verge__chunk *verge__chunk_pool_take_from_slab(verge__chunk_pool *pool) {
+verge__chunk *verge__chunk_pool_take_fresh(verge__chunk_pool *pool) {
     VERGE__INVARIANT(pool->used_count < pool->chunk_count, "C6: there is a chunk for every entry filed");
-    verge__slab *slab = &pool->slabs[pool->lowest];
+    verge__chunk_slab *slab = &pool->slabs[pool->lowest];
     while (slab->used == slab->count) {
         slab = &pool->slabs[++pool->lowest];
     }
-    verge__chunk *chunk = slab->free;
-    if (chunk != NULL) {
-        slab->free = chunk->below;
-    } else {
-        chunk = &slab->chunks[slab->fresh++];
-        chunk->slab = pool->lowest & (VERGE__SLAB_COUNT_MAX - 1);
-        chunk->is_ahead = false; /* looked at also where it says nothing, to know what to fetch */
+    if (slab->free != NULL) {
+        return verge__chunk_pool_take(pool);
     }
+    verge__chunk *chunk = &slab->chunks[slab->fresh++];
+    chunk->slab = pool->lowest & ((1 << VERGE__CHUNK_SLAB_BITS) - 1);
     slab->used++;
     pool->used_count++;
     return chunk;
-}
-
-void verge__chunk_pool_give_to_slab(verge__chunk_pool *pool, verge__chunk *chunk) {
-    verge__slab *slab = &pool->slabs[chunk->slab];
-    chunk->below = slab->free;
-    slab->free = chunk;
-    slab->used--;
-    pool->used_count--;
-    if (chunk->slab < pool->lowest) {
-        pool->lowest = chunk->slab;
-    }
 }

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* Time passes: which tick comes next, and upper slots that are drained before it. */
+#include "base/probes.h"
+#include "calendar/level.h"
+
+/* ---- which slot is next ---- */
+
+/* The first set bit from `from` on, going round; UINT32_MAX if there is none. word_count: a power of two. */
+static uint32_t next_bit(const uint64_t *words, uint32_t word_count, uint32_t from) {
+    uint32_t word = from >> 6;
+    uint64_t bits = words[word] & (UINT64_MAX << (from & 63));
+    for (uint32_t i = 0; bits == 0; i++) {
+        if (i == word_count) {
+            return UINT32_MAX;
+        }
+        word = (word + 1) & (word_count - 1);
+        bits = words[word];
+    }
+    return (word << 6) + verge__bit_lowest_index(bits);
+}
+
+uint64_t verge__level_next(const verge__level *level, uint64_t position) {
+    uint32_t from = (uint32_t)position & level->mask;
+    uint32_t words = verge__level_words(level);
+    uint32_t found = UINT32_MAX;
+    uint64_t bits = level->occupied[from >> 6] & (UINT64_MAX << (from & 63));
+    if (bits != 0) {
+        found = (from & ~UINT32_C(63)) + verge__bit_lowest_index(bits);
+    } else {
+        uint32_t word = next_bit(level->summary, (words + 63) / 64, ((from >> 6) + 1) & (words - 1));
+        if (word != UINT32_MAX) {
+            found = (word << 6) + verge__bit_lowest_index(level->occupied[word]);
+        }
+    }
+    return found == UINT32_MAX ? VERGE__NO_TICK : position + ((found - from) & level->mask);
+}
+
+uint64_t verge__calendar_next(const verge__calendar *calendar) {
+    uint64_t next = VERGE__NO_TICK;
+    for (size_t k = 0; k < calendar->levels_used; k++) {
+        const verge__level *level = &calendar->levels[k];
+        uint64_t position = verge__level_next_inline(level, calendar->cursor >> level->shift);
+        if (position != VERGE__NO_TICK && position << level->shift < next) {
+            next = position << level->shift;
+        }
+    }
+    return next;
+}
+
+/* ---- draining ---- */
+
+/* The level for an entry of a slot that is drained: below that slot's if its tick is in the slot, even if the slot is still so
+ * far ahead that the entry would be filed there again. */
+static verge__level *level_below(verge__calendar *calendar, size_t k, uint64_t position, uint64_t tick) {
+    size_t to = verge__calendar_level(calendar, tick);
+    bool is_here = tick >> calendar->levels[k].shift == position;
+    to = is_here && to >= k ? k - 1 : to;
+    return &calendar->levels[to < calendar->levels_ready ? to : (size_t)calendar->levels_ready - 1];
+}
+
+/* Files the entries of one chunk anew, each by its deadline; drops idle ones. */
+static void scatter(verge__calendar *calendar, size_t k, uint64_t position, const verge__entry *entries, size_t count) {
+    unsigned shift = calendar->levels[k].shift;
+    uint64_t start = position << shift;
+    uint64_t reach = calendar->ready_reach;
+    for (size_t i = 0; i < count; i++) {
+        verge__entry entry = entries[i];
+        verge__node *node = verge__calendar_node(calendar, entry);
+        uint64_t deadline_ns = verge__node_deadline(node);
+        if (deadline_ns == VERGE_NEVER) {
+            node->place = VERGE__NO_PLACE;
+            calendar->entry_count--;
+            calendar->idle_ended++;
+            calendar->entries_dropped++;
+            continue;
+        }
+        uint64_t tick = verge__calendar_tick(calendar, deadline_ns);
+        tick = tick > start ? tick : start;
+        if (VERGE__LIKELY(k == 1 && tick >> shift == position)) { /* as nearly all are */
+            verge__calendar_put(calendar, &calendar->levels[0], tick, entry, node);
+            continue;
+        }
+        tick = tick - calendar->cursor < reach ? tick : calendar->cursor + reach - 1;
+        verge__level *level = level_below(calendar, k, position, tick);
+        verge__calendar_put(calendar, level, tick >> level->shift, entry, node);
+    }
+}
+
+static void prefetch_nodes(const verge__calendar *calendar, const verge__chunk *chunk) {
+    for (size_t i = 0; i < VERGE__CHUNK_ENTRIES; i++) {
+        VERGE__PREFETCH_WRITE(verge__calendar_node(calendar, chunk->entries[i]));
+    }
+}
+
+/* Drains up to `chunks` chunks of a slot. False: the budget ran out first. */
+static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t chunks, size_t *budget) {
+    verge__level *level = &calendar->levels[k];
+    uint32_t slot = (uint32_t)position & level->mask;
+    for (; chunks > 0 && level->slots[slot] != NULL; chunks--) {
+        verge__list list = level->slots[slot];
+        verge__chunk *chunk = verge__list_chunk(list);
+        size_t count = verge__list_chunk_count(list);
+        size_t moved = count < *budget ? count : *budget;
+        if (moved == 0) {
+            return false;
+        }
+        *budget -= moved;
+        calendar->entries_moved += moved;
+        VERGE__PROBE3(cascade, calendar, k, moved);
+        if (chunk->below != NULL && calendar->entry_count > VERGE__PREFETCH_MIN) {
+            prefetch_nodes(calendar, chunk->below);
+        }
+        /* Off the list first: the slot may be reached again, a round later. */
+        if (moved < count) {
+            level->slots[slot] = list - moved;
+        } else {
+            level->slots[slot] = verge__list_from_full_chunk(chunk->below);
+            if (chunk->below == NULL) {
+                verge__level_clear_occupied(level, slot);
+            }
+        }
+        scatter(calendar, k, position, list - moved, moved);
+        if (moved < count) {
+            return false;
+        }
+        verge__chunk_pool_give(&calendar->pool, chunk);
+    }
+    return true;
+}
+
+static bool slot_starts_at(const verge__level *level, uint64_t tick) {
+    return (tick & verge__bit_mask(level->shift)) == 0 &&
+           verge__level_is_occupied(level, (uint32_t)(tick >> level->shift) & level->mask);
+}
+
+bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget) {
+    for (size_t k = calendar->levels_used; k-- > 1;) {
+        if (slot_starts_at(&calendar->levels[k], calendar->cursor) &&
+            !drain(calendar, k, calendar->cursor >> calendar->levels[k].shift, SIZE_MAX, budget)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Where the upper levels are quiet up to last_tick; next_start, if it lies ahead, need not be searched for. */
+static bool next_tick_of_lowest(verge__calendar *calendar, uint64_t last_tick) {
+    uint64_t next = calendar->next_start;
+    if (next < calendar->cursor || next > last_tick ||
+        calendar->levels[0].slots[(uint32_t)next & calendar->levels[0].mask] == NULL) {
+        next = verge__level_next_inline(&calendar->levels[0], calendar->cursor);
+    }
+    if (next > last_tick) {
+        calendar->cursor = last_tick + 1;
+        return false;
+    }
+    calendar->due_slot = &calendar->levels[0].slots[(uint32_t)next & calendar->levels[0].mask];
+    calendar->cursor = next + 1;
+    return true;
+}
+
+bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, size_t *budget) {
+    VERGE__INVARIANT(!verge__calendar_has_due(calendar), "C3: a tick is taken when all of the last one is gone");
+    if (calendar->cursor <= last_tick && last_tick < calendar->upper_quiet) {
+        return next_tick_of_lowest(calendar, last_tick);
+    }
+    while (calendar->cursor <= last_tick) {
+        uint64_t next = verge__calendar_next(calendar);
+        VERGE__INVARIANT(next >= calendar->cursor, "C3: every slot starts at or after the cursor");
+        if (next > last_tick) {
+            calendar->cursor = last_tick + 1;
+            return false;
+        }
+        calendar->cursor = next;
+        if (!verge__calendar_open_cursor(calendar, budget)) {
+            return false;
+        }
+        if (*verge__calendar_cursor_slot(calendar) != NULL) {
+            calendar->due_slot = verge__calendar_cursor_slot(calendar);
+            calendar->cursor++;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- shares ---- */
+
+/*
+ * The share of the next slot of level k that is due: of m chunks, drained from drain_begin to the slot's start, those for the
+ * ticks since the last share. Powers of two in place of a division: at most twice too early, never too late. A slot of a
+ * single chunk waits for its start. Returns the tick of the next share.
+ */
+static uint64_t drain_share(verge__calendar *calendar, size_t k, size_t *budget) {
+    verge__level *level = &calendar->levels[k];
+    uint64_t position = (calendar->cursor >> level->shift) + 1;
+    uint32_t slot = (uint32_t)position & level->mask;
+    size_t chunks = verge__list_chunks(level->slots[slot]);
+    if (chunks < 2) {
+        return VERGE__NO_TICK;
+    }
+    uint64_t begin = verge__calendar_drain_begin(calendar, level, position);
+    if (calendar->cursor < begin) {
+        return begin;
+    }
+    uint64_t from = level->drained_to > begin ? level->drained_to : begin;
+    uint64_t left = (position << level->shift) - from;
+    unsigned left_log = verge__bit_floor_index(left);
+    unsigned chunks_log = verge__bit_floor_index(chunks) + 1;
+    uint64_t interval = left_log > chunks_log ? UINT64_C(1) << (left_log - chunks_log) : 1;
+    uint64_t elapsed = calendar->cursor - from;
+    if (elapsed < interval) {
+        return from + interval;
+    }
+    unsigned scale = left_log > 32 ? left_log - 32 : 0;
+    uint64_t share = ((chunks * (elapsed >> scale)) >> (left_log - scale)) + 1;
+    if (!drain(calendar, k, position, (size_t)share, budget)) {
+        return calendar->cursor;
+    }
+    level->drained_to = calendar->cursor;
+    return calendar->cursor + interval;
+}
+
+/* The same of all upper levels, and when the next is due. */
+static void settle_upper(verge__calendar *calendar, size_t *budget) {
+    uint64_t quiet = VERGE__NO_TICK;
+    for (size_t k = calendar->levels_used; k-- > 1;) {
+        if (calendar->levels[k].is_deep) {
+            uint64_t share = drain_share(calendar, k, budget);
+            quiet = share < quiet ? share : quiet;
+        }
+    }
+    size_t used = 1;
+    uint64_t upper_start = VERGE__NO_TICK;
+    for (size_t k = 1; k < calendar->levels_used; k++) {
+        verge__level *level = &calendar->levels[k];
+        uint64_t position = verge__level_next(level, calendar->cursor >> level->shift);
+        if (position == VERGE__NO_TICK) {
+            level->is_deep = false;
+            continue;
+        }
+        used = k + 1;
+        uint64_t start = position << level->shift;
+        upper_start = start < upper_start ? start : upper_start;
+        /* The shares of a slot of several chunks become due some time before. */
+        if (level->is_deep && verge__list_chunks(level->slots[(uint32_t)position & level->mask]) > 1) {
+            uint64_t begin = verge__calendar_drain_begin(calendar, level, position);
+            start = begin > calendar->cursor ? begin : start;
+        }
+        quiet = start < quiet ? start : quiet;
+    }
+    calendar->levels_used = (uint8_t)used;
+    calendar->upper_start = upper_start;
+    calendar->upper_quiet = quiet;
+}
+
+void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
+    if (calendar->cursor > calendar->upper_quiet) {
+        settle_upper(calendar, budget);
+    }
+    uint64_t next = verge__level_next_inline(&calendar->levels[0], calendar->cursor);
+    calendar->next_start = next < calendar->upper_start ? next : calendar->upper_start;
+    calendar->quiet_until = next < calendar->upper_quiet ? next : calendar->upper_quiet;
+}

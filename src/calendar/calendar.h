@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calendar/calendar.h - entries filed by tick. The owner, a wheel or a worker of a service, files nodes, moves the cursor
+ * on, and gets back the entries of each tick in ascending order. Of a node the calendar reads the deadline and writes
+ * `place` and `filed` (node.h); it knows nothing else of timers.
+ *
+ * Levels. A slot of level k spans 2^shift ticks, and the ring holds two blocks of 2^bits slots: the block of the cursor
+ * and the next. An entry goes to the lowest level whose 2^bits slots reach it:
+ *
+ *     level 0   | . . . . c x x . x | x . x . . . . . |      slots of 1 tick, cursor at c
+ *     level 1   | . x | . x . x x . . ...                    slots of 512 ticks
+ *     level 2   | . . | x . ...                              slots of 2^17 ticks
+ *
+ * Above the levels that the owner asks for come others, of 64 slots each, up to the end of time: while a backlog holds
+ * the cursor back, a deadline within reach of now may be out of reach of the cursor. A level gets memory when it is first
+ * needed.
+ *
+ * Cascading. When the cursor reaches the start of an upper slot, its entries are filed again below, each by its node's
+ * deadline. So a timer that was moved later goes straight to where it belongs, and an idle entry is dropped. As the lower
+ * ring has room for the next block too, a slot may be drained before it starts: a slot of more than one chunk is drained
+ * a share at a time as the cursor comes close to it, and there is no moment at which thousands of entries move at once.
+ *
+ * An entry is filed at the tick of its deadline, or earlier (it comes up, and is filed again), or later: a coarse wheel
+ * rounds ticks up. When a slot is drained, an entry goes to its deadline's tick or, if that is earlier, to the slot's
+ * start; so rounding up to the start of a slot holds.
+ *
+ * Who may do what: one thread, the owner's. Other threads may change a node's deadline (a service's do, relaxed).
+ *
+ * Invariants (verge__calendar_check)
+ *   C1  a slot's bit is set if and only if its list is not empty
+ *   C2  a node with an entry knows its place; if it is NEAR, its slot starts at `filed`
+ *   C3  every slot that is not empty starts at or after the cursor, but for due_slot, which is just before it and not empty
+ *   C4  entry_count is the number of entries, those in the owner's lists too
+ *   C5  nothing happens before quiet_until: no slot starts, no share is due; nor, above level 0, before upper_quiet
+ *   C6  the pool has a chunk for every list that entry_capacity entries could ever form
+ *   C7  levels below levels_ready have memory; those from levels_used on are empty
+ */
+#ifndef VERGE_SRC_CALENDAR_CALENDAR_H
+#define VERGE_SRC_CALENDAR_CALENDAR_H
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/relaxed.h"
+#include "calendar/chunk_pool.h"
+
+enum {
+    VERGE__LEVELS_MAX = 28,
+    VERGE__OWN_LEVEL = 31, /* chunks of the owner's lists have this level, and the list's number as their slot */
+    VERGE__OWN_LISTS = 4,
+    VERGE__PREFETCH_MIN = 4096, /* the nodes of so few entries are in the cache anyway */
+};
+
+#define VERGE__NO_TICK UINT64_MAX
+
+typedef struct verge__level_shape {
+    uint8_t shift; /* slots of 2^shift ticks */
+    uint8_t bits;  /* 2^bits of them in a block */
+} verge__level_shape;
+
+typedef struct verge__level {
+    verge__list *slots;
+    uint64_t *occupied;  /* a bit a slot */
+    uint64_t *summary;   /* a bit a word of `occupied` */
+    uint64_t drained_to; /* the tick up to which shares were drained */
+    uint32_t mask;       /* ring size - 1 */
+    uint8_t shift;
+    uint8_t bits;
+    uint8_t near_tag; /* the lowest bits of a place (node.h), if 32 bits tell the slots apart; else 0 */
+    bool is_deep;     /* since it was empty, one of its slots had several chunks: shares may be due */
+} verge__level;
+
+/* What filing needs of a level: a copy, by the highest bit of the distance. */
+typedef struct verge__ring {
+    verge__list *slots;
+    uint32_t mask;
+    uint16_t shift;
+    uint16_t near_tag;
+} verge__ring;
+
+typedef struct verge__calendar {
+    /* what every call reads */
+    uint64_t cursor;      /* the first tick that was not taken */
+    uint64_t short_reach; /* the owner's: ticks from the cursor on for which its short ways apply */
+    uint64_t quiet_until; /* before this tick there is nothing to do */
+    uint64_t bias_ns;     /* what makes (deadline + bias) >> shift the tick of a deadline */
+    uint64_t shift;
+    size_t entry_count;
+    size_t entry_capacity;
+    /* The owner's: how many entries became idle, as their node is not pending any more, and how many of these are not so any more.
+     * Two counts, so that to clear and to set a timer again and again does not wait for one of them. */
+    uint64_t idle_begun;
+    uint64_t idle_ended;
+    unsigned char *const *slabs;   /* the owner's table of nodes, for entries that are in it */
+    verge__ring ring_of_zeros[64]; /* by the leading zero bits of tick - cursor */
+    verge__ring near_rings[VERGE__NEAR_LEVELS];
+
+    verge__list
+        *due_slot; /* the slot of level 0 whose entries are being handed out, of tick cursor - 1; NULL: none are left */
+    uint64_t upper_quiet; /* quiet_until without level 0 */
+    uint64_t next_start;  /* no slot that is not empty starts before */
+    uint64_t upper_start; /* the same above level 0 */
+    verge__list own[VERGE__OWN_LISTS];
+    verge__level levels[VERGE__LEVELS_MAX];
+    uint64_t ready_reach; /* ticks from the cursor on that the levels which are ready cover */
+    uint8_t level_of_zeros[64];
+    uint8_t level_count;
+    uint8_t levels_ready;
+    uint8_t levels_used;
+    bool drains_evenly; /* over all of the block before a slot, not only the last part: the owner's work is limited */
+    size_t spare_lists;
+    size_t list_count; /* slots of the levels that are ready, and spare_lists */
+    size_t level_bytes;
+    uint64_t entries_moved;   /* from a level to a lower one */
+    uint64_t entries_refiled; /* came up before their timer's later deadline */
+    uint64_t entries_dropped; /* idle ones */
+    verge__list no_slot;      /* the only slot of a level that is not ready: empty */
+    uint64_t no_bits;         /* its bits: none */
+    verge__chunk_pool pool;
+} verge__calendar;
+
+typedef struct verge__calendar_setup {
+    const verge__level_shape
+        *levels; /* each reaches further than the one before and leaves no gap; the first has shift 0 */
+    size_t level_count;
+    uint64_t bias_ns;
+    uint8_t shift;       /* ticks of 2^shift ns */
+    uint64_t first_tick; /* the cursor */
+    size_t spare_lists;  /* lists of chunks beside the slots and the owner's lists */
+    bool drains_evenly;
+    bool leaves_filed; /* the owner has `filed` for something else: no entry is near */
+    const verge_allocator *allocator;
+} verge__calendar_setup;
+
+/* ---- calendar.c: life and memory ---- */
+
+/* A level of 512 slots, one of 256, then of 64, from ticks of 2^shift ns to the end of time; returns how many. What most timers
+ * need, and what comes up often, is wide: it takes more memory. */
+size_t verge__calendar_default_levels(unsigned shift, verge__level_shape ret_levels[VERGE__LEVELS_MAX]);
+
+void verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup *setup);
+void verge__calendar_deinit(verge__calendar *calendar);
+
+/* Forgets all entries and moves the cursor. The nodes are not told. */
+void verge__calendar_reset(verge__calendar *calendar, uint64_t first_tick);
+
+/* Makes room: for so many entries in all; for one more; for one more at a tick. -ENOMEM changes nothing. */
+int verge__calendar_secure(verge__calendar *calendar, size_t entries, bool prefault);
+int verge__calendar_secure_one(verge__calendar *calendar);
+int verge__calendar_prepare(verge__calendar *calendar, uint64_t tick);
+
+/* Makes the level of a tick ready: an entry that serves for it will be filed there later. */
+int verge__calendar_ready_for(verge__calendar *calendar, uint64_t tick);
+int verge__calendar_ready_all(verge__calendar *calendar);
+
+/* Gives back chunks beyond what `entries` entries need, and empty levels at the top, if nothing is due after last_tick. */
+void verge__calendar_shrink(verge__calendar *calendar, size_t entries);
+void verge__calendar_shed_levels(verge__calendar *calendar, uint64_t last_tick);
+
+/* ---- filing.c: entries come and go ---- */
+
+/* Files a node without an entry, for which there is room, at a tick that is not before the cursor. */
+void verge__calendar_file(verge__calendar *calendar, verge__entry entry, verge__node *node, uint64_t tick);
+
+/* The same in a list of the owner's. */
+void verge__calendar_list_add(verge__calendar *calendar, size_t own, verge__entry entry, verge__node *node);
+
+/* Takes the entry of a node out of its list: the newest of that list takes its place. */
+void verge__calendar_withdraw(verge__calendar *calendar, verge__node *node);
+
+/* Files a node anew, at a tick that levels which are ready reach; false, and nothing has changed: it has no entry, and there is no
+ * room for one. */
+bool verge__calendar_move(verge__calendar *calendar, verge__entry entry, verge__node *node, uint64_t tick);
+
+/* Takes the newest entry of the owner's list, or of due_slot, which is not empty. To tell the node is left to the caller. */
+verge__entry verge__calendar_list_pop(verge__calendar *calendar, size_t own);
+verge__entry verge__calendar_pop(verge__calendar *calendar);
+
+/* A slot gets another chunk, on top: its newest one is full, or it has none. */
+verge__list verge__calendar_add_chunk(verge__calendar *calendar, verge__level *level, uint64_t position);
+
+/* ---- advance.c: time passes ---- */
+
+/*
+ * Takes the next tick, up to last_tick, at which level 0 has entries: true, and they are in due_slot, from which the owner takes
+ * them one by one; all of the last tick's are gone. False: there is none, and the cursor is behind last_tick; or the budget, of
+ * entries moved, has run out, and it is not.
+ */
+bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, size_t *budget);
+
+/* Drains the upper slots that start at the cursor; false: the budget ran out. */
+bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget);
+
+/* Drains the shares that are due, and finds quiet_until anew. */
+void verge__calendar_settle(verge__calendar *calendar, size_t *budget);
+
+/* The start of the first slot that is not empty; VERGE__NO_TICK: all are empty. */
+uint64_t verge__calendar_next(const verge__calendar *calendar);
+
+/* Position (tick >> shift) of the first slot of a level that is not empty, at or after a position. */
+uint64_t verge__level_next(const verge__level *level, uint64_t position);
+
+/* ---- check.c ---- */
+
+/* NULL, or the invariant that is broken. extra_entries, extra_chunks: what the owner holds elsewhere. */
+const char *verge__calendar_check(const verge__calendar *calendar, size_t extra_entries, size_t extra_chunks);
+
+/* ---- the short ways ---- */
+
+static VERGE__ALWAYS_INLINE verge__node *verge__calendar_node(const verge__calendar *calendar, verge__entry entry) {
+    return verge__entry_node(calendar->slabs, entry);
+}
+
+/* The tick of a deadline that is not beyond the end of time. */
+static VERGE__ALWAYS_INLINE uint64_t verge__calendar_tick(const verge__calendar *calendar, uint64_t deadline_ns) {
+    return (deadline_ns + calendar->bias_ns) >> calendar->shift;
+}
+
+static VERGE__ALWAYS_INLINE uint64_t verge__node_deadline(const verge__node *node) {
+    return verge__load_relaxed_plain(&node->deadline_ns);
+}
+
+/* The level for a tick at or after the cursor. */
+static inline size_t verge__calendar_level(const verge__calendar *calendar, uint64_t tick) {
+    return calendar->level_of_zeros[verge__leading_zeros((tick - calendar->cursor) | 1)];
+}
+
+/* Whether the entry of a node comes up no later than at `tick`; there is no backlog. */
+static VERGE__ALWAYS_INLINE bool verge__calendar_serves(const verge__calendar *calendar, const verge__node *node,
+                                                        uint64_t tick) {
+    uint32_t ahead = node->filed - (uint32_t)calendar->cursor;
+    return ((node->place & VERGE__NEAR) != 0) & (ahead <= tick - calendar->cursor);
+}
+
+/* Files a node without an entry at a tick that levels which are ready reach. False, and nothing has changed: it takes a chunk,
+ * or there is no room. */
+static VERGE__ALWAYS_INLINE bool verge__calendar_try_file(verge__calendar *calendar, verge__entry entry,
+                                                          verge__node *node, uint64_t tick) {
+    const verge__ring *ring = &calendar->ring_of_zeros[verge__leading_zeros((tick - calendar->cursor) | 1)];
+    uint64_t position = tick >> ring->shift;
+    verge__list *slot = &ring->slots[position & ring->mask];
+    verge__list end = *slot;
+    if (VERGE__UNLIKELY(verge__list_needs_chunk(end) || calendar->entry_count >= calendar->entry_capacity)) {
+        return false;
+    }
+    *end = entry;
+    *slot = end + 1;
+    calendar->entry_count++;
+    node->place = (uintptr_t)end | ring->near_tag;
+    node->filed = (uint32_t)(position << ring->shift);
+    return true;
+}
+
+/* The list of a chunk. */
+static VERGE__ALWAYS_INLINE verge__list *verge__calendar_list(verge__calendar *calendar, const verge__chunk *chunk) {
+    return chunk->level == VERGE__OWN_LEVEL ? &calendar->own[chunk->slot]
+                                            : &calendar->levels[chunk->level].slots[chunk->slot];
+}
+
+/* Withdraws the entry of a node that is near, if that empties no chunk. False, and nothing has changed: it would. Which list it
+ * is in follows from the node, without a look at the chunk, which may not be in the cache. */
+static VERGE__ALWAYS_INLINE bool verge__calendar_try_withdraw(verge__calendar *calendar, verge__node *node) {
+    if (VERGE__UNLIKELY((node->place & VERGE__NEAR) == 0)) {
+        return false;
+    }
+    verge__entry *place = verge__node_place(node);
+    const verge__ring *ring = &calendar->near_rings[node->place >> 1 & (VERGE__NEAR_LEVELS - 1)];
+    verge__list *list = &ring->slots[node->filed >> ring->shift & ring->mask];
+    verge__entry *newest = *list - 1;
+    if (VERGE__UNLIKELY(verge__is_first_of_chunk(newest))) {
+        return false;
+    }
+    verge__entry entry = *newest;
+    verge__node *moved = verge__calendar_node(calendar, entry);
+    *place = entry;
+    moved->place = (uintptr_t)place | ring->near_tag; /* it need not be here to be written to */
+    *list = newest;
+    calendar->entry_count--;
+    node->place = VERGE__NO_PLACE;
+    return true;
+}
+
+/* Entries whose node is not pending. When one comes up, it is dropped. */
+static VERGE__ALWAYS_INLINE uint64_t verge__calendar_idle(const verge__calendar *calendar) {
+    return calendar->idle_begun - calendar->idle_ended;
+}
+
+/* Whether the tick that was taken last has entries left. */
+static inline bool verge__calendar_has_due(const verge__calendar *calendar) {
+    return calendar->due_slot != NULL;
+}
+
+/* The entries at the cursor that are in level 0; those that upper slots have for it come with open_cursor. */
+static inline verge__list *verge__calendar_cursor_slot(const verge__calendar *calendar) {
+    const verge__level *lowest = &calendar->levels[0];
+    return &lowest->slots[(uint32_t)calendar->cursor & lowest->mask];
+}
+
+#endif

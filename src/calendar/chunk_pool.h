@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calendar/chunk_pool.h - chunks, cut from slabs that never move and go back whole.
+ *
+ * take() cannot fail: whoever files entries has made sure before that there are chunks enough (calendar.h, C6). Chunks
+ * are taken from the lowest slab that has one, so that the higher slabs become empty as the wheel turns, and can be
+ * given back.
+ *
+ * Invariants
+ *   P1  a slab that is given back has no chunk in use
+ *   P2  the pool's bytes are those of its slabs and of the array that lists them
+ */
+#ifndef VERGE_SRC_CALENDAR_CHUNK_POOL_H
+#define VERGE_SRC_CALENDAR_CHUNK_POOL_H
+
+#include "calendar/list.h"
+#include "verge/base.h"
+
+typedef struct verge__chunk_slab {
+    verge__chunk *chunks; /* NULL: vacant */
+    verge__chunk *free;   /* linked by below */
+    uint32_t count;
+    uint32_t used;
+    uint32_t fresh; /* chunks from here on were never taken */
+} verge__chunk_slab;
+
+typedef struct verge__chunk_pool {
+    const verge_allocator *allocator;
+    verge__chunk_slab *slabs;
+    uint32_t slab_count; /* vacant ones too */
+    uint32_t slab_room;
+    uint32_t lowest; /* no slab below this one has a chunk to take */
+    size_t chunk_count;
+    size_t used_count;
+    size_t bytes;
+} verge__chunk_pool;
+
+void verge__chunk_pool_init(verge__chunk_pool *pool, const verge_allocator *allocator);
+void verge__chunk_pool_deinit(verge__chunk_pool *pool);
+
+/* Adds exactly `count` chunks, touching their memory if prefault is set. -ENOMEM changes nothing. */
+int verge__chunk_pool_grow(verge__chunk_pool *pool, size_t count, bool prefault);
+
+/* Gives back slabs without a used chunk as long as `keep` chunks remain. */
+void verge__chunk_pool_shrink(verge__chunk_pool *pool, size_t keep);
+
+/* A chunk that was never taken; or moves on to a higher slab. */
+verge__chunk *verge__chunk_pool_take_fresh(verge__chunk_pool *pool);
+
+static inline verge__chunk *verge__chunk_pool_take(verge__chunk_pool *pool) {
+    verge__chunk_slab *slab = &pool->slabs[pool->lowest];
+    verge__chunk *chunk = slab->free;
+    if (VERGE__UNLIKELY(chunk == NULL)) {
+        return verge__chunk_pool_take_fresh(pool);
+    }
+    slab->free = chunk->below;
+    slab->used++;
+    pool->used_count++;
+    return chunk;
+}
+
+static inline void verge__chunk_pool_give(verge__chunk_pool *pool, verge__chunk *chunk) {
+    verge__chunk_slab *slab = &pool->slabs[chunk->slab];
+    chunk->below = slab->free;
+    slab->free = chunk;
+    slab->used--;
+    pool->used_count--;
+    if (VERGE__UNLIKELY(chunk->slab < pool->lowest)) {
+        pool->lowest = chunk->slab;
+    }
+}
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* Entries come and go: filing, withdrawing, the owner's lists. */
+#include "calendar/level.h"
+
+/* ---- chunks ---- */
+
+static verge__list push_chunk(verge__calendar *calendar, verge__list end, size_t level, uint32_t slot) {
+    verge__chunk *chunk = verge__chunk_pool_take(&calendar->pool);
+    verge__chunk *below = end == NULL ? NULL : verge__list_chunk(end);
+    chunk->below = below;
+    chunk->depth = below == NULL ? 0 : (below->depth + 1) & 0xffffff;
+    chunk->level = level & 31;
+    chunk->slot = slot & 0x7fff;
+    return chunk->entries;
+}
+
+/* An upper slot gets a chunk: its start, or a share of it, may be the next thing to happen. */
+static uint64_t note_upper_chunk(verge__calendar *calendar, verge__level *level, uint64_t position, bool is_first) {
+    uint64_t start = position << level->shift;
+    uint64_t quiet = start;
+    if (is_first) {
+        calendar->upper_start = start < calendar->upper_start ? start : calendar->upper_start;
+    } else {
+        level->is_deep = true;
+        quiet = verge__calendar_drain_begin(calendar, level, position); /* from then on, shares of it are due */
+    }
+    calendar->upper_quiet = quiet < calendar->upper_quiet ? quiet : calendar->upper_quiet;
+    return quiet;
+}
+
+verge__list verge__calendar_add_chunk(verge__calendar *calendar, verge__level *level, uint64_t position) {
+    uint32_t slot = (uint32_t)position & level->mask;
+    uint64_t start = position << level->shift;
+    size_t k = (size_t)(level - calendar->levels);
+    bool is_first = level->slots[slot] == NULL;
+    VERGE__INVARIANT(start >= calendar->cursor, "C3: every slot starts at or after the cursor");
+    VERGE__INVARIANT(k < calendar->levels_ready, "C7: entries are filed in levels that have memory");
+    if (is_first) {
+        verge__level_set_occupied(level, slot);
+        calendar->levels_used = k + 1 > calendar->levels_used ? (uint8_t)(k + 1) : calendar->levels_used;
+        calendar->next_start = start < calendar->next_start ? start : calendar->next_start;
+    }
+    uint64_t quiet = k == 0 ? start : note_upper_chunk(calendar, level, position, is_first);
+    calendar->quiet_until = quiet < calendar->quiet_until ? quiet : calendar->quiet_until;
+    return push_chunk(calendar, level->slots[slot], k, slot);
+}
+
+/* ---- slots ---- */
+
+void verge__calendar_file(verge__calendar *calendar, verge__entry entry, verge__node *node, uint64_t tick) {
+    VERGE__INVARIANT(tick >= calendar->cursor, "C3: nothing is filed before the cursor");
+    VERGE__INVARIANT(!verge__node_has_entry(node), "C2: a node has one entry at the most");
+    VERGE__INVARIANT(calendar->entry_count < calendar->entry_capacity, "C6: entries are filed where room was made");
+    size_t k = verge__calendar_level(calendar, tick);
+    if (VERGE__UNLIKELY(k >=
+                        calendar->levels_ready)) { /* it comes up at the last tick within reach, and is filed again */
+        k = (size_t)calendar->levels_ready - 1;
+        tick = calendar->cursor + calendar->ready_reach - 1;
+    }
+    verge__level *level = &calendar->levels[k];
+    calendar->entry_count++;
+    verge__calendar_put(calendar, level, tick >> level->shift, entry, node);
+}
+
+static void slot_emptied(verge__calendar *calendar, size_t k, uint32_t slot) {
+    VERGE__INVARIANT(calendar->levels[k].slots[slot] == NULL, "C1: a bit is cleared when its list is empty");
+    verge__level_clear_occupied(&calendar->levels[k], slot);
+    if (&calendar->levels[k].slots[slot] == calendar->due_slot) {
+        calendar->due_slot = NULL;
+    }
+}
+
+void verge__calendar_withdraw(verge__calendar *calendar, verge__node *node) {
+    VERGE__INVARIANT(verge__node_has_entry(node) && verge__calendar_node(calendar, *verge__node_place(node)) == node,
+                     "C2: a node with an entry knows its place");
+    verge__entry *place = verge__node_place(node);
+    const verge__chunk *chunk = verge__chunk_of(place);
+    size_t k = chunk->level;
+    uint32_t slot = chunk->slot;
+    verge__list *list = verge__calendar_list(calendar, chunk);
+    verge__node *moved = verge__calendar_node(calendar, *(*list - 1));
+    *place = *(*list - 1);
+    moved->place = (uintptr_t)place | (moved->place & VERGE__PLACE_TAGS);
+    node->place = VERGE__NO_PLACE;
+    verge__calendar_drop_newest(calendar, list);
+    if (*list == NULL && k != VERGE__OWN_LEVEL) {
+        slot_emptied(calendar, k, slot);
+    }
+}
+
+bool verge__calendar_move(verge__calendar *calendar, verge__entry entry, verge__node *node, uint64_t tick) {
+    if (VERGE__LIKELY(verge__node_has_entry(node))) {
+        if (VERGE__UNLIKELY(!verge__calendar_try_withdraw(calendar, node))) {
+            verge__calendar_withdraw(calendar, node);
+        }
+    } else if (VERGE__UNLIKELY(calendar->entry_count >= calendar->entry_capacity)) {
+        return false;
+    }
+    if (VERGE__UNLIKELY(!verge__calendar_try_file(calendar, entry, node, tick))) {
+        verge__calendar_file(calendar, entry, node, tick);
+    }
+    return true;
+}
+
+verge__entry verge__calendar_pop(verge__calendar *calendar) {
+    verge__list *slot = calendar->due_slot;
+    VERGE__INVARIANT(slot != NULL && *slot != NULL, "C3: entries are taken while there are some");
+    verge__entry entry = *(*slot - 1);
+    verge__calendar_drop_newest(calendar, slot);
+    if (*slot == NULL) {
+        slot_emptied(calendar, 0, (uint32_t)(slot - calendar->levels[0].slots));
+    }
+    return entry;
+}
+
+/* ---- the owner's lists ---- */
+
+void verge__calendar_list_add(verge__calendar *calendar, size_t own, verge__entry entry, verge__node *node) {
+    VERGE__INVARIANT(!verge__node_has_entry(node), "C2: a node has one entry at the most");
+    VERGE__INVARIANT(calendar->entry_count < calendar->entry_capacity, "C6: entries are filed where room was made");
+    verge__list end = calendar->own[own];
+    if (verge__list_needs_chunk(end)) {
+        end = push_chunk(calendar, end, VERGE__OWN_LEVEL, (uint32_t)own);
+    }
+    *end = entry;
+    calendar->own[own] = end + 1;
+    calendar->entry_count++;
+    node->place = (uintptr_t)end;
+}
+
+verge__entry verge__calendar_list_pop(verge__calendar *calendar, size_t own) {
+    verge__entry entry = *(calendar->own[own] - 1);
+    verge__calendar_drop_newest(calendar, &calendar->own[own]);
+    return entry;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* calendar/level.h - what the files of the calendar share: the bits of a level, when a slot is drained, filing in a slot. */
+#ifndef VERGE_SRC_CALENDAR_LEVEL_H
+#define VERGE_SRC_CALENDAR_LEVEL_H
+
+#include "calendar/calendar.h"
+
+static inline uint32_t verge__level_words(const verge__level *level) {
+    return (level->mask >> 6) + 1;
+}
+
+static inline bool verge__level_is_occupied(const verge__level *level, uint32_t slot) {
+    return (level->occupied[slot >> 6] >> (slot & 63) & 1) != 0;
+}
+
+static inline void verge__level_set_occupied(verge__level *level, uint32_t slot) {
+    level->occupied[slot >> 6] |= UINT64_C(1) << (slot & 63);
+    level->summary[slot >> 12] |= UINT64_C(1) << (slot >> 6 & 63);
+}
+
+static inline void verge__level_clear_occupied(verge__level *level, uint32_t slot) {
+    uint64_t left = level->occupied[slot >> 6] & ~(UINT64_C(1) << (slot & 63));
+    uint64_t is_word_empty = left == 0; /* either way as likely: no branch */
+    level->occupied[slot >> 6] = left;
+    level->summary[slot >> 12] &= ~(is_word_empty << (slot >> 6 & 63));
+}
+
+/* Where the summary is one word: within the word of bits of the position or, if there is no further bit in it, by the summary.
+ * Either is as likely where there are few timers, so there is no branch. */
+static VERGE__ALWAYS_INLINE uint64_t verge__level_next_inline(const verge__level *level, uint64_t position) {
+    uint64_t words = *level->summary;
+    if (VERGE__UNLIKELY(level->mask >> 12 != 0 || words == 0)) {
+        return verge__level_next(level, position);
+    }
+    uint32_t from = (uint32_t)position & level->mask;
+    uint32_t word = from >> 6;
+    uint64_t bits = level->occupied[word] & (UINT64_MAX << (from & 63));
+    uint64_t after = words & (~UINT64_C(1) << word);
+    uint32_t other = verge__bit_lowest_index(after != 0 ? after : words);
+    uint64_t other_bits = level->occupied[other];
+    VERGE__IS_NEEDED(other_bits);
+    word = bits != 0 ? word : other;
+    bits = bits != 0 ? bits : other_bits;
+    return position + (((word << 6) + verge__bit_lowest_index(bits) - from) & level->mask);
+}
+
+/*
+ * The tick from which on a slot of several chunks is drained: an eighth of the slot's width before it starts, but at least 32
+ * ticks, so that shares stay small. The later that is, the more timers were cancelled or moved later by then, and need not
+ * come down. With limited work: from the start of the block before.
+ */
+static inline uint64_t verge__calendar_drain_begin(const verge__calendar *calendar, const verge__level *level,
+                                                   uint64_t position) {
+    enum { PART_SHIFT = 3, TICKS_SHIFT = 5 };
+    unsigned shift = level->shift;
+    if (!calendar->drains_evenly && shift > TICKS_SHIFT) {
+        shift = shift > PART_SHIFT + TICKS_SHIFT ? shift - PART_SHIFT : TICKS_SHIFT;
+    }
+    return (position << level->shift) - (UINT64_C(1) << shift);
+}
+
+/* Takes the newest entry off a list, which is not empty; a chunk that has become empty goes back to the pool. */
+static VERGE__ALWAYS_INLINE void verge__calendar_drop_newest(verge__calendar *calendar, verge__list *list) {
+    verge__entry *newest = *list - 1;
+    calendar->entry_count--;
+    if (!verge__is_first_of_chunk(newest)) {
+        *list = newest;
+        return;
+    }
+    verge__chunk *chunk = verge__chunk_of(newest);
+    *list = verge__list_from_full_chunk(chunk->below);
+    verge__chunk_pool_give(&calendar->pool, chunk);
+}
+
+/* Puts an entry at the end of a slot's list, and tells its node. */
+static VERGE__ALWAYS_INLINE void verge__calendar_put(verge__calendar *calendar, verge__level *level, uint64_t position,
+                                                     verge__entry entry, verge__node *node) {
+    verge__list *slot = &level->slots[(uint32_t)position & level->mask];
+    verge__list end = *slot;
+    if (VERGE__UNLIKELY(verge__list_needs_chunk(end))) {
+        end = verge__calendar_add_chunk(calendar, level, position);
+    }
+    *end = entry;
+    *slot = end + 1;
+    node->place = (uintptr_t)end | level->near_tag;
+    if (VERGE__LIKELY(level->near_tag != 0)) {
+        node->filed = (uint32_t)(position << level->shift);
+    }
+}
+
+#endif

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is due, handed out: poll fills an array, run calls a function, and both go the same way, one timer at a time. After each
+ * the wheel is as any with a backlog, so the function may do everything with it.
+ *
+ * What the function of a run sets for a time that has come is deferred: it becomes past when the run is over. So a run has an
+ * end, even if each call sets another timer.
+ */
+#include "base/probes.h"
+#include "wheel/wheel_internal.h"
+
+/* How far ahead nodes are brought towards the cache: entries of the slot at hand, and ticks after the next one. */
+enum {
+    PREFETCH_ENTRIES = 24,
+    PREFETCH_TICKS = 3,
+    POLLS_BETWEEN = 256, /* looks at memory; a timer counts as a poll */
+};
+
+typedef void on_expiry_function(void *context, const verge_expiry *expiry);
+
+/* ---- what there is ---- */
+
+static const verge__sorter *sorter_of(const verge_wheel *wheel, bool is_past) {
+    return wheel->sorters + is_past;
+}
+
+static bool has_past(const verge_wheel *wheel) {
+    const verge__calendar *calendar = &wheel->calendar;
+    return calendar->own[wheel->past_list] != NULL ||
+           (wheel->sorters != NULL &&
+            (calendar->own[VERGE__LIST_PICKED_PAST] != NULL || !verge__sorter_is_empty(sorter_of(wheel, true))));
+}
+
+static bool has_tick(const verge_wheel *wheel) {
+    return verge__calendar_has_due(&wheel->calendar) ||
+           (wheel->sorters != NULL &&
+            (wheel->calendar.own[VERGE__LIST_PICKED] != NULL || !verge__sorter_is_empty(sorter_of(wheel, false))));
+}
+
+bool verge__wheel_has_due(const verge_wheel *wheel) {
+    const verge__calendar *calendar = &wheel->calendar;
+    uint64_t target = verge__wheel_target(wheel);
+    return has_past(wheel) || has_tick(wheel) || calendar->own[VERGE__LIST_DEFERRED - wheel->past_list] != NULL ||
+           (calendar->cursor < target && verge__calendar_next(calendar) < target);
+}
+
+/* ---- one timer ---- */
+
+static bool is_full(const verge__handout *to) {
+    return to->count == to->limit || to->budget == 0;
+}
+
+/* A timer is due: it ends, and goes to who asked. Its entry is gone. */
+static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, verge__entry entry, verge__timer_node *node,
+                                          verge__handout *to) {
+    verge_expiry expiry = {.deadline_ns = node->node.deadline_ns, .data = node->data};
+    node->node.place = VERGE__NO_PLACE;
+    node->node.deadline_ns = VERGE_NEVER;
+    wheel->expired++;
+    if (expiry.deadline_ns == wheel->earliest_ns) {
+        verge__wheel_forget_earliest(wheel);
+    }
+    if (verge__entry_is_in_table(entry)) {
+        uint32_t index = verge__entry_index(entry);
+        expiry.timer = verge__handle(index, node->node.generation++);
+        verge__nodes_put_free(&wheel->nodes, index);
+        VERGE__PROBE4(fire, wheel, expiry.timer, expiry.deadline_ns, wheel->now_ns);
+    } else {
+        VERGE__PROBE4(fire, wheel, node, expiry.deadline_ns, wheel->now_ns);
+    }
+    if (to->out != NULL) {
+        to->out[to->count++] = expiry;
+    } else {
+        to->count++;
+        to->on_expiry(to->context, &expiry);
+    }
+}
+
+/* The entry of a timer that was moved later has come up. */
+static void refile(verge_wheel *wheel, verge__entry entry, verge__node *node) {
+    wheel->calendar.entries_refiled++;
+    verge__wheel_refile(wheel, entry, node);
+}
+
+static void drop_idle(verge_wheel *wheel, verge__node *node) {
+    node->place = VERGE__NO_PLACE;
+    wheel->calendar.idle_ended++;
+    wheel->entries_dropped++;
+}
+
+static VERGE__ALWAYS_INLINE void prefetch_ahead(const verge_wheel *wheel, const verge__entry *newest) {
+    const verge__chunk *chunk = verge__chunk_of(newest);
+    size_t at = (size_t)(newest - chunk->entries);
+    if (at >= PREFETCH_ENTRIES) {
+        VERGE__PREFETCH_WRITE(verge__wheel_node(wheel, chunk->entries[at - PREFETCH_ENTRIES]));
+    } else if (chunk->below != NULL) {
+        VERGE__PREFETCH_WRITE(
+            verge__wheel_node(wheel, chunk->below->entries[VERGE__CHUNK_ENTRIES + at - PREFETCH_ENTRIES]));
+    }
+}
+
+/* The next entry of the tick at hand: its timer is due, or was moved later, or has gone. */
+static VERGE__ALWAYS_INLINE void hand_out_of_tick(verge_wheel *wheel, verge__handout *to) {
+    verge__calendar *calendar = &wheel->calendar;
+    if (wheel->is_large) {
+        prefetch_ahead(wheel, *calendar->due_slot - 1);
+    }
+    verge__entry entry = verge__calendar_pop(calendar);
+    verge__timer_node *node = verge__wheel_node(wheel, entry);
+    to->budget--;
+    if (VERGE__UNLIKELY(!verge__node_is_pending(&node->node))) {
+        drop_idle(wheel, &node->node);
+    } else if (VERGE__LIKELY(verge__wheel_tick(wheel, node->node.deadline_ns) < calendar->cursor)) {
+        hand_out(wheel, entry, node, to);
+    } else {
+        refile(wheel, entry, &node->node);
+    }
+}
+
+static void hand_out_past(verge_wheel *wheel, verge__handout *to) {
+    verge__entry entry = verge__calendar_list_pop(&wheel->calendar, wheel->past_list);
+    to->budget--;
+    hand_out(wheel, entry, verge__wheel_node(wheel, entry), to);
+}
+
+/* ---- ordered: sort first ---- */
+
+/* Takes an entry of the tick at hand, or of what is past, to be sorted. An ordered wheel has no idle entries. */
+static void pick(verge_wheel *wheel, bool is_past) {
+    verge__calendar *calendar = &wheel->calendar;
+    verge__entry entry = is_past ? verge__calendar_list_pop(calendar, wheel->past_list) : verge__calendar_pop(calendar);
+    verge__node *node = verge__calendar_node(calendar, entry);
+    if (!is_past && verge__wheel_tick(wheel, node->deadline_ns) >= calendar->cursor) {
+        refile(wheel, entry, node);
+        return;
+    }
+    node->place = VERGE__NO_PLACE;
+    verge__calendar_list_add(calendar, is_past ? VERGE__LIST_PICKED_PAST : VERGE__LIST_PICKED, entry, node);
+}
+
+static bool has_unpicked(const verge_wheel *wheel, bool is_past) {
+    return is_past ? wheel->calendar.own[wheel->past_list] != NULL : verge__calendar_has_due(&wheel->calendar);
+}
+
+/* True: all is sorted. False: the budget ran out. */
+static bool sort(verge_wheel *wheel, bool is_past, size_t *budget) {
+    verge__sorter *sorter = wheel->sorters + is_past;
+    verge__list *picked = &wheel->calendar.own[is_past ? VERGE__LIST_PICKED_PAST : VERGE__LIST_PICKED];
+    while (verge__sorter_settle(wheel, sorter, budget)) {
+        bool has_more = has_unpicked(wheel, is_past);
+        if (*picked != NULL && (!has_more || verge__list_needs_chunk(*picked))) {
+            verge__sorter_add_chunk(wheel, sorter, picked);
+        } else if (!has_more) {
+            return true;
+        } else if (*budget == 0) {
+            return false;
+        } else {
+            pick(wheel, is_past);
+            --*budget;
+        }
+    }
+    return false;
+}
+
+/* The smallest; false: there is none, or the budget ran out. */
+static bool hand_out_sorted(verge_wheel *wheel, bool is_past, verge__handout *to) {
+    verge__entry entry;
+    if (!sort(wheel, is_past, &to->budget) ||
+        !verge__sorter_pop(wheel, wheel->sorters + is_past, &to->budget, &entry)) {
+        return false;
+    }
+    hand_out(wheel, entry, verge__wheel_node(wheel, entry), to);
+    return true;
+}
+
+/* ---- all that is due ---- */
+
+/* Timers that are past, then tick by tick. Nothing is remembered from one to the next: a function may have done anything. */
+static void hand_out_until_full(verge_wheel *wheel, verge__handout *to) {
+    verge__calendar *calendar = &wheel->calendar;
+    while (!is_full(to)) {
+        if (VERGE__UNLIKELY(wheel->sorters != NULL)) {
+            bool is_past =
+                has_past(wheel) || wheel->sorters[1].entry_count > 0; /* or only vacant ones, to be dropped */
+            if (is_past || has_tick(wheel) || wheel->sorters[0].entry_count > 0) {
+                (void)hand_out_sorted(wheel, is_past, to);
+                continue;
+            }
+        } else if (VERGE__UNLIKELY(calendar->own[wheel->past_list] != NULL)) {
+            hand_out_past(wheel, to);
+            continue;
+        } else if (verge__calendar_has_due(calendar)) {
+            hand_out_of_tick(wheel, to);
+            continue;
+        }
+        bool has_more = verge__calendar_next_tick(calendar, verge__wheel_target(wheel) - 1, &to->budget);
+        verge__wheel_set_short_reach(wheel);
+        if (!has_more) {
+            return;
+        }
+    }
+}
+
+/* ---- the tick under way, to the nanosecond ---- */
+
+/* Takes the timers of the tick under way whose deadline has come out of their slot, as far as `limit` and the budget allow; in an
+ * ordered wheel all of them, to be sorted. They become past. */
+static void pick_exact(verge_wheel *wheel, size_t limit, size_t *budget) {
+    verge__calendar *calendar = &wheel->calendar;
+    if (calendar->levels_ready == 0 || !verge__calendar_open_cursor(calendar, budget)) {
+        return;
+    }
+    verge__list slot = *verge__calendar_cursor_slot(calendar);
+    if (verge__list_count(slot) > *budget) {
+        return;
+    }
+    size_t picked = 0;
+    for (verge__entry *at = slot == NULL ? NULL : slot - 1; at != NULL && picked < limit;) {
+        verge__entry entry = *at;
+        verge__node *node = verge__calendar_node(calendar, entry);
+        at = verge__entry_older(at); /* what takes its place was looked at before */
+        --*budget;
+        if (verge__node_is_pending(node) && node->deadline_ns <= wheel->now_ns) {
+            verge__calendar_withdraw(calendar, node);
+            verge__calendar_list_add(calendar, wheel->past_list, entry, node);
+            picked++;
+        }
+    }
+}
+
+/* What was picked and not handed out goes back to its tick, so that it comes out in order with what is scheduled later. */
+static void put_back_exact(verge_wheel *wheel) {
+    verge__calendar *calendar = &wheel->calendar;
+    size_t unlimited = SIZE_MAX;
+    verge__entry entry;
+    while (wheel->sorters != NULL && has_past(wheel) && sort(wheel, true, &unlimited) &&
+           verge__sorter_pop(wheel, wheel->sorters + 1, &unlimited, &entry)) {
+        verge__wheel_refile(wheel, entry, verge__calendar_node(calendar, entry));
+    }
+    while (wheel->sorters == NULL && calendar->own[wheel->past_list] != NULL) {
+        entry = verge__calendar_list_pop(calendar, wheel->past_list);
+        verge__wheel_refile(wheel, entry, verge__calendar_node(calendar, entry));
+    }
+}
+
+static void hand_out_exact(verge_wheel *wheel, verge__handout *to) {
+    if (is_full(to) || verge__wheel_has_due(wheel)) {
+        return;
+    }
+    pick_exact(wheel, wheel->sorters == NULL ? to->limit - to->count : SIZE_MAX, &to->budget);
+    size_t budget = to->budget;
+    to->budget = SIZE_MAX; /* these were inspected, and are few enough */
+    while (has_past(wheel) && to->count < to->limit) {
+        if (wheel->sorters == NULL) {
+            hand_out_past(wheel, to);
+        } else if (!hand_out_sorted(wheel, true, to)) {
+            break;
+        }
+    }
+    to->budget = budget;
+    put_back_exact(wheel);
+}
+
+/* ---- a poll ---- */
+
+/* Brings the nodes of ticks that come soon towards the cache: those not brought yet, up to some ticks after the next one. */
+static void prefetch_soon(verge_wheel *wheel) {
+    const verge__calendar *calendar = &wheel->calendar;
+    const verge__level *lowest = &calendar->levels[0];
+    uint64_t last = calendar->next_start + PREFETCH_TICKS;
+    uint64_t tick = wheel->prefetched_tick + 1;
+    tick = last - tick > PREFETCH_TICKS ? last : tick; /* too many, or brought before */
+    wheel->prefetched_tick = last;
+    for (; tick <= last; tick++) {
+        verge__list list = lowest->slots[(uint32_t)tick & lowest->mask];
+        for (size_t i = list == NULL ? 0 : verge__list_chunk_count(list); i > 0; i--) {
+            VERGE__PREFETCH_WRITE(verge__wheel_node(wheel, *(list - i)));
+        }
+    }
+}
+
+/* After what is due was handed out, or as much as was asked for. */
+static void settle(verge_wheel *wheel, size_t count, size_t *budget) {
+    verge__calendar *calendar = &wheel->calendar;
+    for (size_t i = 0; i < 2 && wheel->sorters != NULL && wheel->options.work_limit == 0; i++) {
+        if (verge__sorter_is_empty(&wheel->sorters[i])) {
+            verge__sorter_clear(wheel, &wheel->sorters[i]); /* vacant entries may be left */
+        }
+    }
+    if (VERGE__UNLIKELY(verge__wheel_has_due(wheel))) {
+        calendar->quiet_until = 0; /* W5 */
+    } else {
+        calendar->cursor = verge__wheel_target(wheel);
+        verge__calendar_settle(calendar, budget);
+        if (wheel->is_large) {
+            prefetch_soon(wheel);
+        }
+    }
+    if (verge__wheel_pending(wheel) == 0) {
+        wheel->earliest_ns = VERGE_NEVER;
+    }
+    verge__wheel_set_short_reach(wheel);
+    if (count > 0) {
+        verge__wheel_note_untidy(wheel);
+    }
+    wheel->polls_untidied += count + 1;
+    if (VERGE__UNLIKELY(wheel->polls_untidied >= POLLS_BETWEEN || calendar->cursor >= wheel->tidy_tick)) {
+        wheel->polls_untidied = 0;
+        wheel->tidy_tick = VERGE__NO_TICK;
+        if (verge__wheel_give_back(wheel)) {
+            verge__wheel_note_untidy(wheel);
+        }
+    }
+    calendar->quiet_until = wheel->tidy_tick < calendar->quiet_until ? wheel->tidy_tick : calendar->quiet_until;
+}
+
+/* The short ways do not apply before the cursor has caught up. */
+static void move_now(verge_wheel *wheel, uint64_t now_ns) {
+    wheel->now_ns = now_ns > wheel->now_ns ? now_ns : wheel->now_ns;
+    wheel->calendar.short_reach = 0;
+    wheel->idle_limit = 0;
+}
+
+static size_t work_limit(const verge_wheel *wheel) {
+    return wheel->options.work_limit == 0 ? SIZE_MAX : wheel->options.work_limit;
+}
+
+static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool is_exact,
+                          size_t budget) {
+    verge__handout to = {.out = out, .limit = out == NULL ? 0 : limit, .budget = budget};
+    move_now(wheel, now_ns);
+    hand_out_until_full(wheel, &to);
+    if (is_exact) {
+        hand_out_exact(wheel, &to);
+    }
+    settle(wheel, to.count, &to.budget);
+    verge__wheel_note_work(wheel, budget - to.budget);
+    return to.count;
+}
+
+/* Moves time if that is all there is to do. That this was no work need not be written: last_work_ns is in the past. */
+static VERGE__ALWAYS_INLINE bool pass_quietly(verge_wheel *wheel, uint64_t now_ns) {
+    uint64_t tick = now_ns >> wheel->calendar.shift;
+    if (VERGE__LIKELY((tick < wheel->calendar.quiet_until) & (now_ns > wheel->now_ns))) {
+        wheel->now_ns = now_ns;
+        wheel->calendar.cursor = tick + 1;
+        return true;
+    }
+    return false;
+}
+
+/* The same where time stands still, as it does for who reads a coarse clock. */
+static bool stays_quiet(verge_wheel *wheel, uint64_t now_ns) {
+    bool is_quiet = now_ns <= wheel->now_ns && wheel->now_ns >> wheel->calendar.shift < wheel->calendar.quiet_until;
+    if (is_quiet) {
+        verge__wheel_note_work(wheel, 0);
+    }
+    return is_quiet;
+}
+
+static VERGE__NOINLINE size_t poll_due(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
+    return stays_quiet(wheel, now_ns) ? 0 : poll_within(wheel, now_ns, out, limit, false, work_limit(wheel));
+}
+
+size_t verge_wheel_poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
+    if (VERGE__UNLIKELY(wheel == NULL) || VERGE__LIKELY(pass_quietly(wheel, now_ns))) {
+        return 0;
+    }
+    return poll_due(wheel, now_ns, out, limit);
+}
+
+size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
+    return wheel == NULL ? 0 : poll_within(wheel, now_ns, out, limit, true, work_limit(wheel));
+}
+
+/* ---- a run ---- */
+
+/* What was deferred is past from now on. */
+static void admit_deferred(verge_wheel *wheel) {
+    verge__calendar *calendar = &wheel->calendar;
+    size_t deferred = (size_t)(VERGE__LIST_DEFERRED - wheel->past_list);
+    if (calendar->own[deferred] == NULL) {
+        return;
+    }
+    calendar->quiet_until = 0; /* W5 */
+    if (calendar->own[wheel->past_list] == NULL) {
+        wheel->past_list = (uint8_t)deferred;
+        return;
+    }
+    while (calendar->own[deferred] != NULL) {
+        verge__entry entry = verge__calendar_list_pop(calendar, deferred);
+        verge__node *node = verge__calendar_node(calendar, entry);
+        node->place = VERGE__NO_PLACE;
+        verge__calendar_list_add(calendar, wheel->past_list, entry, node);
+    }
+}
+
+static VERGE__NOINLINE size_t run_due(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry,
+                                      void *context) {
+    if (stays_quiet(wheel, now_ns)) {
+        return 0;
+    }
+    size_t budget = work_limit(wheel);
+    verge__handout to = {.on_expiry = on_expiry, .context = context, .limit = SIZE_MAX, .budget = budget};
+    move_now(wheel, now_ns);
+    wheel->runs++;
+    hand_out_until_full(wheel, &to);
+    wheel->runs--;
+    if (wheel->runs == 0) {
+        admit_deferred(wheel);
+    }
+    settle(wheel, to.count, &to.budget);
+    verge__wheel_note_work(wheel, budget - to.budget);
+    return to.count;
+}
+
+size_t verge_wheel_run(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry, void *context) {
+    if (VERGE__UNLIKELY(wheel == NULL) || VERGE__LIKELY(pass_quietly(wheel, now_ns))) {
+        return 0;
+    }
+    return on_expiry == NULL ? verge_wheel_poll(wheel, now_ns, NULL, 0) : run_due(wheel, now_ns, on_expiry, context);
+}
+
+/* ---- to the next timer ---- */
+
+/* The time at which the next timer may come out: its deadline, or the tick at which it does, in a strict wheel, and where a poll was
+ * there already and may not look at all of the tick under way. A coarse wheel knows no better than next_wakeup. */
+static uint64_t next_stop(verge_wheel *wheel, bool is_exact, bool was_there) {
+    if (wheel->options.coarse) {
+        return verge_wheel_next_wakeup(wheel);
+    }
+    uint64_t next_ns = verge__wheel_earliest(wheel);
+    return !is_exact || (was_there && next_ns <= wheel->now_ns) ? verge_wheel_fires_at(wheel, next_ns) : next_ns;
+}
+
+size_t verge_wheel_poll_to_next(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
+    if (wheel == NULL) {
+        return 0;
+    }
+    bool is_exact = !wheel->options.coarse && !wheel->options.strict;
+    size_t budget = work_limit(wheel);
+    size_t work = 0;
+    /* A slot of a coarse wheel may have nothing but idle entries and timers that were moved. The work limit is for all of them
+     * together: when it is reached, what is left is a backlog. */
+    for (bool was_there = false;; was_there = true) {
+        uint64_t next_ns = next_stop(wheel, is_exact, was_there);
+        next_ns = next_ns < now_ns ? next_ns : now_ns;
+        size_t count = poll_within(wheel, next_ns, out, limit, is_exact, budget - work);
+        work += (size_t)wheel->last_poll_work;
+        if (count > 0 || limit == 0 || out == NULL || next_ns >= now_ns || verge__wheel_has_due(wheel)) {
+            verge__wheel_note_work(wheel, work);
+            return count;
+        }
+    }
+}

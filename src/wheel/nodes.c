@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+#include "wheel/nodes.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+
+enum {
+    FIRST_ROOM_MIN = 32,
+    AT_ONCE = VERGE__STACK_MAX / 2,
+    SLAB_COUNT_MAX = 1 << (31 - VERGE__SLAB_BITS),
+};
+
+/* ---- memory ---- */
+
+void verge__nodes_init(verge__nodes *nodes, uint32_t generation_base, bool has_sequences,
+                       const verge_allocator *allocator) {
+    *nodes = (verge__nodes){.generation_base = generation_base, .has_sequences = has_sequences, .allocator = allocator};
+}
+
+static void *allocate(verge__nodes *nodes, size_t size, size_t alignment) {
+    void *memory = nodes->allocator->allocate(nodes->allocator->context, size, alignment);
+    nodes->bytes += memory != NULL ? size : 0;
+    return memory;
+}
+
+static void release(verge__nodes *nodes, void *memory, size_t size) {
+    nodes->allocator->release(nodes->allocator->context, memory, size);
+    nodes->bytes -= size;
+}
+
+static size_t words_for(uint32_t bits) {
+    return (bits + 63) / 64;
+}
+
+static size_t slab_bytes(const verge__nodes *nodes, uint32_t node_count) {
+    size_t bytes = (size_t)node_count * (VERGE__TABLE_NODE_BYTES + (nodes->has_sequences ? sizeof(uint32_t) : 0));
+    return (bytes + 63) & ~(size_t)63;
+}
+
+void verge__nodes_deinit(verge__nodes *nodes) {
+    for (uint32_t i = 0; i < nodes->slab_count; i++) {
+        if (nodes->slabs[i] != NULL) {
+            release(nodes, nodes->slabs[i], slab_bytes(nodes, verge__nodes_slab_nodes(nodes, i)));
+        }
+    }
+    if (nodes->slabs != NULL) {
+        release(nodes, nodes->slabs, nodes->slab_room * sizeof(*nodes->slabs));
+        release(nodes, nodes->info, nodes->slab_room * sizeof(*nodes->info));
+        release(nodes, nodes->with_free, words_for(nodes->slab_room) * sizeof(*nodes->with_free));
+    }
+    VERGE__INVARIANT(nodes->bytes == 0, "T3: the table's bytes are those of its slabs");
+}
+
+/* How many free nodes a slab has in its bitmap has changed. */
+static void note_free(verge__nodes *nodes, uint32_t slab) {
+    uint64_t bit = UINT64_C(1) << (slab % 64);
+    uint64_t *word = &nodes->with_free[slab / 64];
+    *word = nodes->info[slab].free_count > 0 ? *word | bit : *word & ~bit;
+    nodes->lowest = *word != 0 && slab < nodes->lowest ? slab : nodes->lowest;
+}
+
+static void set_index_limit(verge__nodes *nodes) {
+    nodes->index_limit = nodes->slab_count == 1 ? nodes->first_room : nodes->slab_count << VERGE__SLAB_BITS;
+}
+
+/* Makes nodes free that were not there before. */
+static void add_nodes(verge__nodes *nodes, uint32_t slab, uint32_t from, uint32_t to) {
+    verge__slab *info = &nodes->info[slab];
+    for (uint32_t i = from; i < to; i++) {
+        verge__timer_node *node = verge__nodes_at(nodes, (slab << VERGE__SLAB_BITS) + i);
+        *node = (verge__timer_node){
+            .node = {.deadline_ns = VERGE_NEVER, .place = VERGE__NO_PLACE, .generation = info->generation_floor}};
+        info->free[i / 64] |= UINT64_C(1) << (i % 64);
+    }
+    info->free_count += to - from;
+    nodes->free_count += to - from;
+    nodes->node_count += to - from;
+    note_free(nodes, slab);
+}
+
+/* Room for one more slab in the arrays. */
+static int grow_arrays(verge__nodes *nodes) {
+    if (nodes->slab_count < nodes->slab_room) {
+        return 0;
+    }
+    uint32_t room = nodes->slab_room == 0 ? 8 : nodes->slab_room * 2;
+    unsigned char **slabs = allocate(nodes, room * sizeof(*slabs), _Alignof(unsigned char *));
+    verge__slab *info = slabs == NULL ? NULL : allocate(nodes, room * sizeof(*info), _Alignof(verge__slab));
+    uint64_t *with_free =
+        info == NULL ? NULL : allocate(nodes, words_for(room) * sizeof(*with_free), _Alignof(uint64_t));
+    if (with_free == NULL) {
+        if (info != NULL) {
+            release(nodes, info, room * sizeof(*info));
+        }
+        if (slabs != NULL) {
+            release(nodes, slabs, room * sizeof(*slabs));
+        }
+        return -ENOMEM;
+    }
+    memset(with_free, 0, words_for(room) * sizeof(*with_free));
+    if (nodes->slabs != NULL) {
+        memcpy(slabs, nodes->slabs, nodes->slab_count * sizeof(*slabs));
+        memcpy(info, nodes->info, nodes->slab_count * sizeof(*info));
+        memcpy(with_free, nodes->with_free, words_for(nodes->slab_room) * sizeof(*with_free));
+        release(nodes, nodes->slabs, nodes->slab_room * sizeof(*slabs));
+        release(nodes, nodes->info, nodes->slab_room * sizeof(*info));
+        release(nodes, nodes->with_free, words_for(nodes->slab_room) * sizeof(*with_free));
+    }
+    nodes->slabs = slabs;
+    nodes->info = info;
+    nodes->with_free = with_free;
+    nodes->slab_room = room;
+    return 0;
+}
+
+/* Slab 0 becomes larger. */
+static int grow_first(verge__nodes *nodes) {
+    uint32_t before = nodes->first_room;
+    uint32_t room = before * 2;
+    unsigned char *slab = allocate(nodes, slab_bytes(nodes, room), 64);
+    if (slab == NULL) {
+        return -ENOMEM;
+    }
+    unsigned char *old = nodes->slabs[0];
+    memcpy(slab, old, (size_t)before * VERGE__TABLE_NODE_BYTES);
+    if (nodes->has_sequences) {
+        memcpy(slab + (size_t)room * VERGE__TABLE_NODE_BYTES, old + (size_t)before * VERGE__TABLE_NODE_BYTES,
+               before * sizeof(uint32_t));
+    }
+    release(nodes, old, slab_bytes(nodes, before));
+    nodes->slabs[0] = slab;
+    nodes->first_room = room;
+    set_index_limit(nodes);
+    add_nodes(nodes, 0, before, room);
+    return 0;
+}
+
+/* The lowest slab without memory; slab_count: there is none. */
+static uint32_t find_vacant(const verge__nodes *nodes) {
+    uint32_t slab = 0;
+    while (slab < nodes->slab_count && nodes->slabs[slab] != NULL) {
+        slab++;
+    }
+    return slab;
+}
+
+static int add_slab(verge__nodes *nodes) {
+    uint32_t slab = find_vacant(nodes);
+    if (slab == SLAB_COUNT_MAX) {
+        return -ENOSPC;
+    }
+    int error = grow_arrays(nodes);
+    if (error != 0) {
+        return error;
+    }
+    bool is_new = slab == nodes->slab_count;
+    uint32_t first_room = is_new && slab == 0 ? FIRST_ROOM_MIN : nodes->first_room;
+    uint32_t node_count = slab == 0 ? first_room : VERGE__SLAB_NODES;
+    unsigned char *memory = allocate(nodes, slab_bytes(nodes, node_count), 64);
+    if (memory == NULL) {
+        return -ENOMEM;
+    }
+    nodes->slabs[slab] = memory;
+    nodes->first_room = first_room;
+    if (is_new) {
+        nodes->info[slab] = (verge__slab){.generation_floor = nodes->generation_base};
+        nodes->slab_count++;
+    }
+    set_index_limit(nodes);
+    add_nodes(nodes, slab, 0, node_count);
+    return 0;
+}
+
+static int grow(verge__nodes *nodes) {
+    bool is_first_small = nodes->slab_count == 1 && nodes->slabs[0] != NULL && nodes->first_room < VERGE__SLAB_NODES;
+    return is_first_small ? grow_first(nodes) : add_slab(nodes);
+}
+
+int verge__nodes_reserve(verge__nodes *nodes, size_t count) {
+    int error = 0;
+    while (error == 0 && nodes->node_count - nodes->retired_count < count) {
+        error = grow(nodes);
+    }
+    return error;
+}
+
+bool verge__nodes_is_slab_free(const verge__nodes *nodes, uint32_t slab) {
+    const verge__slab *info = &nodes->info[slab];
+    return nodes->slabs[slab] != NULL && info->free_count == verge__nodes_slab_nodes(nodes, slab);
+}
+
+void verge__nodes_release_slab(verge__nodes *nodes, uint32_t slab) {
+    verge__slab *info = &nodes->info[slab];
+    uint32_t node_count = verge__nodes_slab_nodes(nodes, slab);
+    VERGE__INVARIANT(verge__nodes_is_slab_free(nodes, slab), "T1: a slab that is given back has no timer");
+    uint32_t floor = info->generation_floor;
+    for (uint32_t i = 0; i < node_count; i++) {
+        const verge__node *node = &verge__nodes_at(nodes, (slab << VERGE__SLAB_BITS) + i)->node;
+        VERGE__INVARIANT(!verge__node_has_entry(node), "C2: an entry does not outlive its node");
+        floor = node->generation > floor ? node->generation : floor;
+    }
+    release(nodes, nodes->slabs[slab], slab_bytes(nodes, node_count));
+    nodes->slabs[slab] = NULL;
+    nodes->node_count -= node_count;
+    nodes->free_count -= info->free_count;
+    *info = (verge__slab){.generation_floor = floor};
+    note_free(nodes, slab);
+}
+
+/* ---- free nodes ---- */
+
+void verge__nodes_put_free(verge__nodes *nodes, uint32_t index) {
+    uint32_t slab = index >> VERGE__SLAB_BITS;
+    uint32_t bit = index & (VERGE__SLAB_NODES - 1);
+    verge__slab *info = &nodes->info[slab];
+    if (VERGE__UNLIKELY(verge__nodes_at(nodes, index)->node.generation == 0)) { /* its generations are used up */
+        info->retired_count++;
+        nodes->retired_count++;
+        return;
+    }
+    info->free[bit / 64] |= UINT64_C(1) << (bit % 64);
+    info->free_count++;
+    nodes->free_count++;
+    note_free(nodes, slab);
+}
+
+void verge__nodes_empty_stack(verge__nodes *nodes, size_t count) {
+    if (nodes->spare != 0) {
+        verge__nodes_put_free(nodes, (uint32_t)nodes->spare);
+        nodes->spare = 0;
+    }
+    count = count < nodes->stack_count ? count : nodes->stack_count;
+    for (size_t i = 0; i < count; i++) {
+        verge__nodes_put_free(nodes, (uint32_t)nodes->stack[i]);
+    }
+    nodes->stack_count -= count;
+    memmove(nodes->stack, nodes->stack + count, nodes->stack_count * sizeof(*nodes->stack));
+}
+
+/* Moves nodes from one word of a bitmap to the stack, and their memory towards the cache. */
+static void take_word(verge__nodes *nodes, uint32_t slab, uint32_t word, size_t count) {
+    verge__slab *info = &nodes->info[slab];
+    while (info->free[word] != 0 && nodes->stack_count < count) {
+        uint32_t bit = verge__bit_lowest_index(info->free[word]);
+        uint32_t index = (slab << VERGE__SLAB_BITS) + word * 64 + bit;
+        verge__timer_node *node = verge__nodes_at(nodes, index);
+        VERGE__PREFETCH_WRITE(node);
+        info->free[word] &= info->free[word] - 1;
+        info->free_count--;
+        nodes->free_count--;
+        nodes->stack[nodes->stack_count++] = index;
+    }
+}
+
+int verge__nodes_refill(verge__nodes *nodes) {
+    if (nodes->spare != 0 || verge__nodes_pop(nodes)) {
+        return 0;
+    }
+    if (nodes->free_count == 0) {
+        int error = grow(nodes);
+        if (error != 0) {
+            return error;
+        }
+    }
+    for (uint32_t at = nodes->lowest / 64; nodes->stack_count < AT_ONCE && nodes->free_count > 0; at++) {
+        while (nodes->with_free[at] != 0 && nodes->stack_count < AT_ONCE) {
+            uint32_t slab = at * 64 + verge__bit_lowest_index(nodes->with_free[at]);
+            nodes->lowest = slab;
+            for (uint32_t word = 0; word < VERGE__SLAB_WORDS && nodes->info[slab].free_count > 0; word++) {
+                take_word(nodes, slab, word, AT_ONCE);
+            }
+            note_free(nodes, slab);
+        }
+    }
+    /* Their generations are asked for when all of them are on their way to the cache. The lowest is the first to be used. */
+    for (size_t i = 0; 2 * i < nodes->stack_count; i++) {
+        size_t j = nodes->stack_count - 1 - i;
+        uint32_t low = (uint32_t)nodes->stack[i];
+        uint32_t high = (uint32_t)nodes->stack[j];
+        nodes->stack[j] = verge__handle(low, verge__nodes_at(nodes, low)->node.generation - 1);
+        nodes->stack[i] = verge__handle(high, verge__nodes_at(nodes, high)->node.generation - 1);
+    }
+    (void)verge__nodes_pop(nodes);
+    return 0;
+}
+
+/* ---- questions ---- */
+
+uint32_t verge__nodes_next_live(const verge__nodes *nodes, uint32_t from) {
+    for (uint32_t index = from; index < nodes->index_limit; index++) {
+        uint32_t slab = index >> VERGE__SLAB_BITS;
+        if (nodes->slabs[slab] == NULL) {
+            index |= VERGE__SLAB_NODES - 1;
+        } else if ((index & (VERGE__SLAB_NODES - 1)) >= verge__nodes_slab_nodes(nodes, slab)) {
+            continue;
+        } else if ((verge__nodes_at(nodes, index)->node.generation & 1) != 0) {
+            return index;
+        }
+    }
+    return VERGE__NO_INDEX;
+}
+
+int verge__nodes_why_not(const verge__nodes *nodes, verge_timer timer) {
+    uint32_t index = (uint32_t)timer;
+    uint32_t generation = (uint32_t)(timer >> 32);
+    if (index >= nodes->index_limit || (generation & 1) == 0 || generation < nodes->generation_base) {
+        return -EBADF;
+    }
+    uint32_t slab = index >> VERGE__SLAB_BITS;
+    uint32_t reached = nodes->slabs[slab] == NULL ? nodes->info[slab].generation_floor
+                                                  : verge__nodes_at(nodes, index)->node.generation;
+    return reached == 0 || generation < reached ? -ENOENT : -EBADF;
+}
+
+static const char *check_slab(const verge__nodes *nodes, uint32_t slab, size_t *live) {
+    const verge__slab *info = &nodes->info[slab];
+    uint32_t free_count = 0;
+    uint32_t retired = 0;
+    for (uint32_t i = 0; i < verge__nodes_slab_nodes(nodes, slab); i++) {
+        const verge__node *node = &verge__nodes_at(nodes, (slab << VERGE__SLAB_BITS) + i)->node;
+        bool is_live = (node->generation & 1) != 0;
+        bool is_free = (info->free[i / 64] >> (i % 64) & 1) != 0;
+        *live += is_live;
+        free_count += is_free;
+        retired += node->generation == 0;
+        if (is_live != verge__node_is_pending(node) || (is_live && is_free)) {
+            return "T2: a node is free and even, or live and odd";
+        }
+    }
+    return free_count != info->free_count || retired != info->retired_count ? "T1: a slab's free nodes are counted"
+                                                                            : NULL;
+}
+
+const char *verge__nodes_check(const verge__nodes *nodes) {
+    size_t live = 0;
+    size_t node_count = 0;
+    for (uint32_t slab = 0; slab < nodes->slab_count; slab++) {
+        if (nodes->slabs[slab] != NULL) {
+            node_count += verge__nodes_slab_nodes(nodes, slab);
+            const char *broken = check_slab(nodes, slab, &live);
+            if (broken != NULL) {
+                return broken;
+            }
+        }
+    }
+    for (size_t i = 0; i < nodes->stack_count + (nodes->spare != 0); i++) {
+        verge_timer last = i < nodes->stack_count ? nodes->stack[i] : nodes->spare;
+        if (verge__nodes_at(nodes, (uint32_t)last)->node.generation != (uint32_t)(last >> 32) + 1) {
+            return "T1: the stack has the last handles of free nodes";
+        }
+    }
+    if (node_count != nodes->node_count) {
+        return "T3: node_count is that of the slabs";
+    }
+    return live != verge__nodes_live(nodes) ? "T1: each node is live, free or retired" : NULL;
+}

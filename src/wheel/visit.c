@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* All timers, one by one: for iterate, clear, the last deadline. */
+#include <errno.h>
+
+#include "wheel/wheel_internal.h"
+
+/* From the newest on: who withdraws an entry brings the newest into its place, which was visited before. */
+static bool visit_list(verge_wheel *wheel, verge__list *list, verge__visitor *visitor, void *context) {
+    for (verge__entry *at = *list == NULL ? NULL : *list - 1; at != NULL;) {
+        verge__entry entry = *at;
+        verge__entry *older = verge__entry_older(at);
+        if (!visitor(context, wheel, entry, verge__calendar_node(&wheel->calendar, entry))) {
+            return false;
+        }
+        at = older;
+    }
+    return true;
+}
+
+typedef struct sorted_visit {
+    verge_wheel *wheel;
+    verge__visitor *visitor;
+    void *context;
+} sorted_visit;
+
+static bool visit_sorted(void *context, const verge__entry *entry) {
+    const sorted_visit *visit = context;
+    return visit->visitor(visit->context, visit->wheel, *entry, verge__calendar_node(&visit->wheel->calendar, *entry));
+}
+
+bool verge__wheel_visit(verge_wheel *wheel, verge__visitor *visitor, void *context) {
+    verge__calendar *calendar = &wheel->calendar;
+    bool goes_on = true;
+    for (size_t k = 0; k < calendar->levels_ready && goes_on; k++) {
+        const verge__level *level = &calendar->levels[k];
+        for (uint32_t slot = 0; slot <= level->mask && goes_on; slot++) {
+            goes_on = visit_list(wheel, &level->slots[slot], visitor, context);
+        }
+    }
+    for (size_t own = 0; own < VERGE__OWN_LISTS && goes_on; own++) {
+        goes_on = visit_list(wheel, &calendar->own[own], visitor, context);
+    }
+    for (size_t i = 0; i < 2 && goes_on && wheel->sorters != NULL; i++) {
+        sorted_visit visit = {.wheel = wheel, .visitor = visitor, .context = context};
+        size_t chunks = 0;
+        goes_on = verge__sorter_visit(&wheel->sorters[i], visit_sorted, &visit, &chunks);
+    }
+    return goes_on;
+}
+
+typedef struct iteration {
+    int (*visit)(void *context, const verge_expiry *timer);
+    void *context;
+    int result;
+} iteration;
+
+/* Timeouts; timers with handles are found in the table. */
+static bool visit_timeout(void *context, verge_wheel *wheel, verge__entry entry, verge__node *node) {
+    iteration *iteration_ = context;
+    if (!verge__entry_is_in_table(entry) && verge__node_is_pending(node)) {
+        verge_expiry expiry = verge__wheel_expiry(wheel, entry);
+        iteration_->result = iteration_->visit(iteration_->context, &expiry);
+    }
+    return iteration_->result == 0;
+}
+
+int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context, const verge_expiry *timer), void *context) {
+    if (wheel == NULL || visit == NULL) {
+        return -EINVAL;
+    }
+    iteration iteration_ = {.visit = visit, .context = context};
+    for (uint32_t index = verge__nodes_next_live(&wheel->nodes, 0); index != VERGE__NO_INDEX && iteration_.result == 0;
+         index = verge__nodes_next_live(&wheel->nodes, index + 1)) {
+        verge_expiry expiry = verge__wheel_expiry(wheel, verge__entry_for_index(index));
+        iteration_.result = visit(context, &expiry);
+    }
+    if (iteration_.result == 0) {
+        (void)verge__wheel_visit(wheel, visit_timeout, &iteration_);
+    }
+    return iteration_.result;
+}
