@@ -8,6 +8,7 @@
 #include "workload.h"
 
 const struct bench_row bench_rows[] = {
+    {"connections", "connections", "ns", BENCH_METRIC_TOTAL_NS, true},
     {"churn", "churn", "ns", BENCH_METRIC_TOTAL_NS, true},
     {"churn-rand", "churn-rand", "ns", BENCH_METRIC_TOTAL_NS, true},
     {"reset", "reset", "ns", BENCH_METRIC_TOTAL_NS, true},

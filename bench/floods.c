@@ -18,6 +18,7 @@ enum {
     TIMER_COUNT_MAX = 1 << 20,
     BATCH_COUNT = 64,
     ROUND_COUNT = 4,
+    CROWD = 16, /* times COUNT: timers that are only there */
 };
 
 #define TICK_NS (UINT64_C(1) << 20)
@@ -106,13 +107,37 @@ static void past_during_backlog(size_t count) {
     drain(HOUR_NS + TICK_NS);
 }
 
+/*
+ * A backlog that is handed out one by one while time passes. The wheel reaches 4096 ticks ahead; with each poll, time moves by as
+ * much, and a timer is scheduled as far ahead as the wheel allows. So there are always COUNT timers due, and what was scheduled
+ * last is ever further away from the tick that is being handed out.
+ */
+static void backlog_beyond_reach(size_t count) {
+    static const uint8_t bits[] = {6, 6};
+    verge_wheel_options options;
+    expect(verge_wheel_options_init(&options));
+    expect(verge_wheel_options_levels(&options, TICK_NS, bits, 2));
+    expect(verge_wheel_create(&options, &wheel));
+    const uint64_t reach_ns = verge_wheel_largest_deadline(wheel);
+    schedule_all(count, TICK_NS, 0);
+    uint64_t now_ns = 2 * TICK_NS;
+    for (size_t i = 0; i < count * ROUND_COUNT; i++) {
+        now_ns += reach_ns;
+        operation_count += verge_wheel_poll(wheel, now_ns, batch, 1);
+        schedule(i % count, verge_wheel_largest_deadline(wheel));
+        operation_count += verge_wheel_has_backlog(wheel);
+    }
+    note_bytes();
+    drain(now_ns + 2 * reach_ns);
+}
+
 static void one_tick_work_limit(size_t count) {
     open_wheel(VERGE_ORDER_ANY, BATCH_COUNT);
     schedule_all(count, HOUR_NS, 0);
     drain(HOUR_NS + TICK_NS);
 }
 
-/* ---- entries left behind ---- */
+/* ---- timers that are moved and cancelled, again and again ---- */
 
 static void strictly_earlier(size_t count) {
     open_wheel(VERGE_ORDER_ANY, 0);
@@ -129,7 +154,7 @@ static void strictly_earlier(size_t count) {
 static void cancel_storm(size_t count) {
     open_wheel(VERGE_ORDER_ANY, 0);
     for (uint64_t round = (uint64_t)4 * ROUND_COUNT; round > 0; round--) {
-        schedule_all(count, round * HOUR_NS, SECOND_NS); /* earlier each time: nothing is adopted */
+        schedule_all(count, round * HOUR_NS, SECOND_NS); /* earlier each time: no entry can be used again */
         for (size_t i = 0; i < count; i++) {
             expect(verge_wheel_cancel(wheel, timers[i], NULL));
         }
@@ -138,7 +163,7 @@ static void cancel_storm(size_t count) {
     drain(100 * HOUR_NS);
 }
 
-/* Pushed back before every tick: each comes up, and is filed again. */
+/* Pushed back before every tick: each entry comes up, and is filed again. */
 static void pushed_back(size_t count) {
     open_wheel(VERGE_ORDER_ANY, 0);
     schedule_all(count, 2 * TICK_NS, 0);
@@ -151,7 +176,7 @@ static void pushed_back(size_t count) {
     drain(HOUR_NS);
 }
 
-/* One record, cancelled and scheduled again and again, earlier and later in turn. */
+/* One timer, cancelled and scheduled again and again, earlier and later in turn. */
 static void one_record(size_t count) {
     open_wheel(VERGE_ORDER_ANY, 0);
     for (size_t i = 0; i < count * ROUND_COUNT; i++) {
@@ -159,6 +184,24 @@ static void one_record(size_t count) {
         expect(verge_wheel_cancel(wheel, timers[0], NULL));
     }
     note_bytes();
+}
+
+/* Of a crowd of timers, the first and the last fire, and two are scheduled, again and again: what is free is at both ends of the
+ * wheel's memory, and has to be found. */
+static void few_free(size_t count) {
+    const size_t last = (count * CROWD < TIMER_COUNT_MAX ? count * CROWD : TIMER_COUNT_MAX) - 1;
+    open_wheel(VERGE_ORDER_ANY, 0);
+    for (size_t i = 0; i <= last; i++) {
+        schedule(i, HOUR_NS);
+    }
+    operation_count = 0;
+    for (size_t i = 0; i < count * ROUND_COUNT; i++) {
+        expect(verge_wheel_reschedule(wheel, timers[0], 0));
+        expect(verge_wheel_reschedule(wheel, timers[last], 0));
+        operation_count += verge_wheel_poll(wheel, 0, batch, BATCH_COUNT);
+        schedule(0, HOUR_NS);
+        schedule(last, HOUR_NS);
+    }
 }
 
 /* ---- handles and times ---- */
@@ -252,10 +295,12 @@ static const struct pattern {
     {"one-tick-deadline", one_tick_deadline, false},
     {"one-tick-work-limit", one_tick_work_limit, false},
     {"past-during-backlog", past_during_backlog, false},
+    {"backlog-beyond-reach", backlog_beyond_reach, false},
     {"strictly-earlier", strictly_earlier, false},
     {"cancel-storm", cancel_storm, false},
     {"pushed-back", pushed_back, false},
     {"one-record", one_record, false},
+    {"few-free", few_free, false},
     {"forged-handles", forged_handles, false},
     {"all-of-time", all_of_time, false},
     {"time-stands-still", time_stands_still, false},

@@ -71,6 +71,7 @@ static void fire(struct bench_model *model, uint32_t id) {
 
 void bench_model_advance(struct bench_model *model, uint64_t now_ns, size_t log_end) {
     model->now_ns = now_ns;
+    model->log_begin = model->log_cursor;
     while (model->log_cursor < log_end) {
         fire(model, model->log->ids[model->log_cursor++]);
     }

@@ -17,6 +17,7 @@
 struct bench_model {
     const struct bench_log *log;
     size_t log_cursor;
+    size_t log_begin;       /* where the last advance began in the log */
     uint64_t *deadlines_ns; /* by id; 0: not pending */
     uint32_t id_count;
     uint64_t now_ns;

@@ -26,10 +26,10 @@ void bench_options_usage(void) {
 }
 
 static void set_defaults(struct bench_options *options, bool quick, bool check) {
-    static const uint32_t sizes[] = {1000, 100000, 1000000, 10000000};
+    static const uint32_t sizes[] = {1000, 10000, 100000, 1000000, 10000000};
     options->quick = quick;
     options->round_count = quick ? 3 : 5;
-    options->size_count = quick ? 3 : 4;
+    options->size_count = quick ? 4 : 5;
     memcpy(options->sizes, sizes, sizeof(sizes));
     options->workloads = (1u << bench_workload_count) - 1;
     options->rivals = (1u << bench_rival_count) - 1;

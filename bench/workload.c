@@ -8,9 +8,9 @@
 #include "workloads/workloads.h"
 
 const struct bench_workload *const bench_workloads[] = {
-    &bench_workload_churn,      &bench_workload_churn_rand, &bench_workload_reset, &bench_workload_expire,
-    &bench_workload_expire_24h, &bench_workload_mixed,      &bench_workload_idle,  &bench_workload_tail,
-    &bench_workload_burst,      &bench_workload_bytes,      &bench_workload_limit,
+    &bench_workload_connections, &bench_workload_churn,      &bench_workload_churn_rand, &bench_workload_reset,
+    &bench_workload_expire,      &bench_workload_expire_24h, &bench_workload_mixed,      &bench_workload_idle,
+    &bench_workload_tail,        &bench_workload_burst,      &bench_workload_bytes,      &bench_workload_limit,
 };
 
 const size_t bench_workload_count = sizeof(bench_workloads) / sizeof(bench_workloads[0]);

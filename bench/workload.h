@@ -17,8 +17,8 @@
 
 enum {
     BENCH_DURATION_SHIFT = 16,     /* durations in plans are in units of 2^16 ns */
-    BENCH_OPERATION_NS = 1000,     /* the clock moves by this much an operation */
-    BENCH_BLOCK_OPERATIONS = 1000, /* operations between two advances */
+    BENCH_OPERATION_NS = 1000,     /* operation_ns of most plans */
+    BENCH_BLOCK_OPERATIONS = 1000, /* block_operations of most plans */
     BENCH_SLOW_DIVISOR = 8,        /* slow rivals get this many times fewer operations */
 };
 
@@ -34,8 +34,10 @@ struct bench_plan {
     uint32_t id_count;
     bool quick;
     size_t step_count;
-    /* churn, churn-rand, reset, mixed: operations, of which the first fill, and so many more warm up */
+    /* churn, churn-rand, reset, connections, mixed: operations, of which the first fill, and so many more warm up */
     struct bench_step *steps;
+    uint64_t operation_ns;   /* the clock moves by this much an operation */
+    size_t block_operations; /* operations between two advances */
     size_t fill_count;
     size_t warm_count;
     size_t measured_count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/workloads/stream.h - workloads that are a stream of operations: the clock moves by 1 us an operation, time is
- * advanced after each block of 1000 of them.
+ * bench/workloads/stream.h - workloads that are a stream of operations: the clock moves by a fixed time an operation, and
+ * time is advanced after each block of a fixed number of them. Both are the plan's; most plans have 1 us and 1000.
  *
  * A stream fills, warms up and is then timed, in slices of whole blocks. Afterwards everything is advanced out and
  * the whole stream is replayed in the model.
@@ -20,7 +20,8 @@ struct bench_stream {
 
 void bench_stream_run(struct bench_case *run, const struct bench_stream *stream);
 
-/* Rounds the counts of a plan to blocks and gets room for its steps; returns their number. */
+/* Rounds the counts of a plan to blocks and gets room for its steps; returns their number. A plan that has not chosen
+ * operation_ns and block_operations gets the usual ones. */
 size_t bench_stream_plan(struct bench_plan *plan, size_t fill_count, size_t warm_count, size_t measured_count);
 
 static inline size_t bench_clamp(size_t value, size_t low, size_t high) {

@@ -8,6 +8,7 @@ struct bench_workload;
 extern const struct bench_workload bench_workload_churn;
 extern const struct bench_workload bench_workload_churn_rand;
 extern const struct bench_workload bench_workload_reset;
+extern const struct bench_workload bench_workload_connections;
 extern const struct bench_workload bench_workload_expire;
 extern const struct bench_workload bench_workload_expire_24h;
 extern const struct bench_workload bench_workload_mixed;
