@@ -56,10 +56,11 @@ static void forget_level(verge__calendar *calendar, verge__level *level) {
 static unsigned add_level(verge__calendar *calendar, verge__level_shape shape, unsigned covered) {
     size_t k = calendar->level_count++;
     unsigned end = (unsigned)shape.shift + shape.bits;
+    unsigned ring_end = (unsigned)shape.shift + (shape.bits < RING_BITS_MIN ? RING_BITS_MIN : shape.bits) + 1;
     calendar->levels[k] = (verge__level){
         .shift = shape.shift,
         .bits = shape.bits,
-        .near_tag = end + 1 <= NEAR_BITS && k < VERGE__NEAR_LEVELS ? (uint8_t)(k << 1 | VERGE__NEAR) : 0,
+        .near_tag = ring_end <= NEAR_BITS && k < VERGE__NEAR_LEVELS ? (uint8_t)(k << 1 | VERGE__NEAR) : 0,
     };
     for (; covered < end && covered < 64; covered++) {
         calendar->level_of_zeros[63 - covered] = (uint8_t)k;

@@ -271,12 +271,12 @@ static void prefetch_soon(verge_wheel *wheel) {
     uint64_t tick = wheel->prefetched_tick + 1;
     tick = last - tick > PREFETCH_TICKS ? last : tick; /* too many, or brought before */
     wheel->prefetched_tick = last;
-    for (; tick <= last; tick++) {
+    do { /* at the end of time, too, where no tick comes after the last */
         verge__list list = lowest->slots[(uint32_t)tick & lowest->mask];
         for (size_t i = list == NULL ? 0 : verge__list_chunk_count(list); i > 0; i--) {
             VERGE__PREFETCH_WRITE(verge__wheel_node(wheel, *(list - i)));
         }
-    }
+    } while (tick++ != last);
 }
 
 /* After what is due was handed out, or as much as was asked for. */

@@ -225,6 +225,9 @@ void verge__sorter_withdraw(verge_wheel *wheel, verge__sorter *sorter, verge__no
     *verge__node_place(node) = 0;
     node->place = VERGE__NO_PLACE;
     sorter->vacant_count++;
+    if (wheel->is_visiting) {
+        return; /* the entries stay where they are while they are walked over */
+    }
     if (verge__sorter_is_empty(sorter)) {
         verge__sorter_clear(wheel, sorter);
     } else {

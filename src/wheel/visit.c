@@ -75,7 +75,9 @@ int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context, const ve
         iteration_.result = visit(context, &expiry);
     }
     if (iteration_.result == 0) {
+        wheel->is_visiting = true;
         (void)verge__wheel_visit(wheel, visit_timeout, &iteration_);
+        wheel->is_visiting = false;
     }
     return iteration_.result;
 }

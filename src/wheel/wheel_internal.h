@@ -63,6 +63,7 @@ struct verge_wheel {
     uint8_t past_list; /* VERGE__LIST_PAST or VERGE__LIST_DEFERRED: which of the two has what is past */
     bool is_plain;     /* unordered, exact, past fires, no cap: the short ways apply */
     bool is_large;     /* nodes are fetched ahead */
+    bool is_visiting;  /* timeouts are: entries that are sorted are not moved */
     size_t runs;       /* under way, one in the other */
     uint64_t cleared;
     uint64_t entries_dropped; /* beside those that the calendar has dropped */

@@ -12,7 +12,7 @@
 enum {
     RUN_OUT_MAX = 4096,
     RUN_STRANGER_TIMERS = 8,
-    RUN_TIMEOUTS_MAX = 600, /* more than a segment of places has where segments are small */
+    RUN_TIMEOUTS_MAX = 600, /* more than fit a few chunks */
 };
 
 /* Which kind of wheel and load a run is about. */

@@ -460,10 +460,9 @@ static void levels_say_what_they_hold(void **state) {
 }
 
 /* A level of so many slots that the words of its bits are told by several words, all the way round, some times. */
-static void levels_of_many_slots(void **state) {
-    (void)state;
-    enum { TIMERS = 4, SLOTS = 1 << 13, ROUNDS = 3000 };
-    static const uint8_t bits[] = {13, 1, 0};
+static void assert_goes_round(uint8_t lowest_bits) {
+    enum { TIMERS = 4, ROUNDS = 3000 };
+    const uint8_t bits[] = {lowest_bits, 1, 0};
     const verge_wheel_options options = options_of_levels(TICK, bits);
     struct verge_test_random random = verge_test_random_from(13);
     verge_wheel *wheel = wheel_new(&options);
@@ -473,7 +472,7 @@ static void levels_of_many_slots(void **state) {
         uint64_t next = UINT64_MAX;
         for (uintptr_t i = 0; i < TIMERS; i++) {
             if (ticks[i] <= now) {
-                ticks[i] = now + 1 + verge_test_below(&random, SLOTS);
+                ticks[i] = now + 1 + verge_test_below(&random, UINT64_C(1) << lowest_bits);
                 (void)schedule(wheel, ticks[i] * TICK, i);
             }
             next = ticks[i] < next ? ticks[i] : next;
@@ -491,6 +490,13 @@ static void levels_of_many_slots(void **state) {
         }
     }
     wheel_end(wheel);
+}
+
+static void levels_of_many_slots(void **state) {
+    (void)state;
+    for (uint8_t bits = 9; bits <= VERGE_LEVEL_BITS_MAX; bits++) {
+        assert_goes_round(bits);
+    }
 }
 
 int main(void) {

@@ -327,6 +327,88 @@ static void a_timer_set_in_a_run_comes_out_in_a_later_one(void **state) {
     }
 }
 
+/* A ring has 64 slots at least: those of a narrow level far up could not be told apart by 32 bits of a tick. */
+static void a_narrow_level_far_up_knows_its_lists(void **state) {
+    (void)state;
+    static const uint8_t bits[] = {14, 14, 3, 0};
+    const verge_wheel_options options = options_of_levels(1024, bits);
+    verge_wheel *wheel = wheel_new(&options);
+    const uint64_t slot_ns = UINT64_C(1) << 38;
+    const uint64_t now_ns = 20 * slot_ns; /* beyond the first 16 slots of the ring */
+    assert_int_equal(verge_wheel_poll(wheel, now_ns, NULL, 0), 0);
+    verge_timer timers[3];
+    for (size_t i = 0; i < COUNT_OF(timers); i++) {
+        timers[i] = schedule(wheel, now_ns + 3 * slot_ns + i, i);
+    }
+    assert_int_equal(verge_wheel_reschedule(wheel, timers[2], now_ns + SECOND), 0);
+    assert_null(verge_wheel_check(wheel));
+    wheel_end(wheel);
+}
+
+/* What comes soon is brought to the cache: up to some ticks after the next one, which may be the last of time. */
+static void many_timers_at_the_end_of_time(void **state) {
+    (void)state;
+    enum { COUNT = 12000 };
+    static verge_expiry out[COUNT];
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.precision_ns = 1;
+    options.start_ns = VERGE_NEVER - 2000;
+    verge_wheel *wheel = wheel_new(&options);
+    for (size_t i = 0; i < COUNT; i++) {
+        (void)schedule(wheel, VERGE_NEVER - (i % 3 == 0 ? 1500 : 3), i);
+    }
+    assert_int_equal(verge_wheel_poll(wheel, VERGE_NEVER - 1500, out, COUNT), COUNT / 3);
+    assert_int_equal(verge_wheel_poll(wheel, VERGE_NEVER - 100, out, COUNT), 0);
+    assert_int_equal(verge_wheel_poll(wheel, VERGE_NEVER - 3, out, COUNT), COUNT - COUNT / 3);
+    wheel_end(wheel);
+}
+
+struct ending {
+    verge_wheel *wheel;
+    verge_timeout *timeouts[200];
+    size_t visited;
+};
+
+/* The data of a timeout is its number. */
+static int end_visited(void *context, const verge_expiry *expiry) {
+    struct ending *ending = context;
+    const size_t number = (size_t)(uintptr_t)expiry->data;
+    assert_int_equal(verge_timeout_detach(ending->wheel, ending->timeouts[number]), 0);
+    free(ending->timeouts[number]);
+    ending->timeouts[number] = NULL;
+    ending->visited++;
+    return 0;
+}
+
+/* While they are walked over, also where they are being sorted. */
+static void a_timeout_may_end_while_it_is_visited(void **state) {
+    (void)state;
+    static const verge_order orders[] = {VERGE_ORDER_ANY, VERGE_ORDER_FIFO};
+    for (size_t order = 0; order < COUNT_OF(orders); order++) {
+        struct ending ending = {0};
+        verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+        options.order = orders[order];
+        ending.wheel = wheel_new(&options);
+        for (size_t i = 0; i < COUNT_OF(ending.timeouts); i++) {
+            ending.timeouts[i] = malloc(sizeof(*ending.timeouts[i]));
+            assert_non_null(ending.timeouts[i]);
+            assert_int_equal(verge_timeout_attach(ending.wheel, ending.timeouts[i], (void *)(uintptr_t)i), 0);
+            assert_int_equal(verge_timeout_set(ending.wheel, ending.timeouts[i], SECOND + i % 3), 0);
+        }
+        verge_expiry out;
+        assert_int_equal(verge_wheel_poll(ending.wheel, HOUR, &out, 1), 1); /* the others are due */
+        assert_int_equal(verge_wheel_iterate(ending.wheel, end_visited, &ending), 0);
+        assert_int_equal(ending.visited, COUNT_OF(ending.timeouts) - 1);
+        assert_int_equal(verge_wheel_count(ending.wheel), 0);
+        assert_int_equal(verge_wheel_poll(ending.wheel, HOUR + SECOND, &out, 1), 0);
+        assert_null(verge_wheel_check(ending.wheel));
+        const size_t returned = (size_t)(uintptr_t)out.data;
+        assert_int_equal(verge_timeout_detach(ending.wheel, ending.timeouts[returned]), 0);
+        free(ending.timeouts[returned]);
+        wheel_end(ending.wheel);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tick_of_which_half_is_cancelled),
@@ -342,6 +424,9 @@ int main(void) {
         cmocka_unit_test(the_work_limit_is_for_all_slots_on_the_way),
         cmocka_unit_test(a_timer_moved_out_of_the_past_waits_for_its_turn),
         cmocka_unit_test(a_timer_set_in_a_run_comes_out_in_a_later_one),
+        cmocka_unit_test(a_narrow_level_far_up_knows_its_lists),
+        cmocka_unit_test(many_timers_at_the_end_of_time),
+        cmocka_unit_test(a_timeout_may_end_while_it_is_visited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -270,12 +270,12 @@ static void what_is_moved_to_the_past_comes_out_in_the_next(void **state) {
     }
 }
 
-/* The mark of what is deferred is that of a tick as well, once in 2^32: the entry that a timer leaves in that tick must not
- * be taken for the one it has. */
-static void deferred_in_a_tick_with_the_same_mark(void **state) {
+/* All of a tick is moved to the past by the first of it that comes out: the others come out in the next run, once. Around tick 2^32,
+ * as a node knows 32 bits of the tick it is filed at. */
+static void deferred_around_tick_2_32(void **state) {
     (void)state;
-    for (uint64_t mark = 0; mark < 8; mark++) {
-        const uint64_t tick = (UINT64_C(1) << 32) + 2 - mark;
+    for (uint64_t before = 0; before < 8; before++) {
+        const uint64_t tick = (UINT64_C(1) << 32) + 2 - before;
         for (uint64_t late = 0; late < 2; late++) {
             for (size_t compacts = 0; compacts < 2; compacts++) {
                 verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, (tick - 20) * TICK);
@@ -307,12 +307,11 @@ static void move_to_the_past_and_on(void *context, const verge_expiry *expiry) {
     assert_well(calls->wheel);
 }
 
-/* The other way round: what a timer left among those deferred when it was moved on must not be taken for the entry it has, be
- * it once in 2^32. It would be past for ever, and never due. */
-static void moved_from_the_deferred_to_a_tick_with_the_same_mark(void **state) {
+/* Moved to the past and on to a later tick, a timer comes out there, and not as a deferred one. */
+static void moved_on_from_the_deferred_around_tick_2_32(void **state) {
     (void)state;
-    for (uint64_t mark = 0; mark < 8; mark++) {
-        const uint64_t tick = (UINT64_C(1) << 32) + 2 - mark;
+    for (uint64_t before = 0; before < 8; before++) {
+        const uint64_t tick = (UINT64_C(1) << 32) + 2 - before;
         verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, (tick - 20) * TICK);
         struct calls *calls = calls_for(wheel);
         calls->until_ns = tick * TICK;
@@ -579,8 +578,8 @@ int main(void) {
         cmocka_unit_test(what_is_moved_comes_out_when_it_is_due_then),
         cmocka_unit_test(what_is_set_in_a_run_comes_out_in_the_next),
         cmocka_unit_test(what_is_moved_to_the_past_comes_out_in_the_next),
-        cmocka_unit_test(deferred_in_a_tick_with_the_same_mark),
-        cmocka_unit_test(moved_from_the_deferred_to_a_tick_with_the_same_mark),
+        cmocka_unit_test(deferred_around_tick_2_32),
+        cmocka_unit_test(moved_on_from_the_deferred_around_tick_2_32),
         cmocka_unit_test(garbage_of_a_run_is_bounded),
         cmocka_unit_test(functions_may_poll_and_run),
         cmocka_unit_test(runs_may_be_nested),
