@@ -12,9 +12,9 @@
  *   metronome  a thread that publishes the time while workers are busy, and looks after those that are stuck.
  *
  * Promises, beside G1 to G9 (verge/wheel.h), where deadlines are on the service's clock
- *   G7  memory     is another here: a timer takes a record of 64 bytes beside its entries, of which those left behind
- *                  are bounded as in the wheel. What the records and the wheels of workers that stay have taken is
- *                  kept for the timers that come.
+ *   G7  memory     is another here: a timer takes a record of 64 bytes beside its entry. A worker also has the entries of
+ *                  its free records, at most 256, and of cancelled timers that are on their way back to it. What the
+ *                  records and the wheels of workers that stay have taken is kept for the timers that come.
  *   G10 verdicts   a cancel or reset that says 0 has succeeded: the old deadline never fires.
  *   G11 no loss    every timer ends in exactly one of: run, cancelled, handed to the visitor of verge_service_destroy;
  *                  however workers join, leave and die, and threads cancel and reset.
