@@ -494,8 +494,8 @@ static void assert_goes_round(uint8_t lowest_bits) {
 
 static void levels_of_many_slots(void **state) {
     (void)state;
-    for (uint8_t bits = 9; bits <= VERGE_LEVEL_BITS_MAX; bits++) {
-        assert_goes_round(bits);
+    for (unsigned bits = 9; bits <= VERGE_LEVEL_BITS_MAX; bits++) {
+        assert_goes_round((uint8_t)bits);
     }
 }
 

@@ -466,7 +466,7 @@ static void memory_is_wanted_while_it_goes_back(void **state) {
     schedule_many(wheel, timers, COUNT);
     size_t kept = 0;
     for (size_t i = 0; i < COUNT; i++) {
-        if (i % (size_t)(10 * SLAB) < (size_t)(2 * SLAB)) {
+        if (i % ((size_t)10 * SLAB) < (size_t)2 * SLAB) {
             timers[kept++] = timers[i];
         } else {
             assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
