@@ -161,7 +161,8 @@ static void empty_inbox(struct verge__runner *runner) {
     }
 }
 
-static void cancel_all(struct verge__runner *runner) {
+/* Not inline: a thread may end in a task, and what its frames below have on the stack must not be watched by then (lost.c). */
+static VERGE__NOINLINE void cancel_all(struct verge__runner *runner) {
     verge__lock(&runner->list_guard);
     for (struct verge_task *task = runner->listed; task != NULL; task = task->listed_next) {
         verge__cancel(task);
