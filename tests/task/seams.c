@@ -315,7 +315,9 @@ struct visit {
 static intptr_t waits_for_ever(void *argument) {
     struct visit *visit = argument;
     CHECK_EQUAL(pthread_create(&visit->thread, NULL, visit->visitor, verge_task_runtime()), 0);
-    return verge_sleep_until(VERGE_NEVER);
+    const int reason = verge_sleep_until(VERGE_NEVER);
+    CHECK_EQUAL(pthread_join(visit->thread, NULL), 0); /* the runtime is there until its stop has returned */
+    return reason;
 }
 
 static void t7_a_worker_may_come_from_outside(void **state) {
@@ -324,7 +326,6 @@ static void t7_a_worker_may_come_from_outside(void **state) {
     memset(&outside, 0, sizeof(outside));
     steps_begin(come_while_it_waits);
     (void)run_virtual(1, 0, waits_for_ever, &visit);
-    assert_int_equal(pthread_join(visit.thread, NULL), 0);
     steps_end();
 }
 
@@ -359,7 +360,6 @@ static void t7_a_worker_that_is_not_open_yet_is_used_from_outside(void **state) 
     memset(&outside, 0, sizeof(outside));
     steps_begin(come_before_it_waits);
     (void)run_virtual(1, 0, waits_for_ever, &visit);
-    assert_int_equal(pthread_join(visit.thread, NULL), 0);
     steps_end();
 }
 
@@ -434,20 +434,20 @@ static intptr_t joins_with_time_to_spare(void *argument) {
     verge_task *task = spawn(sleeps_a_second, NULL);
     CHECK_EQUAL(verge_join_until(task, NULL, HOUR), 0);
     CHECK_EQUAL(verge_now(), SECOND);
-    pthread_t *thread = argument;
-    CHECK_EQUAL(pthread_create(thread, NULL, stops_when_it_waits, verge_task_runtime()), 0);
+    (void)argument;
+    pthread_t thread;
+    CHECK_EQUAL(pthread_create(&thread, NULL, stops_when_it_waits, verge_task_runtime()), 0);
     CHECK_EQUAL(verge_sleep_until(VERGE_NEVER), -ECANCELED);
+    CHECK_EQUAL(pthread_join(thread, NULL), 0); /* the runtime is there until its stop has returned */
     CHECK_EQUAL(verge_now(), SECOND);
     return 0;
 }
 
 static void t7_a_deadline_that_was_met_moves_no_clock(void **state) {
     (void)state;
-    pthread_t thread;
     atomic_store(&waits_only, false);
     steps_begin(see_it_wait);
-    assert_int_equal(run_virtual(2, 0, joins_with_time_to_spare, &thread), SECOND);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(run_virtual(2, 0, joins_with_time_to_spare, NULL), SECOND);
     steps_end();
 }
 
