@@ -259,11 +259,6 @@ int verge__calendar_ready_for(verge__calendar *calendar, uint64_t tick) {
     return level < calendar->levels_ready ? 0 : ready_levels(calendar, level);
 }
 
-int verge__calendar_prepare(verge__calendar *calendar, uint64_t tick) {
-    int error = verge__calendar_ready_for(calendar, tick);
-    return error != 0 ? error : verge__calendar_secure_one(calendar);
-}
-
 int verge__calendar_ready_all(verge__calendar *calendar) {
     return ready_levels(calendar, (size_t)calendar->level_count - 1);
 }

@@ -143,10 +143,9 @@ void verge__calendar_deinit(verge__calendar *calendar);
 /* Forgets all entries and moves the cursor. The nodes are not told. */
 void verge__calendar_reset(verge__calendar *calendar, uint64_t first_tick);
 
-/* Makes room: for so many entries in all; for one more; for one more at a tick. -ENOMEM changes nothing. */
+/* Makes room: for so many entries in all; for one more. -ENOMEM changes nothing. */
 int verge__calendar_secure(verge__calendar *calendar, size_t entries, bool prefault);
 int verge__calendar_secure_one(verge__calendar *calendar);
-int verge__calendar_prepare(verge__calendar *calendar, uint64_t tick);
 
 /* Makes the level of a tick ready: an entry that serves for it will be filed there later. */
 int verge__calendar_ready_for(verge__calendar *calendar, uint64_t tick);
