@@ -22,14 +22,18 @@ help:
 	@echo "make test       build and run all tests"
 	@echo "make test-P     the same in another preset: debug, asan, tsan, clang, clang-asan, clang-tsan, msan"
 	@echo "make memcheck   the tests under valgrind, in some minutes"
-	@echo "make bench      measure against other libraries (QUICK=1: in about 3 minutes)"
+	@echo "make bench      measure against other libraries (QUICK=1: in about 4 minutes)"
 	@echo "make bench-check    compares with the required figures, fails where one is missed"
 	@echo "make bench-tasks    tasks and I/O against swapcontext, linked timeouts and libuv"
+	@echo "make bench-durable  durable timers on SQLite and PostgreSQL against the SQL that bounds them"
+	@echo "make bench-peers    tasks on two workers beside Go's and tokio's, where these are installed"
 	@echo "make instructions   counts instructions per operation, fails where there are more than recorded"
 	@echo "make floods     counts instructions under hostile loads, fails where they grow with the load"
 	@echo "make prove      checks models of the service's protocols, and that mistakes in them are found (QUICK=1: the small cases only)"
 	@echo "make mutate     changes the sources and fails if the tests do not notice (MUTANTS=200 SEED=1 LAYER=service FILES=...)"
 	@echo "make check      formatting and static analysis;   make format: apply the formatting"
+	@echo "make amalgamation    the library as one file to compile and one to include: build/amalgamation/"
+	@echo "make test-portable   the wheel's one file on other machines, emulated, and for Windows (MACHINES=s390x: some of them)"
 	@echo "make fuzz       looks for inputs that break a promise (SECONDS=60 a target, TARGETS=...: some of them)"
 	@echo "make coverage   line coverage of src/, per folder"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
@@ -61,6 +65,15 @@ test-clang test-clang-asan test-clang-tsan test-msan: test-%: | build
 	@$(call build,$*)
 	@ctest --preset $* --parallel $(JOBS)
 
+test-portable: | build
+	@scripts/setup portable
+	@tests/portable/run.sh . build/portable $(MACHINES)
+
+amalgamation: | build
+	@scripts/setup amalgamation
+	@scripts/amalgamate
+	@ls build/amalgamation/verge*.[ch]*
+
 memcheck: | build
 	@scripts/setup test bench
 	@$(call build,memcheck)
@@ -81,6 +94,16 @@ bench-tasks: | build
 	@$(call build,bench)
 	@build/bench/bench/verge-bench-tasks $(if $(QUICK),--quick)
 
+bench-durable: | build
+	@scripts/setup bench
+	@$(call build,bench)
+	@bench/durable-run $(if $(QUICK),--seconds 1 --pending 100000)
+
+bench-peers: | build
+	@scripts/setup bench peers
+	@$(call build,bench)
+	@bench/peers/run $(if $(QUICK),--quick)
+
 instructions: | build
 	@scripts/setup bench
 	@$(call build,bench)
@@ -90,6 +113,16 @@ floods: | build
 	@scripts/setup bench
 	@$(call build,bench)
 	@bench/floods
+
+scope-shots: | build
+	@scripts/setup test
+	@$(call build,test)
+	@python3 -B tests/scope/browser/shots.py build/test/tests/scope/scope_theatre docs/scope
+
+scope-cost: | build
+	@scripts/setup bench
+	@$(call build,bench)
+	@bench/scope
 
 prove:
 	@scripts/setup prove
@@ -141,4 +174,4 @@ clean:
 
 .PHONY: help setup demo test test-test test-debug test-asan test-tsan test-clang test-clang-asan test-clang-tsan \
 	test-msan bench bench-check instructions check format bench-tasks coverage install deb clean
-.PHONY: fuzz floods mutate memcheck prove site
+.PHONY: fuzz floods mutate memcheck prove scope-cost scope-shots site amalgamation test-portable bench-durable bench-peers

@@ -8,8 +8,10 @@
 
 enum { ECHO_CONNECTIONS = 200, ECHO_MESSAGE_SIZE = 64 };
 
-/* Serves listener until ECHO_CONNECTIONS connections have come and gone. In the thread that calls. */
+/* Serves listener until ECHO_CONNECTIONS connections have come and gone. In the thread that calls, and one a worker
+ * more. */
 void echo_serve_verge(int listener, bool with_deadlines);
+void echo_serve_verge_on(int listener, uint32_t worker_count, uint32_t placed_on);
 void echo_serve_libuv(int listener);
 
 struct echo_result {

@@ -8,6 +8,8 @@
 struct server {
     int listener;
     bool with_deadlines;
+    uint32_t worker_count;
+    uint32_t placed_on; /* the worker of each connection's task; VERGE_WORKER_... */
 };
 
 static struct server server;
@@ -32,18 +34,30 @@ static intptr_t accept_all(void *argument) {
     (void)argument;
     for (int i = 0; i < ECHO_CONNECTIONS; i++) {
         const int fd = verge_accept(server.listener, NULL, NULL, 0, VERGE_NEVER);
-        bench_check(fd >= 0 && verge_spawn(serve, (void *)(intptr_t)fd, NULL) == 0, "a connection is served");
+        bench_check(fd >= 0 && verge_spawn_on(server.placed_on, serve, (void *)(intptr_t)fd, NULL) == 0,
+                    "a connection is served");
     }
     return 0;
 }
 
-void echo_serve_verge(int listener, bool with_deadlines) {
+static void run(void) {
     verge_runtime_options options;
     verge_runtime *runtime;
-    server = (struct server){.listener = listener, .with_deadlines = with_deadlines};
     (void)verge_runtime_options_init(&options);
-    options.worker_count = 1;
+    options.worker_count = server.worker_count;
     bench_check(verge_runtime_create(&options, &runtime) == 0, "a runtime is created");
     bench_check(verge_runtime_run(runtime, accept_all, NULL, NULL) == 0, "the runtime runs");
     (void)verge_runtime_destroy(runtime);
+}
+
+void echo_serve_verge(int listener, bool with_deadlines) {
+    server = (struct server){
+        .listener = listener, .with_deadlines = with_deadlines, .worker_count = 1, .placed_on = VERGE_WORKER_HERE};
+    run();
+}
+
+void echo_serve_verge_on(int listener, uint32_t worker_count, uint32_t placed_on) {
+    server = (struct server){
+        .listener = listener, .with_deadlines = true, .worker_count = worker_count, .placed_on = placed_on};
+    run();
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge-floods [PATTERN COUNT]: what somebody who chooses deadlines and handles may do to a wheel of COUNT timers to make
- * it slow or large, for bench/floods to count instructions. Prints how many operations the pattern took and how many
- * bytes the wheel held at most for each of the COUNT timers. Without arguments: the patterns, one a line, each with
- * what is promised of it: "bounded" or "proportional" (see SECURITY.md).
+ * verge-floods [PATTERN COUNT]: what somebody who chooses deadlines and handles may do to a wheel of COUNT timers to
+ * make it slow or large, for bench/floods to count instructions. Prints how many operations the pattern took and how
+ * many bytes the wheel held at most for each of the COUNT timers. Without arguments: the patterns, one a line, each
+ * with what is promised of it: "bounded" or "proportional" (see SECURITY.md).
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -108,9 +108,9 @@ static void past_during_backlog(size_t count) {
 }
 
 /*
- * A backlog that is handed out one by one while time passes. The wheel reaches 4096 ticks ahead; with each poll, time moves by as
- * much, and a timer is scheduled as far ahead as the wheel allows. So there are always COUNT timers due, and what was scheduled
- * last is ever further away from the tick that is being handed out.
+ * A backlog that is handed out one by one while time passes. The wheel reaches 4096 ticks ahead; with each poll, time
+ * moves by as much, and a timer is scheduled as far ahead as the wheel allows. So there are always COUNT timers due,
+ * and what was scheduled last is ever further away from the tick that is being handed out.
  */
 static void backlog_beyond_reach(size_t count) {
     static const uint8_t bits[] = {6, 6};
@@ -186,8 +186,8 @@ static void one_record(size_t count) {
     note_bytes();
 }
 
-/* Of a crowd of timers, the first and the last fire, and two are scheduled, again and again: what is free is at both ends of the
- * wheel's memory, and has to be found. */
+/* Of a crowd of timers, the first and the last fire, and two are scheduled, again and again: what is free is at both
+ * ends of the wheel's memory, and has to be found. */
 static void few_free(size_t count) {
     const size_t last = (count * CROWD < TIMER_COUNT_MAX ? count * CROWD : TIMER_COUNT_MAX) - 1;
     open_wheel(VERGE_ORDER_ANY, 0);

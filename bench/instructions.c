@@ -129,7 +129,8 @@ static void do_poll_idle(size_t count) {
     }
 }
 
-/* All timers within a second, about ten a tick; polls until COUNT have come out. Per timer, ticks and cascades included. */
+/* All timers within a second, about ten a tick; polls until COUNT have come out. Per timer, ticks and cascades
+ * included. */
 static void do_expire(size_t count) {
     for (size_t i = 0; i < TIMER_COUNT; i++) {
         expect(verge_wheel_schedule(wheel, deadlines_ns[i] / 60, NULL, &timers[i]));

@@ -10,10 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <verge/task.h>
+
 #include "echo.h"
 #include "tasks.h"
 
-enum server_kind { with_deadlines, without_deadlines, libuv, kind_count };
+enum server_kind { with_deadlines, without_deadlines, libuv, kind_count, spread, in_one_place };
 
 static int open_listener(uint16_t *ret_port) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -31,6 +33,8 @@ static void serve(enum server_kind kind, int listener) {
 #if BENCH_HAVE_LIBUV
         echo_serve_libuv(listener);
 #endif
+    } else if (kind == spread || kind == in_one_place) {
+        echo_serve_verge_on(listener, 2, kind == spread ? VERGE_WORKER_ANY : VERGE_WORKER_HERE);
     } else {
         echo_serve_verge(listener, kind == with_deadlines);
     }
@@ -89,4 +93,23 @@ int bench_io_echo(bool quick) {
             bench_require("rate of deadlines to libuv", bench_ratio(&rates[with_deadlines], &rates[libuv]), ">=", 1.0);
     }
     return missed;
+}
+
+/* Two workers: each gets every second connection, or one accepts them all and spawns their tasks where it is. */
+int bench_io_balance(bool quick) {
+    struct bench_series rates[2] = {0}, cpu[2] = {0};
+    for (int round = 0; round < (quick ? 2 : 15); round++) {
+        for (int i = 0; i < 2; i++) {
+            const int k = round % 2 == 0 ? i : 1 - i;
+            double cpu_ns;
+            const struct echo_result result = measure(k == 0 ? spread : in_one_place, quick ? 0.3 : 1.0, &cpu_ns);
+            bench_add(&rates[k], result.messages_per_second);
+            bench_add(&cpu[k], cpu_ns);
+        }
+    }
+    printf("balance: %d connections, 64-byte messages, a server of two workers\n", (int)ECHO_CONNECTIONS);
+    printf("    spread by turns %.0f messages/s, %.0f ns of processor each; accepted and spawned by one worker %.0f, "
+           "%.0f\n",
+           bench_median(&rates[0]), bench_median(&cpu[0]), bench_median(&rates[1]), bench_median(&cpu[1]));
+    return bench_require("rate of one worker's to spread", bench_ratio(&rates[1], &rates[0]), ">=", 0.9);
 }

@@ -32,8 +32,8 @@ static const uint32_t sizes[SIZE_COUNT] = {1000, 10000, 100000, 1000000, 1000000
 #define BASELINE "textbook"
 #define NONE 0 /* nothing is required at this size */
 
-/* A bound on a row of the report, for each kind of timer in `kinds` and each size: verge's figure divided by the baseline's is
- * at most at_most. Without a baseline, verge's figure itself is. */
+/* A bound on a row of the report, for each kind of timer in `kinds` and each size: verge's figure divided by the
+ * baseline's is at most at_most. Without a baseline, verge's figure itself is. */
 struct requirement {
     const char *row;
     enum kinds kinds;

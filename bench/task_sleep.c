@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Very many tasks asleep: what they occupy, and how fast they are spawned and woken. The clock stands still until all of
- * them are asleep. */
+/* Very many tasks asleep: what they occupy, and how fast they are spawned and woken. The clock stands still until all
+ * of them are asleep. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge-bench-tasks [--quick] [switch|sleep|recv|echo]...: tasks and I/O against what they replace.
+ * verge-bench-tasks [--quick] [switch|pingpong|tree|sleep|recv|echo|balance]...: tasks and I/O against what they
+ * replace.
  */
 #include "tasks.h"
 
@@ -58,10 +59,9 @@ struct part {
 };
 
 static const struct part parts[] = {
-    {"switch", bench_task_switch},
-    {"sleep", bench_task_sleep},
-    {"recv", bench_io_recv},
-    {"echo", bench_io_echo},
+    {"switch", bench_task_switch}, {"pingpong", bench_task_pingpong}, {"tree", bench_task_tree},
+    {"sleep", bench_task_sleep},   {"recv", bench_io_recv},           {"echo", bench_io_echo},
+    {"balance", bench_io_balance},
 };
 
 int main(int argc, char **argv) {
@@ -80,7 +80,8 @@ int main(int argc, char **argv) {
                 }
             }
             if (!known) {
-                (void)fprintf(stderr, "usage: %s [--quick] [switch|sleep|recv|echo]...\n", argv[0]);
+                (void)fprintf(stderr, "usage: %s [--quick] [switch|pingpong|tree|sleep|recv|echo|balance]...\n",
+                              argv[0]);
                 return 2;
             }
         }

@@ -12,9 +12,12 @@ enum { BENCH_ROUNDS_MAX = 64 };
 
 /* quick: less of everything, to see that it works. */
 int bench_task_switch(bool quick);
+int bench_task_pingpong(bool quick);
+int bench_task_tree(bool quick);
 int bench_task_sleep(bool quick);
 int bench_io_recv(bool quick);
 int bench_io_echo(bool quick);
+int bench_io_balance(bool quick);
 
 static inline double bench_now_ns(void) {
     struct timespec time;

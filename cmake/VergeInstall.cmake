@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-# What `make install` installs: headers, both libraries, verge.pc, the CMake package, the manual, documentation, examples.
+# What `make install` installs: headers, both libraries, verge.pc, the CMake package, the manual, documentation,
+# examples.
 
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY include/verge DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/verge DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp"
+    PATTERN durable.h EXCLUDE)
 install(TARGETS verge_shared verge_static EXPORT verge-targets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -40,8 +42,32 @@ install(FILES
     ${CMAKE_CURRENT_BINARY_DIR}/verge-config-version.cmake
     DESTINATION ${package_dir})
 
-# Each page under its own name; and for each other function that it has, a page that refers to it.
+# libverge-durable, where it was built: the component durable of the CMake package, and verge-durable.pc.
+if(TARGET verge_durable_shared)
+    install(FILES include/verge/durable.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/verge)
+    install(TARGETS verge_durable_shared verge_durable_static EXPORT verge-durable-targets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    install(EXPORT verge-durable-targets NAMESPACE verge:: DESTINATION ${package_dir})
+    set(pc_durable_requires_private)
+    if(VERGE_HAVE_SQLITE)
+        list(APPEND pc_durable_requires_private sqlite3)
+    endif()
+    if(VERGE_HAVE_POSTGRESQL)
+        list(APPEND pc_durable_requires_private libpq)
+    endif()
+    list(JOIN pc_durable_requires_private ", " pc_durable_requires_private)
+    configure_file(cmake/verge-durable.pc.in verge-durable.pc @ONLY)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/verge-durable.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
+
+# Each page under its own name, with the version in its footer; and for each other function that it has, a page that
+# refers to it.
 file(GLOB man_pages CONFIGURE_DEPENDS man/man3/*.3)
+if(NOT TARGET verge_durable_shared)
+    list(FILTER man_pages EXCLUDE REGEX durable)
+endif()
 foreach(page IN LISTS man_pages)
     cmake_path(GET page STEM page_name)
     file(STRINGS ${page} names REGEX "^\\.Nm verge_[a-z0-9_]+")
@@ -50,14 +76,17 @@ foreach(page IN LISTS man_pages)
     foreach(name IN LISTS names)
         file(CONFIGURE OUTPUT man3/${name}.3 CONTENT ".so man3/${page_name}.3\n")
     endforeach()
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
+    file(READ ${page} text)
+    string(REPLACE "\n.Os verge\n" "\n.Os verge ${PROJECT_VERSION}\n" text "${text}")
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/man3/${page_name}.3 "${text}")
 endforeach()
-install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} FILES_MATCHING PATTERN "*.3")
 
 # The documents refer to each other, to the examples and to the plots: they lie as in the source.
 if(VERGE_INSTALL_DOCS)
     set(documents ${CMAKE_INSTALL_DATADIR}/doc/verge)
     install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE DESTINATION ${documents})
-    install(DIRECTORY docs DESTINATION ${documents} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.csv")
+    install(DIRECTORY docs DESTINATION ${documents} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.csv" PATTERN "*.png")
     install(DIRECTORY examples DESTINATION ${documents} PATTERN CMakeLists.txt EXCLUDE)
 endif()

@@ -108,9 +108,10 @@ static intptr_t run(void *argument) {
     return failures;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     verge_runtime_options options;
     verge_runtime *runtime;
+    verge_scope *scope = NULL; /* with --scope its timers can be looked at while it runs: verge_scope_start and _stop */
     intptr_t failures = 1;
     server.listener = loopback_listen(&server.address, 64);
     (void)verge_runtime_options_init(&options);
@@ -119,7 +120,14 @@ int main(void) {
     if (server.listener < 0 || verge_runtime_create(&options, &runtime) != 0) {
         return 1;
     }
+    if (argc > 1 && strcmp(argv[1], "--scope") == 0) {
+        if (verge_scope_start(NULL, runtime, NULL, &scope) != 0) {
+            return 1;
+        }
+        printf("to look at its timers: verge scope --connect %s\n", verge_scope_address(scope));
+    }
     const int error = verge_runtime_run(runtime, run, NULL, &failures);
+    (void)verge_scope_stop(scope);
     (void)verge_runtime_destroy(runtime);
     printf("%u messages echoed, %u connections closed after %u ms of silence, %u by their clients\n", server.echoed,
            server.closed_idle, (unsigned)(IDLE_TIMEOUT / MS), server.closed_by_peer);

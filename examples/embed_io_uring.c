@@ -28,9 +28,8 @@ static void watch(struct embed *embed, struct io_uring *ring) {
 static void run(struct embed *embed, struct io_uring *ring) {
     watch(embed, ring);
     while (!embed_done(embed)) {
-        const uint64_t wait_ns = embed_wait_ns(embed);
-        struct __kernel_timespec wait = {.tv_sec = (long long)(wait_ns / (1000 * EMBED_MS)),
-                                         .tv_nsec = (long long)(wait_ns % (1000 * EMBED_MS))};
+        const int wait_ms = embed_wait_ms(embed);
+        struct __kernel_timespec wait = {.tv_sec = wait_ms / 1000, .tv_nsec = wait_ms % 1000 * 1000000LL};
         struct io_uring_cqe *completion = NULL;
         const int result = io_uring_submit_and_wait_timeout(ring, &completion, 1, &wait, NULL);
         if (result < 0 && result != -ETIME && result != -EINTR) {
@@ -43,22 +42,22 @@ static void run(struct embed *embed, struct io_uring *ring) {
             embed_readable(embed);
             watch(embed, ring);
         }
-        embed_poll(embed);
+        embed_run(embed);
     }
 }
 
 int main(void) {
-    static struct embed embed;
+    struct embed *embed = embed_start();
     struct io_uring ring;
     const int error = io_uring_queue_init(8, &ring, 0);
     if (error == -ENOSYS || error == -EPERM || error == -EACCES) {
         puts("io_uring is not allowed here");
         return SKIPPED;
     }
-    if (error < 0 || embed_start(&embed) < 0) {
+    if (error < 0 || embed == NULL) {
         return 1;
     }
-    run(&embed, &ring);
+    run(embed, &ring);
     io_uring_queue_exit(&ring);
-    return embed_end(&embed);
+    return embed_end(embed);
 }

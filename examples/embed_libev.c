@@ -14,7 +14,7 @@ static ev_io readable;
 static void on_alarm(struct ev_loop *loop, ev_timer *watcher, int events) {
     (void)loop;
     (void)events;
-    embed_poll(watcher->data);
+    embed_run(watcher->data);
 }
 
 static void on_readable(struct ev_loop *loop, ev_io *watcher, int events) {
@@ -32,23 +32,23 @@ static void on_before_sleep(struct ev_loop *loop, ev_prepare *watcher, int event
         return;
     }
     ev_now_update(loop); /* an ev_timer counts from the loop's idea of now, which the turn has made old */
-    ev_timer_set(&alarm_clock, (double)embed_wait_ns(embed) / 1e9, 0.);
+    ev_timer_set(&alarm_clock, embed_wait_ms(embed) / 1e3, 0.);
     ev_timer_start(loop, &alarm_clock);
 }
 
 int main(void) {
-    static struct embed embed;
+    struct embed *embed = embed_start();
     struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
-    if (loop == NULL || embed_start(&embed) < 0) {
+    if (loop == NULL || embed == NULL) {
         return 1;
     }
-    alarm_clock.data = before_sleep.data = readable.data = &embed;
+    alarm_clock.data = before_sleep.data = readable.data = embed;
     ev_timer_init(&alarm_clock, on_alarm, 0., 0.);
     ev_prepare_init(&before_sleep, on_before_sleep);
-    ev_io_init(&readable, on_readable, embed.read_end, EV_READ);
+    ev_io_init(&readable, on_readable, embed->read_end, EV_READ);
     ev_io_start(loop, &readable);
     ev_prepare_start(loop, &before_sleep);
     ev_run(loop, 0);
     ev_loop_destroy(loop);
-    return embed_end(&embed);
+    return embed_end(embed);
 }

@@ -11,7 +11,7 @@
 static void on_alarm(evutil_socket_t descriptor, short events, void *context) {
     (void)descriptor;
     (void)events;
-    embed_poll(context);
+    embed_run(context);
 }
 
 static void on_readable(evutil_socket_t descriptor, short events, void *context) {
@@ -22,28 +22,27 @@ static void on_readable(evutil_socket_t descriptor, short events, void *context)
 
 static void run(struct embed *embed, struct event_base *base, struct event *alarm_clock) {
     while (!embed_done(embed)) {
-        const uint64_t wait_us = (embed_wait_ns(embed) + 999) / 1000; /* rounded up; never beyond the load's 10 s */
-        const struct timeval wait = {.tv_sec = (time_t)(wait_us / 1000000),
-                                     .tv_usec = (suseconds_t)(wait_us % 1000000)};
+        const long wait_ms = embed_wait_ms(embed);
+        const struct timeval wait = {.tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000};
         embed->errors += event_add(alarm_clock, &wait) != 0;
         embed->errors += event_base_loop(base, EVLOOP_ONCE) != 0;
     }
 }
 
 int main(void) {
-    static struct embed embed;
+    struct embed *embed = embed_start();
     struct event_base *base = event_base_new();
-    if (base == NULL || embed_start(&embed) < 0) {
+    if (base == NULL || embed == NULL) {
         return 1;
     }
-    struct event *alarm_clock = event_new(base, -1, 0, on_alarm, &embed);
-    struct event *readable = event_new(base, embed.read_end, EV_READ | EV_PERSIST, on_readable, &embed);
+    struct event *alarm_clock = event_new(base, -1, 0, on_alarm, embed);
+    struct event *readable = event_new(base, embed->read_end, EV_READ | EV_PERSIST, on_readable, embed);
     if (alarm_clock == NULL || readable == NULL || event_add(readable, NULL) != 0) {
         return 1;
     }
-    run(&embed, base, alarm_clock);
+    run(embed, base, alarm_clock);
     event_free(alarm_clock);
     event_free(readable);
     event_base_free(base);
-    return embed_end(&embed);
+    return embed_end(embed);
 }

@@ -15,7 +15,7 @@ static uv_prepare_t before_sleep;
 static uv_poll_t readable;
 
 static void on_alarm(uv_timer_t *handle) {
-    embed_poll(handle->data);
+    embed_run(handle->data);
 }
 
 static void on_readable(uv_poll_t *handle, int status, int events) {
@@ -32,16 +32,16 @@ static void on_before_sleep(uv_prepare_t *handle) {
         return;
     }
     uv_update_time(&loop); /* a uv_timer counts from the loop's idea of now, which the turn has made old */
-    embed->errors += uv_timer_start(&alarm_clock, on_alarm, embed_wait_ms(embed), 0) < 0;
+    embed->errors += uv_timer_start(&alarm_clock, on_alarm, (uint64_t)embed_wait_ms(embed), 0) < 0;
 }
 
 int main(void) {
-    static struct embed embed;
-    if (embed_start(&embed) < 0 || uv_loop_init(&loop) < 0 || uv_timer_init(&loop, &alarm_clock) < 0 ||
-        uv_prepare_init(&loop, &before_sleep) < 0 || uv_poll_init(&loop, &readable, embed.read_end) < 0) {
+    struct embed *embed = embed_start();
+    if (embed == NULL || uv_loop_init(&loop) < 0 || uv_timer_init(&loop, &alarm_clock) < 0 ||
+        uv_prepare_init(&loop, &before_sleep) < 0 || uv_poll_init(&loop, &readable, embed->read_end) < 0) {
         return 1;
     }
-    alarm_clock.data = before_sleep.data = readable.data = &embed;
+    alarm_clock.data = before_sleep.data = readable.data = embed;
     if (uv_prepare_start(&before_sleep, on_before_sleep) < 0 ||
         uv_poll_start(&readable, UV_READABLE, on_readable) < 0) {
         return 1;
@@ -52,6 +52,6 @@ int main(void) {
     uv_close((uv_handle_t *)&before_sleep, NULL);
     uv_close((uv_handle_t *)&readable, NULL);
     uv_run(&loop, UV_RUN_DEFAULT);
-    embed.errors += uv_loop_close(&loop) < 0;
-    return embed_end(&embed);
+    embed->errors += uv_loop_close(&loop) < 0;
+    return embed_end(embed);
 }

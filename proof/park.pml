@@ -4,15 +4,15 @@
  *
  * Each shared access is a step of its own, in any order of the threads. What is to be shown:
  *
- *   nothing is missed   whoever sends what must be looked at before the worker would wake up by itself wakes it: otherwise it
- *                       sleeps for ever, which spin reports as an invalid end state;
+ *   nothing is missed   whoever sends what must be looked at before the worker would wake up by itself wakes it:
+ *                       otherwise it sleeps for ever, which spin reports as an invalid end state;
  *   nothing dangles     after verge__park_end no thread is in the user's wake function: the assertion in wake();
- *   nothing spins       -DREAL_TIME: one processor, and the worker has a higher priority than the senders. They have the
- *                       processor only while the worker sleeps. If it waited for one of them without sleeping, nobody
- *                       could go on, which is an invalid end state, too.
+ *   nothing spins       -DREAL_TIME: one processor, and the worker has a higher priority than the senders. They have
+ *                       the processor only while the worker sleeps. If it waited for one of them without sleeping,
+ *                       nobody could go on, which is an invalid end state, too.
  *
- * Times are 3 (soon), 4 (when the worker may wake up by itself) and 5 (never). Mutations are defined by -D; each of them
- * must break one of the three.
+ * Times are 3 (soon), 4 (when the worker may wake up by itself) and 5 (never). Mutations are defined by -D; each of
+ * them must break one of the three.
  */
 #define AWAKE 0
 #define WAKING_AWAITED 1

@@ -2,28 +2,29 @@
 /*
  * record.pml - one record, two workers and a remote thread (src/service/record.h, T1 to T12).
  *
- * Worker 1 stays. Worker 2 leaves at any moment between two passes. The threads start, cancel and reset the timer, the workers
- * also from inside its callback, and time goes on before any pass. A step is one access to what is shared: the word, the deadline, an
- * inbox, the state of a place. A compare-and-swap is in the model what it is in the source: a copy of the word, a decision, an
- * exchange if the word is still that copy. What only its owner may touch (entry_tick, the wheel) is a step as well, so that
- * somebody else who touches it is found out.
+ * Worker 1 stays. Worker 2 leaves at any moment between two passes. The threads start, cancel and reset the timer, the
+ * workers also from inside its callback, and time goes on before any pass. A step is one access to what is shared: the
+ * word, the deadline, an inbox, the state of a place. A compare-and-swap is in the model what it is in the source: a
+ * copy of the word, a decision, an exchange if the word is still that copy. What only its owner may touch (entry_tick,
+ * the wheel) is a step as well, so that somebody else who touches it is found out.
  *
  * What is to be shown, by assertions:
  *   G1   it does not run before its deadline, also not before one that a reset has written;
  *   G3   every life of the record ends exactly once: its callback returned and it does not go on, or a cancel said 0;
- *   G10  after a cancel has said 0, the callback of that life does not begin, nor after one that met it running, unless it
- *        is reset; what a reset writes stays until the timer runs, or is reset again;
+ *   G10  after a cancel has said 0, the callback of that life does not begin, nor after one that met it running, unless
+ *        it is reset; what a reset writes stays until the timer runs, or is reset again;
  *   G11  when all is over, everything has ended: nothing is lost when a worker leaves;
  *   S1   a record is in one list at most, and LINKED while it is in an inbox; FREE and not LINKED on a free list;
  *   S2   a worker takes out of its wheel only what is its own;
  * and, as an invalid end state of spin's:
- *   nothing spins, -DREAL_TIME: one processor, and the thread of that number (1, 2: the workers; 3: the remote one) has a
+ *   nothing spins, -DREAL_TIME: one processor, and the thread of that number (1, 2: the workers; 3: the remote one) has
+ *   a
  *        higher priority than the others. They have the processor only while it is between two calls, or sleeps. If it
  *        waited for one of them without sleeping, nobody could go on.
  *
- * How often each thread may do something is set by -D (proof/prove), and so are the mutations; each of them must break one
- * of these. So is what kind of timer it is: -DPERIODIC, one that runs at each tick until the end of time or a cancel; and
- * of service: -DWATCHED, one in which workers rescue each other (rescue.pml).
+ * How often each thread may do something is set by -D (proof/prove), and so are the mutations; each of them must break
+ * one of these. So is what kind of timer it is: -DPERIODIC, one that runs at each tick until the end of time or a
+ * cancel; and of service: -DWATCHED, one in which workers rescue each other (rescue.pml).
  */
 #ifndef LIVES
 #define LIVES 1 /* starts; -DSTARTED=1, =2: it is started already, on that worker, and there are none */
@@ -126,8 +127,8 @@ bool is_executing = false;
 #define lists_count (in_inbox[0] + in_inbox[1] + in_inbox[2] + in_hand[1] + in_hand[2] + in_hand[3] + incoming_count)
 
 /*
- * In all of the following `id` is the thread, `bound` the worker that it is, or NOBODY; `w` is its copy of the word, `to` what it
- * wants to make of it, `ok` whether it did.
+ * In all of the following `id` is the thread, `bound` the worker that it is, or NOBODY; `w` is its copy of the word,
+ * `to` what it wants to make of it, `ok` whether it did.
  */
 
 /* verge__word_change */
@@ -840,8 +841,8 @@ proctype remote() if_it_has_the_processor {
     remote_done = true
 }
 
-/* STARTED: that worker has the timer in its wheel. If it was reset before, its entry may be early, or there may be a second
- * one, which is garbage. Otherwise the record is in the pool, or on a worker's free list. */
+/* STARTED: that worker has the timer in its wheel. If it was reset before, its entry may be early, or there may be a
+ * second one, which is garbage. Otherwise the record is in the pool, or on a worker's free list. */
 init {
     byte d;
     atomic {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait.pml - cancel_wait: threads that wait for callbacks to return, and callbacks that wait for each other (src/service/cancel.c,
- * T5, T9, T14).
+ * wait.pml - cancel_wait: threads that wait for callbacks to return, and callbacks that wait for each other
+ * (src/service/cancel.c, T5, T9, T14).
  *
- * Each worker has one record, which it starts, runs and frees. Of the word there is what a waiter looks at: the generation,
- * the state, WAITED, and what keeps a record from ending (AGAIN) or makes it end (QUIT). How a timer comes to run is
- * record.pml's; here that is one step. The callbacks, the workers between them and a remote thread call cancel_wait, and the
- * remote thread reset. The kernel compares a number and puts to sleep in one step, and wakes nobody by itself. Whether the
- * workers are of one service or of several makes no difference here.
+ * Each worker has one record, which it starts, runs and frees. Of the word there is what a waiter looks at: the
+ * generation, the state, WAITED, and what keeps a record from ending (AGAIN) or makes it end (QUIT). How a timer comes
+ * to run is record.pml's; here that is one step. The callbacks, the workers between them and a remote thread call
+ * cancel_wait, and the remote thread reset. The kernel compares a number and puts to sleep in one step, and wakes
+ * nobody by itself. Whether the workers are of one service or of several makes no difference here.
  *
  * What is to be shown:
- *   released     nobody waits for ever: otherwise spin reports an invalid end state. That is also so if the callback of the
- *                record's next life waits for the waiter of the one before (`first_is_waited_for`), which has nothing to
- *                do with it any more;
- *   returned     who was told VERGE_RUNNING, and is not inside that callback, is told so after the run it met has returned;
+ *   released     nobody waits for ever: otherwise spin reports an invalid end state. That is also so if the callback of
+ *                the record's next life waits for the waiter of the one before (`first_is_waited_for`), which has
+ *                nothing to do with it any more;
+ *   returned     who was told VERGE_RUNNING, and is not inside that callback, is told so after the run it met has
+ *                returned;
  *   no circle    callbacks that would wait for each other do not: that would be an invalid end state, too;
  *   no excuse    who is told -EDEADLK would have waited in a circle, and not for itself.
  */
@@ -167,7 +168,8 @@ inline cancel() {
 #define is_life_of(whom) (hop_life == generation_of(word[whom]))
 #endif
 
-/* closes_a_circle: from who is inside the callback that is to be waited for, if that one waits, to whom that one waits for */
+/* closes_a_circle: from who is inside the callback that is to be waited for, if that one waits, to whom that one waits
+ * for */
 inline look_for_a_circle() {
     hop = target;
     hop_life = handle;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/service/figures.h - what a case of the service's benchmarks needs: a stop-watch, the median of rounds, a line in the
- * table, a bound to be kept.
+ * bench/service/figures.h - what a case of the service's benchmarks needs: a stop-watch, the median of rounds, a line
+ * in the table, a bound to be kept.
  */
 #ifndef BENCH_SERVICE_FIGURES_H
 #define BENCH_SERVICE_FIGURES_H

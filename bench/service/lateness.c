@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lateness at half load: 5,000 timers that start themselves again after 1 to 99 ms, 100,000 callbacks a second together,
- * each of which works for 5 us. How late do they begin? Against one thread with a heap and a timerfd, and a libuv loop.
- * One thread each: the lateness of what is due in the same moment as others is theirs, not the timer's.
+ * Lateness at half load: 5,000 timers that start themselves again after 1 to 99 ms, 100,000 callbacks a second
+ * together, each of which works for 5 us. How late do they begin? Against one thread with a heap and a timerfd, and a
+ * libuv loop. One thread each: the lateness of what is due in the same moment as others is theirs, not the timer's.
  */
 #include <stdio.h>
 #include <stdlib.h>

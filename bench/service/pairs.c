@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Start and cancel, as timeouts are: the oldest of some pending timers is cancelled, a new one started for 10 s from now.
+ * Start and cancel, as timeouts are: the oldest of some pending timers is cancelled, a new one started for 10 s from
+ * now.
  *
  *   bare      the single-threaded wheel
  *   local     a worker of the service, on its own thread
- *   two       two workers, each on its own thread, at the same time; and two bare wheels, which share nothing at all: what
- *             two threads can do on this machine
+ *   two       two workers, each on its own thread, at the same time; and two bare wheels, which share nothing at all:
+ *             what two threads can do on this machine
  *   heap      two threads, a 4-ary heap, a mutex around it
  *
- * and cancel alone, by the worker that has the timer and by another thread. Each op is counted in processor time of its own
- * thread, so that other work on the machine matters little.
+ * and cancel alone, by the worker that has the timer and by another thread. Each op is counted in processor time of its
+ * own thread, so that other work on the machine matters little.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -73,8 +73,8 @@ static void run_reset(struct bench_case *run) {
     bench_stream_run(run, &reset_stream);
 }
 
-/* The warm-up goes beyond 10 s, when the first slots filled come up, and what is measured is no less: they do not come up
- * evenly. */
+/* The warm-up goes beyond 10 s, when the first slots filled come up, and what is measured is no less: they do not come
+ * up evenly. */
 static void plan_churn(struct bench_plan *plan) {
     uint32_t n = plan->id_count = plan->timer_count;
     size_t measured_count = plan->quick || n >= 10000000 ? 10000000 : 20000000;

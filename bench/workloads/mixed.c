@@ -3,7 +3,8 @@
  * mixed: a server's whole zoo of timeouts. One timer is started each microsecond, with a duration that is log-uniform
  * over 1 ms .. 24 h. 80 % are cancelled before they fire, at a random point of their duration but no later than a
  * horizon; 20 % fire, their durations being log-uniform up to the horizon. The horizon is such that N are pending in
- * the steady state (1.8 ms at N = 1e3, 3.8 s at 1e6, 49 s at 1e7). An operation is a start with the end that goes with it.
+ * the steady state (1.8 ms at N = 1e3, 3.8 s at 1e6, 49 s at 1e7). An operation is a start with the end that goes with
+ * it.
  *
  * Operations come in batches of 20: what is to be cancelled in these 20 us, then 20 starts. An id is free for the next
  * start as soon as it was cancelled, or 4 ms after its deadline.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/workloads/stream.h - workloads that are a stream of operations: the clock moves by a fixed time an operation, and
- * time is advanced after each block of a fixed number of them. Both are the plan's; most plans have 1 us and 1000.
+ * bench/workloads/stream.h - workloads that are a stream of operations: the clock moves by a fixed time an operation,
+ * and time is advanced after each block of a fixed number of them. Both are the plan's; most plans have 1 us and 1000.
  *
  * A stream fills, warms up and is then timed, in slices of whole blocks. Afterwards everything is advanced out and
  * the whole stream is replayed in the model.

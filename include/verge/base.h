@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge/base.h - what every layer of verge shares: errors, memory, clocks, version.
+ * verge/base.h - what all layers of verge share: errors, memory, clocks, version.
  *
- * Times are uint64_t nanoseconds on a clock of the caller's choice. Errors are negative errno
- * values returned as int; results go through trailing ret_ pointers, which are left untouched on
- * failure. The library never prints, exits or aborts because of what a caller passes in.
+ * Times are uint64_t nanoseconds, on a clock that the caller chooses. Functions return an int: 0 or more, or a negative
+ * errno value. Other results go through trailing ret_ pointers, which are not written if the call fails. Whatever the
+ * caller passes in, the library does not print, exit or abort.
  *
- *   -EINVAL     an argument, an option or a time that makes no sense
- *   -ERANGE     a time too far ahead
- *   -ENOENT     a handle whose timer is gone: it fired, was cancelled or was cleared
- *   -EBADF      a handle that never was
- *   -EOVERFLOW  arithmetic that does not fit
- *   -ENOSPC     a configured cap is reached
- *   -ENOMEM     memory ran out; nothing has changed
- *   -EBUSY      not now: something that must be idle is not
+ *   -EINVAL     an invalid argument, option or time
+ *   -ERANGE     a time that is too far ahead
+ *   -ENOENT     the timer of this handle has ended: it fired, was cancelled or was cleared
+ *   -EBADF      this number was never a handle
+ *   -EOVERFLOW  the result does not fit into its type
+ *   -ENOSPC     a cap that you have set is reached
+ *   -ENOMEM     out of memory; nothing has changed
+ *   -ECHILD     a service or runtime of the parent, used in the child of a fork
+ *   -EBUSY      not possible now: something is in use that must be idle
  */
 #ifndef VERGE_BASE_H
 #define VERGE_BASE_H
@@ -25,43 +26,46 @@
 extern "C" {
 #endif
 
-#if defined(_WIN32) /* so that these headers can be read there; verge itself is for Linux */
-#define VERGE_API
-#else
+/* Whoever compiles verge into a program may define it as nothing. */
+#if !defined(VERGE_API)
+#if defined(__GNUC__) && !defined(_WIN32)
 #define VERGE_API __attribute__((visibility("default")))
+#else
+#define VERGE_API
+#endif
 #endif
 
-/* The compiler warns where such a result is ignored: without a look at it the program goes wrong. */
+/* The compiler warns if the caller ignores such a result. */
 #if defined(__GNUC__)
 #define VERGE_MUST_USE __attribute__((warn_unused_result))
 #else
 #define VERGE_MUST_USE
 #endif
 
-/* ---- version: this is the one place where it is written ---- */
+/* ---- version: written here and nowhere else ---- */
 
 #define VERGE_VERSION_MAJOR 0
-#define VERGE_VERSION_MINOR 1
+#define VERGE_VERSION_MINOR 2
 #define VERGE_VERSION_PATCH 0
 
-/* "major.minor.patch" of the library that is linked, which may be newer than the header. */
+/* "major.minor.patch" of the linked library, which may be newer than this header. */
 VERGE_API const char *verge_version(void);
 
-/* major * 1000000 + minor * 1000 + patch of the library that is linked. */
+/* major * 1000000 + minor * 1000 + patch, of the linked library. */
 VERGE_API uint32_t verge_version_number(void);
 
 /* ---- errors ---- */
 
-/* A sentence for a negative errno value that verge returns, in the system's words if it is the system's; never NULL, never
- * to be freed. */
+/* A sentence that explains an error which verge returned. For errors of the system, it is the system's own text. Never
+ * NULL; do not free it. */
 VERGE_API const char *verge_strerror(int error);
 
 /* ---- time ---- */
 
-/* No time at all: later than every time. It is not a valid deadline. */
+/* "No time": greater than every time. It is not a valid deadline of a timer. */
 #define VERGE_NEVER UINT64_MAX
 
-/* A source of time. now_ns may be called from any thread that uses the object it was given to. */
+/* A source of time. Every thread that uses an object with this clock may call now_ns. */
 typedef struct verge_clock {
     uint64_t (*now_ns)(void *context);
     void *context;
@@ -70,7 +74,15 @@ typedef struct verge_clock {
 VERGE_API verge_clock verge_clock_monotonic(void); /* stands still while the machine sleeps */
 VERGE_API verge_clock verge_clock_boottime(void);  /* goes on while the machine sleeps */
 
-/* A clock that moves only when told to. Set and read from any thread; goes backwards if told so. */
+/*
+ * The time of day: ns since 1970, UTC. It jumps when somebody sets it, and when the machine wakes up. A service on it
+ * (its own threads, and yours in verge_worker_run_once) notices at once: a timer for 09:00 runs at 09:00 of the clock
+ * as it is by then, or right away if that has passed. Set back, pending timers wait for their time; a timer that is
+ * started for a time which the service has seen already runs right away.
+ */
+VERGE_API verge_clock verge_clock_realtime(void);
+
+/* A clock that moves only when you move it, also backwards. Any thread may set and read it. */
 typedef struct verge_manual_clock {
     uint64_t now_ns; /* use the functions below */
 } verge_manual_clock;
@@ -82,9 +94,9 @@ VERGE_API verge_clock verge_clock_manual(verge_manual_clock *manual);
 /* ---- memory ---- */
 
 /*
- * Where an object gets its memory. alignment is a power of two; size is a multiple of it when it
- * exceeds that of max_align_t. allocate returns NULL when there is none. release gets the size that was asked for
- * and is never called with NULL.
+ * Where an object gets its memory. alignment is a power of two. If it is greater than that of max_align_t, size is a
+ * multiple of it. allocate returns NULL if there is no memory. release gets the size that was asked for, and is never
+ * called with NULL.
  */
 typedef struct verge_allocator {
     void *(*allocate)(void *context, size_t size, size_t alignment);
@@ -92,7 +104,8 @@ typedef struct verge_allocator {
     void *context;
 } verge_allocator;
 
-/* malloc; blocks aligned to 2 MiB are also advised to be huge pages where the system has them. */
+/* malloc and free. For blocks aligned to 2 MiB, it asks the system for huge pages. When a block of 16 KiB or more is
+ * released, its pages go back to the system, even if free keeps the block for later use. */
 VERGE_API const verge_allocator *verge_allocator_default(void);
 
 #ifdef __cplusplus

@@ -1,39 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge/io.h - I/O for tasks (verge/task.h): each call does what the system call of that name does, except that it
- * suspends the task instead of the thread, and has a deadline.
+ * verge/io.h - I/O for tasks (verge/task.h). Each call does what the system call of the same name does, but it suspends
+ * the task and not the thread, and takes a deadline.
  *
- * Results are those of the system calls: a count, a descriptor, 0; or a negative errno value, for verge_strerror.
- * Descriptors may be O_NONBLOCK or not: calls wait either way.
+ * The result is that of the system call (a count, a descriptor, 0), or a negative errno value. Calls wait whether or
+ * not the descriptor is O_NONBLOCK. Outside of tasks they return -EPERM.
  *
  * Promises
- *   N1 one result   a call returns when the operation has ended, with its one result. Nothing refers to the caller's
- *                   buffers any more.
- *   N2 lossless     if anything was read, written, accepted or opened, the call says so, also if the deadline came or
- *                   the task was cancelled at the same moment. -ETIMEDOUT and -ECANCELED mean that nothing was.
- *   N3 no early     -ETIMEDOUT only when the deadline or that of a scope has come; or when the system says so itself,
- *                   of a connection that it has given up (retries of SYN, keep-alive, TCP_USER_TIMEOUT): then
- *                   verge_now() is before the deadline, or the next read gives 0 at once. A deadline in the
- *                   past, or a task that is cancelled, is no obstacle to what can be done at once. Calls on regular files
- *                   and fsync count as that, so a task that is cancelled can save its state.
- *   N4 no SIGPIPE   no call raises SIGPIPE because of a socket: a write whose peer has gone returns -EPIPE. (verge_uring does
- *                   what its entry says.) A write to a pipe that nobody reads raises SIGPIPE, as write(2) does, so that
- *                   a filter in a pipeline ends. A program that calls signal(SIGPIPE, SIG_IGN) gets -EPIPE there, too.
- *   N5 no hang      if the system takes the backend away from a worker that runs (a filter forbids io_uring_enter or epoll_wait;
- *                   somebody closes the descriptor of either), all calls of that worker's tasks end with the error of
- *                   the system, now and later, but for verge_close, which closes. The statistics tell (failed_reactors).
- *                   Tasks still sleep, and wait for each other. N2 does not hold for what io_uring is in the middle of then.
+ *   N1 one result   a call returns when its operation has ended, with its one result. After that, nothing refers to the
+ *                   caller's buffers.
+ *   N2 lossless     if anything was read, written, accepted or opened, the call returns that, even if the deadline came
+ *                   or the task was cancelled at the same moment. -ETIMEDOUT and -ECANCELED mean that nothing was.
+ *   N3 no early     -ETIMEDOUT means that the deadline, or that of a scope, has come. There is one exception: the
+ *                   system itself returns it for a connection that it has given up (SYN retries, keep-alive,
+ *                   TCP_USER_TIMEOUT). In that case verge_now() is before the deadline, or the next read returns 0 at
+ *                   once. If a call can be done at once, it is done, even if its deadline has passed or its task is
+ *                   cancelled. Calls on regular files and fsync always count as such, so a cancelled task can save its
+ *                   state.
+ *   N4 no SIGPIPE   no call raises SIGPIPE because of a socket: if the peer has gone, a write returns -EPIPE.
+ *                   (verge_uring does what its entry says.) A write to a pipe that nobody reads raises SIGPIPE, as
+ *                   write(2) does, so that a filter in a pipeline ends. A program that calls signal(SIGPIPE, SIG_IGN)
+ *                   gets -EPIPE there.
+ *   N5 no hang      the system may take the backend away from a running worker: a filter forbids io_uring_enter or
+ *                   epoll_wait, or somebody closes the descriptor of either. Then all I/O calls of that worker's tasks
+ *                   end with the error of the system, now and later. verge_close still closes. Tasks can still sleep
+ *                   and wait for each other. The statistics count such workers (failed_reactors). N2 does not hold for
+ *                   operations that io_uring had begun by then.
  *
- * The backends differ in this:
- *   io_uring   everything is done by the kernel, regular files too. What the kernel does in a thread of its own (such
- *              files) cannot be stopped half way: a call may then return after its deadline, with its result.
- *   epoll      what knows no readiness (regular files, fsync, openat, close) is done in place, and blocks the worker
- *              for as long as it takes. To open a pipe of the file system (mkfifo) or a terminal line takes until the other
- *              side is there: open with O_NONBLOCK, and wait with verge_poll. accept makes its listening socket O_NONBLOCK. splice and verge_uring are
- *              -EOPNOTSUPP.
+ * The backends differ:
+ *   io_uring   the kernel does everything, also for regular files. It uses threads of its own for some operations, such
+ *              as those on regular files. It cannot stop these half way, so a call may return after its deadline, with
+ *              its result.
+ *   epoll      operations without readiness (regular files, fsync, openat) are done at once if the page cache allows
+ *              it, and else on a thread (verge/blocking.h), which cannot stop them half way either. close is done in
+ *              place. In virtual time, and if no thread can be started, all of them are done in place, and block the
+ *              worker. To open a FIFO (mkfifo) or a terminal line takes until the other side is there, whatever the
+ *              deadline: open it with O_NONBLOCK, and wait with verge_poll. accept sets its listening socket to
+ *              O_NONBLOCK. splice and verge_uring return -EOPNOTSUPP.
  *
- * A descriptor must not be closed while another task waits on it: shutdown(2) it, which ends the wait, or cancel the
- * task. -EPERM outside of tasks.
+ * Do not close a descriptor while another task waits on it. Call shutdown(2), which ends the wait, or cancel the task.
  */
 #ifndef VERGE_IO_H
 #define VERGE_IO_H
@@ -53,13 +58,13 @@ extern "C" {
 VERGE_API VERGE_MUST_USE int verge_accept(int fd, struct sockaddr *address, socklen_t *address_size, int flags,
                                           uint64_t deadline_ns);
 
-/* After -ETIMEDOUT the socket is of no further use, as after any failed connect. */
+/* After -ETIMEDOUT the socket cannot be used any more, as after any failed connect. */
 VERGE_API VERGE_MUST_USE int verge_connect(int fd, const struct sockaddr *address, socklen_t address_size,
                                            uint64_t deadline_ns);
 
-/* The flags of recv(2) and send(2). What is received with MSG_OOB or MSG_ERRQUEUE is not waited
- * for, as ever: -EAGAIN. MSG_WAITALL means nothing together with MSG_PEEK; an error that ends it half way, a reset say, is not
- * told again by the next call: verge_read_all tells both, how much there was and why there was no more. */
+/* flags are those of recv(2) and send(2). With MSG_OOB or MSG_ERRQUEUE, a receive does not wait: -EAGAIN, as recv(2)
+ * does. MSG_WAITALL has no effect together with MSG_PEEK. If an error, such as a reset, ends a MSG_WAITALL half way,
+ * the call returns what it has, and the error is lost. verge_read_all reports both. */
 VERGE_API VERGE_MUST_USE ptrdiff_t verge_recv(int fd, void *buffer, size_t size, int flags, uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE ptrdiff_t verge_send(int fd, const void *buffer, size_t size, int flags, uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE ptrdiff_t verge_recvmsg(int fd, struct msghdr *message, int flags, uint64_t deadline_ns);
@@ -67,22 +72,23 @@ VERGE_API VERGE_MUST_USE ptrdiff_t verge_sendmsg(int fd, const struct msghdr *me
 
 /* ---- any descriptor ---- */
 
-/* Reads of no bytes return 0 at once, or what is wrong with the descriptor. */
+/* A read of 0 bytes returns at once: 0, or an error if the descriptor cannot be read. */
 VERGE_API VERGE_MUST_USE ptrdiff_t verge_read(int fd, void *buffer, size_t size, uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE ptrdiff_t verge_write(int fd, const void *buffer, size_t size, uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE ptrdiff_t verge_readv(int fd, const struct iovec *parts, int part_count, uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE ptrdiff_t verge_writev(int fd, const struct iovec *parts, int part_count,
                                                 uint64_t deadline_ns);
 
-/* At a place of the file, which its position has nothing to do with. */
+/* At an offset of the file. Its position is neither used nor changed. */
 VERGE_API VERGE_MUST_USE ptrdiff_t verge_pread(int fd, void *buffer, size_t size, uint64_t offset,
                                                uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE ptrdiff_t verge_pwrite(int fd, const void *buffer, size_t size, uint64_t offset,
                                                 uint64_t deadline_ns);
 
 /*
- * As often as it takes for all of it. 0: all; else why not (-ENODATA: the end came before), and *ret_size, which is set
- * in any case and may be NULL, tells how much there was: nothing is lost. send_all is for sockets, with the flags of send(2).
+ * Repeat until all bytes are transferred. 0: all were. Otherwise an error; -ENODATA: the end came before. *ret_size
+ * (which may be NULL) gets the number of bytes transferred, also after an error, so nothing is lost. send_all is for
+ * sockets, with the flags of send(2).
  */
 VERGE_API VERGE_MUST_USE int verge_read_all(int fd, void *buffer, size_t size, size_t *ret_size, uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE int verge_write_all(int fd, const void *buffer, size_t size, size_t *ret_size,
@@ -90,11 +96,12 @@ VERGE_API VERGE_MUST_USE int verge_write_all(int fd, const void *buffer, size_t 
 VERGE_API VERGE_MUST_USE int verge_send_all(int fd, const void *buffer, size_t size, int flags, size_t *ret_size,
                                             uint64_t deadline_ns);
 
-/* Waits for events of poll(2); those that are there, POLLERR and POLLHUP also unasked. */
+/* Waits for events of poll(2), and returns those that have come. POLLERR and POLLHUP may come without being asked
+ * for. */
 VERGE_API VERGE_MUST_USE int verge_poll(int fd, short events, uint64_t deadline_ns);
 
-/* Between a pipe and something else, or two pipes; offsets NULL: a pipe, or the file's position. With SPLICE_F_NONBLOCK
- * it does not wait: -EAGAIN. */
+/* As splice(2): one of the two descriptors is a pipe. An offset of NULL means a pipe, or the position of the file. With
+ * SPLICE_F_NONBLOCK it does not wait: -EAGAIN. */
 VERGE_API VERGE_MUST_USE ptrdiff_t verge_splice(int fd_in, int64_t *offset_in, int fd_out, int64_t *offset_out,
                                                 size_t size, unsigned flags, uint64_t deadline_ns);
 
@@ -105,7 +112,7 @@ VERGE_API VERGE_MUST_USE int verge_openat(int directory_fd, const char *path, in
 VERGE_API VERGE_MUST_USE int verge_fsync(int fd, uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE int verge_fdatasync(int fd, uint64_t deadline_ns);
 
-/* Neither deadlines nor cancellation keep a descriptor open. */
+/* It closes the descriptor even if a deadline has passed or the task is cancelled. */
 VERGE_API int verge_close(int fd);
 
 /* ---- io_uring ---- */
@@ -113,10 +120,11 @@ VERGE_API int verge_close(int fd);
 struct io_uring_sqe;
 
 /*
- * Any operation of io_uring: prepare fills the entry as liburing's io_uring_prep_... do; its user_data, and flags that
- * link it to others or suppress its completion, are verge's. The result is res of the completion, *ret_flags (which may
- * be NULL) its flags. prepare may be called again, if the operation was interrupted, found no room, or is late. What gives
- * several results is stopped after the first; what it gives until it has stopped is lost.
+ * Any operation of io_uring. prepare fills the entry, as liburing's io_uring_prep_... functions do. verge sets
+ * user_data itself, and clears flags that link the entry to others or suppress its completion. The call returns res of
+ * the completion, and *ret_flags (which may be NULL) gets its flags. prepare may be called several times: if the
+ * operation was interrupted, found no room, or is late. An operation that gives several results is stopped after the
+ * first. Results that it gives before it has stopped are lost.
  */
 VERGE_API VERGE_MUST_USE int verge_uring(void (*prepare)(struct io_uring_sqe *entry, void *context), void *context,
                                          uint32_t *ret_flags, uint64_t deadline_ns);

@@ -4,11 +4,16 @@
 #define VERGE_VERGE_H
 
 #include "verge/base.h"
+#include "verge/blocking.h"
 #include "verge/histogram.h"
 #include "verge/interval.h"
 #include "verge/io.h"
+#include "verge/loop.h"
 #include "verge/metrics.h"
+#include "verge/process.h"
+#include "verge/scope.h"
 #include "verge/service.h"
+#include "verge/sync.h"
 #include "verge/task.h"
 #include "verge/wheel.h"
 

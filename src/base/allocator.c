@@ -2,22 +2,43 @@
 /*
  * The default allocator: the C library's.
  *
- * A block aligned to 2 MiB is one that its owner means to access at random, where with 4 KiB pages
- * the misses of the TLB cost as much as the accesses. It is advised to be huge pages; a system
- * that has none, or does not want to, gives ordinary ones and nobody need know.
+ * An owner that asks for an alignment of 2 MiB means to access the block at random. With 4 KiB pages, the TLB misses
+ * would cost as much as the accesses. So the system is asked for huge pages. If it has none, it gives ordinary ones.
  */
 #define _DEFAULT_SOURCE
 
+#include <stdint.h>
 #include <stdlib.h>
 
 #if defined(__linux__)
 #include <sys/mman.h>
+#include <unistd.h>
+#elif defined(_WIN32)
+#include <malloc.h>
 #endif
 
 #include "base/bits.h"
 #include "verge/base.h"
 
-static const size_t huge_page_bytes = (size_t)2 << 20;
+enum {
+    HUGE_PAGE_BYTES = 2 << 20,
+    WORTH_A_CALL_BYTES = 16384,
+};
+
+#if defined(_WIN32) /* which has no aligned_alloc, as its free() could not tell */
+
+static void *default_allocate(void *context, size_t size, size_t alignment) {
+    (void)context;
+    return verge__is_power_of_two(alignment) ? _aligned_malloc(size != 0 ? size : 1, alignment) : NULL;
+}
+
+static void default_release(void *context, void *memory, size_t size) {
+    (void)context;
+    (void)size;
+    _aligned_free(memory);
+}
+
+#else
 
 static void advise_huge(void *memory, size_t size) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
@@ -37,17 +58,34 @@ static void *default_allocate(void *context, size_t size, size_t alignment) {
         return malloc(size != 0 ? size : 1);
     }
     void *memory = aligned_alloc(alignment, size != 0 ? size : alignment);
-    if (memory != NULL && alignment >= huge_page_bytes) {
+    if (memory != NULL && alignment >= HUGE_PAGE_BYTES) {
         advise_huge(memory, size);
     }
     return memory;
 }
 
+/* free keeps a block for later use. The pages of a large block go back to the system meanwhile. */
+static void advise_free(void *memory, size_t size) {
+#if defined(__linux__) && defined(MADV_DONTNEED)
+    uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t begin = ((uintptr_t)memory + page_bytes - 1) & ~(page_bytes - 1);
+    uintptr_t end = ((uintptr_t)memory + size) & ~(page_bytes - 1); /* a page that is only partly in the block stays */
+    if (size >= WORTH_A_CALL_BYTES && begin < end) {
+        (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+    }
+#else
+    (void)memory;
+    (void)size;
+#endif
+}
+
 static void default_release(void *context, void *memory, size_t size) {
     (void)context;
-    (void)size;
+    advise_free(memory, size);
     free(memory);
 }
+
+#endif
 
 static const verge_allocator default_allocator = {
     .allocate = default_allocate,

@@ -2,9 +2,9 @@
 /*
  * base/assert.h - forgiving at the border, brutal inside.
  *
- * What a caller passes in is answered with an error. What the library itself believes is stated
- * as an invariant, with its number first: VERGE__INVARIANT(count <= capacity, "W3: ...").
- * A build with VERGE_ASSERTS checks it and aborts; any other build does not evaluate it.
+ * Bad input from a caller gets an error. What the library believes of itself is an invariant, which begins with its
+ * number: VERGE__INVARIANT(count <= capacity, "W3: ..."). A build with VERGE_ASSERTS checks invariants, and aborts if
+ * one is broken. Other builds do not evaluate them.
  */
 #ifndef VERGE_SRC_BASE_ASSERT_H
 #define VERGE_SRC_BASE_ASSERT_H
@@ -24,7 +24,7 @@
 
 #else
 
-/* sizeof keeps the names in the condition used, and evaluates nothing. */
+/* sizeof evaluates nothing, but the compiler sees that the names are used. */
 #define VERGE__INVARIANT(condition, text) ((void)sizeof(!(condition)), (void)sizeof(text))
 
 #endif

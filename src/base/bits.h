@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The portable forms are always compiled, so that the tests can compare them with the others. */
+#include "base/compiler.h"
+
+/* The portable forms are always compiled, so that the tests can compare them with the builtin ones. */
 
 static inline unsigned verge__bit_floor_index_portable(uint64_t nonzero) {
     unsigned index = 0;
@@ -25,7 +27,7 @@ static inline unsigned verge__bit_lowest_index_portable(uint64_t nonzero) {
 
 /* The index of the highest set bit: the binary logarithm, rounded down. Undefined for 0. */
 static inline unsigned verge__bit_floor_index(uint64_t nonzero) {
-#if defined(__GNUC__) || defined(__clang__)
+#if VERGE__GNU_C
     return 63U - (unsigned)__builtin_clzll(nonzero);
 #else
     return verge__bit_floor_index_portable(nonzero);
@@ -34,16 +36,16 @@ static inline unsigned verge__bit_floor_index(uint64_t nonzero) {
 
 /* The index of the lowest set bit: the number of trailing zeros. Undefined for 0. */
 static inline unsigned verge__bit_lowest_index(uint64_t nonzero) {
-#if defined(__GNUC__) || defined(__clang__)
+#if VERGE__GNU_C
     return (unsigned)__builtin_ctzll(nonzero);
 #else
     return verge__bit_lowest_index_portable(nonzero);
 #endif
 }
 
-/* How many bits above the highest set bit. Undefined for 0. */
+/* The number of zero bits above the highest set bit. Undefined for 0. */
 static inline unsigned verge__leading_zeros(uint64_t nonzero) {
-#if defined(__GNUC__) || defined(__clang__)
+#if VERGE__GNU_C
     return (unsigned)__builtin_clzll(nonzero);
 #else
     return 63U - verge__bit_floor_index_portable(nonzero);

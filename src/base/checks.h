@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/checks.h - mistakes of the caller's that cannot be told from a legitimate use for certain, such as a duration given
- * as a deadline. They are looked for if an option says so, and always in a build with VERGE_ASSERTS.
+ * base/checks.h - mistakes of callers that might also be correct use, such as a duration given as a deadline. They are
+ * checked if an option says so, and always in a build with VERGE_ASSERTS.
  */
 #ifndef VERGE_SRC_BASE_CHECKS_H
 #define VERGE_SRC_BASE_CHECKS_H
@@ -16,7 +16,7 @@
 #define VERGE__CHECKS_CALLERS 0
 #endif
 
-/* Of others nobody knows. A clock that goes back reaches times before the object's creation. */
+/* Only for these two clocks is it known. If a clock goes back, times before the object's creation are legitimate. */
 static inline bool verge__never_goes_back(verge_clock clock) {
     return clock.now_ns == verge_clock_monotonic().now_ns || clock.now_ns == verge_clock_boottime().now_ns;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Clocks: two of the system's, and one that moves only when told to. */
+/* Clocks: three of the system, and a manual one for tests. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <time.h>
 
+#include "base/relaxed.h"
 #include "verge/base.h"
 
 static const uint64_t time_last_ns = VERGE_NEVER - 1;
@@ -14,18 +15,54 @@ static uint64_t nanoseconds(const struct timespec *time) {
     return (uint64_t)time->tv_sec * UINT64_C(1000000000) + (uint64_t)time->tv_nsec;
 }
 
+#if defined(_WIN32)
+
+/* As in <windows.h>, which is large and has many names. */
+__declspec(dllimport) int __stdcall QueryPerformanceCounter(int64_t *ret_count);
+__declspec(dllimport) int __stdcall QueryPerformanceFrequency(int64_t *ret_per_second);
+
+static uint64_t monotonic_now(void *context) {
+    (void)context;
+    int64_t count = 0;
+    int64_t per_second = 1;
+    (void)QueryPerformanceCounter(&count);
+    (void)QueryPerformanceFrequency(&per_second);
+    uint64_t whole = (uint64_t)count / (uint64_t)per_second;
+    uint64_t rest = (uint64_t)count % (uint64_t)per_second;
+    return whole * UINT64_C(1000000000) + rest * UINT64_C(1000000000) / (uint64_t)per_second;
+}
+
+#else
+
 static uint64_t monotonic_now(void *context) {
     (void)context;
     struct timespec time = {0};
+#if defined(CLOCK_MONOTONIC)
     (void)clock_gettime(CLOCK_MONOTONIC, &time);
+#else
+    (void)timespec_get(&time, TIME_UTC); /* the only clock of ISO C; it may go back, which a wheel bears */
+#endif
     return nanoseconds(&time);
 }
+
+#endif
 
 verge_clock verge_clock_monotonic(void) {
     return (verge_clock){.now_ns = monotonic_now, .context = NULL};
 }
 
-#if defined(CLOCK_BOOTTIME)
+static uint64_t realtime_now(void *context) {
+    (void)context;
+    struct timespec time = {0};
+    (void)timespec_get(&time, TIME_UTC);
+    return nanoseconds(&time);
+}
+
+verge_clock verge_clock_realtime(void) {
+    return (verge_clock){.now_ns = realtime_now, .context = NULL};
+}
+
+#if defined(CLOCK_BOOTTIME) && !defined(_WIN32)
 
 static uint64_t boottime_now(void *context) {
     (void)context;
@@ -36,7 +73,7 @@ static uint64_t boottime_now(void *context) {
 
 verge_clock verge_clock_boottime(void) {
     struct timespec time;
-    /* The headers may know the clock where the running kernel does not. */
+    /* The headers have this clock, but the running kernel may not. */
     if (clock_gettime(CLOCK_BOOTTIME, &time) != 0) {
         return verge_clock_monotonic();
     }
@@ -54,19 +91,19 @@ verge_clock verge_clock_boottime(void) {
 /* ---- the manual clock ---- */
 
 /*
- * The field is a plain uint64_t because _Atomic does not exist in C++, which includes the header.
- * Every access goes through the three functions below. A store is a release and a load an
- * acquire: a thread that reads a time also sees what was written before that time was set.
+ * The field is a plain uint64_t, because C++ programs include the header and C++ has no _Atomic. Every access goes
+ * through the three functions below. Stores are releases and loads are acquires: a thread that reads a time also sees
+ * what was written before that time was set.
  */
 
 static uint64_t manual_now(void *context) {
     const verge_manual_clock *manual = context;
-    return manual == NULL ? 0 : __atomic_load_n(&manual->now_ns, __ATOMIC_ACQUIRE);
+    return manual == NULL ? 0 : verge__load_acquire_plain(&manual->now_ns);
 }
 
 void verge_manual_clock_set(verge_manual_clock *manual, uint64_t now_ns) {
     if (manual != NULL) {
-        __atomic_store_n(&manual->now_ns, now_ns, __ATOMIC_RELEASE);
+        verge__store_release_plain(&manual->now_ns, now_ns);
     }
 }
 
@@ -74,14 +111,14 @@ void verge_manual_clock_advance(verge_manual_clock *manual, uint64_t duration_ns
     if (manual == NULL) {
         return;
     }
-    uint64_t now_ns = __atomic_load_n(&manual->now_ns, __ATOMIC_RELAXED);
+    uint64_t now_ns = verge__load_relaxed_plain(&manual->now_ns);
     uint64_t next_ns;
     do {
         if (now_ns >= time_last_ns) {
             return;
         }
         next_ns = duration_ns > time_last_ns - now_ns ? time_last_ns : now_ns + duration_ns;
-    } while (!__atomic_compare_exchange_n(&manual->now_ns, &now_ns, next_ns, 1, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+    } while (!verge__exchange_plain(&manual->now_ns, &now_ns, next_ns));
 }
 
 verge_clock verge_clock_manual(verge_manual_clock *manual) {

@@ -1,18 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* base/compiler.h - hints to the compiler; without them the code means the same. */
+/*
+ * base/compiler.h - hints to the compiler. They do not change what the code means.
+ *
+ * Base, calendar, wheel and interval need a C17 compiler and nothing else: what they take from GNU C is here, in bits.h
+ * and in relaxed.h, and each has a form for other compilers. VERGE_ISO_C chooses that form with any compiler, so that
+ * it can be tested. One thing has no such form: VERGE__MAY_ALIAS. A compiler that does not know it must not derive from
+ * types what aliases what (-fno-strict-aliasing); those that do not know GNU C do not, as a rule.
+ */
 #ifndef VERGE_SRC_BASE_COMPILER_H
 #define VERGE_SRC_BASE_COMPILER_H
 
-#if defined(__GNUC__) || defined(__clang__)
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(VERGE_ISO_C)
+#define VERGE__GNU_C 1
+#else
+#define VERGE__GNU_C 0
+#endif
+
+#if VERGE__GNU_C
 #define VERGE__LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define VERGE__UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define VERGE__PREFETCH(address) __builtin_prefetch((address), 0, 3)
 #define VERGE__PREFETCH_WRITE(address) __builtin_prefetch((address), 1, 3)
 #define VERGE__ALWAYS_INLINE inline __attribute__((always_inline))
 #define VERGE__NOINLINE __attribute__((noinline))
-/* Objects of the type may be declared with another type, of the same size and alignment. */
+/* Objects of this type may be accessed through another type of the same size and alignment. */
 #define VERGE__MAY_ALIAS __attribute__((may_alias))
-/* A value is computed here, not only where a branch needs it. */
+#define VERGE__PRINTF(text, values) __attribute__((format(printf, text, values)))
+/* Makes the compiler compute the value here, and not later in a branch. */
 #define VERGE__IS_NEEDED(value) __asm__("" : "+r"(value))
 #else
 #define VERGE__LIKELY(condition) (!!(condition))
@@ -22,10 +36,20 @@
 #define VERGE__ALWAYS_INLINE inline
 #define VERGE__NOINLINE
 #define VERGE__MAY_ALIAS
+#define VERGE__PRINTF(text, values)
 #define VERGE__IS_NEEDED(value) ((void)(value))
 #endif
 
-/* By ThreadSanitizer, which must see what orders what: no assembly there. */
+/* The function reads memory that others may be writing, or have not written: no sanitizer checks it. */
+#if defined(__clang__)
+#define VERGE__NOT_SANITIZED __attribute__((no_sanitize("address", "thread", "memory")))
+#elif defined(__GNUC__)
+#define VERGE__NOT_SANITIZED __attribute__((no_sanitize_address, no_sanitize_thread))
+#else
+#define VERGE__NOT_SANITIZED
+#endif
+
+/* ThreadSanitizer must see all atomic accesses, so there is no assembly in its builds. */
 #if defined(__SANITIZE_THREAD__)
 #define VERGE__THREADS_ARE_WATCHED 1
 #elif defined(__has_feature)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/depend.h - to look at something only after a number that says it is there, without an acquire.
+ * base/depend.h - an address dependency in place of an acquire: load a count, and then an item that the count says
+ * exists.
  *
  *     uint32_t count = verge__load_dependable(&shared->count);   pairs with a release store
  *     if (i < count) {
- *         item = verge__depend_on(&items[i], count);             what is loaded through it is loaded after the number
+ *         item = verge__depend_on(&items[i], count);             loads through item come after the load of count
  *
- * An acquire holds up all loads that follow, whatever they look at. Processors keep a load behind the one that its address
- * comes from; so here the address is made to come from the number, which adds nothing to it. C11 has a name for that
- * order, consume, which compilers turn into an acquire. Where it does not matter, an acquire is what it is.
+ * An acquire delays all later loads, also unrelated ones. But a processor always executes a load after the load that
+ * its address was computed from. So verge__depend_on computes the address from the count, by adding 0. C11 calls this
+ * order "consume", but compilers turn consume into acquire. On processors other than aarch64, this file uses an
+ * acquire.
  */
 #ifndef VERGE_SRC_BASE_DEPEND_H
 #define VERGE_SRC_BASE_DEPEND_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sentences for error numbers. All are constants, so any thread may ask at any time. */
+/* Sentences for error numbers. All are constants, so any thread may call this at any time. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -8,24 +8,25 @@
 
 #include "verge/base.h"
 
-/* For what comes from the system, which knows it better. */
+/* For errors that come from the system. */
 static const char *of_the_system(int error) {
     const char *sentence = NULL;
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 32)
-    sentence = error < -INT_MAX ? NULL : strerrordesc_np(-error); /* unlike strerror, constant */
-#else
     (void)error;
+#if defined(__GLIBC__)
+#if __GLIBC_PREREQ(2, 32)
+    sentence = error < -INT_MAX ? NULL : strerrordesc_np(-error); /* unlike strerror, constant */
+#endif
 #endif
     return sentence != NULL ? sentence : "an error without a sentence of its own";
 }
 
 const char *verge_strerror(int error) {
-    /* Negative, not positive: the negative of INT_MIN does not fit. */
+    /* Negative, because -INT_MIN does not fit into an int. */
     switch (error > 0 ? -error : error) {
     case 0:
         return "success";
     case -EINVAL:
-        return "an argument, an option or a time makes no sense";
+        return "invalid argument, option or time";
     case -ERANGE:
         return "the time is too far ahead";
     case -ENOENT:
@@ -41,29 +42,43 @@ const char *verge_strerror(int error) {
     case -ENOMEM:
         return "out of memory; nothing has changed";
     case -EBUSY:
-        return "not now: something that must be idle is not";
+        return "not possible now: something is in use that must be idle";
+    case -ECHILD:
+        return "it belongs to the parent: after fork, the child has none of its threads";
     case -EAGAIN:
-        return "not at once, and it was not to wait";
+        return "it cannot be done at once, and the call does not wait";
     case -EDEADLK:
-        return "it would wait for itself";
+        return "deadlock: it would wait for itself";
+#if defined(EALREADY)
     case -EALREADY:
-        return "that is so already, or about to be";
+        return "already done, or about to be";
+#endif
+#if defined(ESHUTDOWN)
     case -ESHUTDOWN:
-        return "it is shut down, or about to be";
+        return "shut down, or about to be";
+#endif
     case -EPIPE:
         return "the other end is closed";
+#if defined(ENODATA)
     case -ENODATA:
-        return "the end came before all of it";
+        return "the end of the data came too early";
+#endif
     case -ENOSYS:
-        return "this system, or this build of the library, has no such thing";
+        return "not available on this system, or in this build of the library";
+#if defined(EOPNOTSUPP)
     case -EOPNOTSUPP:
-        return "not on this backend, or not for this descriptor";
+        return "not supported by this backend, or for this descriptor";
+#endif
     case -ETIMEDOUT:
-        return "the deadline has passed, or the system has given the connection up";
+        return "the deadline has passed, or the system has given up the connection";
+#if defined(ECANCELED)
     case -ECANCELED:
         return "the operation was cancelled";
+#endif
+#if defined(EOWNERDEAD)
     case -EOWNERDEAD:
         return "the thread of a worker ended in a task";
+#endif
     default:
         return of_the_system(error > 0 ? -error : error);
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/exchange.h - a relaxed compare-and-swap for the shortest ways.
+ * base/exchange.h - a relaxed compare-and-swap for hot paths.
  *
- * On aarch64 compilers call a function for it, which looks whether the machine has the instruction. The call, and what is
- * spilled around it, is a tenth of what it takes to start and cancel a timer: so the caller looks, once, and says so.
+ * On aarch64, compilers call a function that checks whether the machine has the instruction. This call, and the
+ * registers spilled around it, take a tenth of the time to start and cancel a timer. So the caller checks once, and
+ * passes the answer.
  */
 #ifndef VERGE_SRC_BASE_EXCHANGE_H
 #define VERGE_SRC_BASE_EXCHANGE_H
@@ -29,8 +30,8 @@ static inline bool verge__machine_has_cas(void) {
 #endif
 }
 
-/* Strong. The compiler moves nothing across it. `machine_has_cas` is to be a constant: a function that holds both ways spills
- * for both. */
+/* A strong compare-and-swap. The compiler moves nothing across it. `machine_has_cas` should be a constant: a function
+ * that contains both variants spills registers for both. */
 static VERGE__ALWAYS_INLINE bool verge__exchange_relaxed(_Atomic uint64_t *object, uint64_t from, uint64_t to,
                                                          bool machine_has_cas) {
 #if VERGE__CAS_IS_OPTIONAL

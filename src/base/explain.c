@@ -8,7 +8,7 @@
 
 #include "base/bits.h"
 
-int verge__explain(struct verge__explanation why, const char *format, ...) {
+int verge__explain(verge__explanation why, const char *format, ...) {
     if (why.text != NULL && why.size > 0) {
         va_list values;
         va_start(values, format);
@@ -18,8 +18,7 @@ int verge__explain(struct verge__explanation why, const char *format, ...) {
     return -EINVAL;
 }
 
-int verge__explain_power_of_two(struct verge__explanation why, const char *field, uint64_t value,
-                                unsigned exponent_max) {
+int verge__explain_power_of_two(verge__explanation why, const char *field, uint64_t value, unsigned exponent_max) {
     const uint64_t largest = UINT64_C(1) << exponent_max;
     if (value == 0) {
         return verge__explain(why, "%s is 0: it has to be a power of two of nanoseconds, such as %" PRIu64 " (2^20)",

@@ -15,11 +15,19 @@ enum { NS_PER_S = 1000000000 };
 bool (*verge__wait_hook)(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) = NULL;
 #endif
 
-void verge__futex_sleep_until(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
-    /* A time the kernel cannot hold is as good as never. */
+static void sleep_until(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns, int clock) {
+    /* A time that does not fit into a timespec means: no timeout. */
     const struct timespec until = {.tv_sec = (time_t)(until_ns / NS_PER_S), .tv_nsec = (long)(until_ns % NS_PER_S)};
     const struct timespec *timeout = until_ns > INT64_MAX ? NULL : &until;
-    (void)syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, timeout, NULL, FUTEX_BITSET_MATCH_ANY);
+    (void)syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE | clock, expected, timeout, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+void verge__futex_sleep_until(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
+    sleep_until(word, expected, until_ns, 0);
+}
+
+void verge__futex_sleep_until_realtime(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
+    sleep_until(word, expected, until_ns, FUTEX_CLOCK_REALTIME);
 }
 
 void verge__futex_sleep(_Atomic uint32_t *word, uint32_t expected) {

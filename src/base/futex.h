@@ -2,9 +2,9 @@
 /*
  * base/futex.h - sleeping until another thread has changed a word.
  *
- * No thread of the library waits for another one in a loop, not even with sched_yield: on one processor, a waiting thread with
- * a real-time priority would keep the thread that it waits for from running. Whoever waits sleeps here, and whoever is
- * waited for wakes it.
+ * No thread of the library waits for another one in a loop, not even with sched_yield. On one processor, a waiting
+ * thread with a real-time priority would keep the other thread from running. So the waiting thread sleeps here, and the
+ * other one wakes it.
  */
 #ifndef VERGE_SRC_BASE_FUTEX_H
 #define VERGE_SRC_BASE_FUTEX_H
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
-/* For tests, in place of the kernel. True: the hook has waited, or does not want to. */
+/* Tests wait by this hook instead of the kernel. True: the hook handled the wait. */
 extern bool (*verge__wait_hook)(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns);
 
 static inline bool verge__wait_is_hooked(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
@@ -30,13 +30,17 @@ static inline bool verge__wait_is_hooked(_Atomic uint32_t *word, uint32_t expect
 }
 #endif
 
-/* Sleeps while *word == expected, until woken. May return early: look again. */
+/* Sleeps while *word == expected, until woken. It may return early, so the caller must check again. */
 void verge__futex_sleep(_Atomic uint32_t *word, uint32_t expected);
 
 /* The same, without the hook, until a time on the monotonic clock. */
 void verge__futex_sleep_until(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns);
 
-/* Wakes all that sleep on the word. It is not read: its memory may have been freed meanwhile. */
+/* The same until a time of day. The kernel follows the clock when it is set: the sleep ends when the clock, as it is by
+ * then, has reached the time. */
+void verge__futex_sleep_until_realtime(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns);
+
+/* Wake all threads, or one, that sleep on the word. The word is not read, so its memory may already be freed. */
 void verge__futex_wake_all(_Atomic uint32_t *word);
 void verge__futex_wake_one(_Atomic uint32_t *word);
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/probes.h - places where a tracer can look on (USDT): verge:schedule and so on, for bpftrace, perf and systemtap.
+ * base/probes.h - probes for tracers (USDT): verge:schedule and so on, for bpftrace, perf and systemtap.
  *
- * Where <sys/sdt.h> was there at build time (VERGE_PROBES), a probe is a single nop and a note in the ELF file that
- * says where its arguments are. Anywhere else it is nothing. Arguments are evaluated or not: they must have no effects,
- * and on hot paths be values that are at hand anyway. The timer is its handle; of a timeout it is its address.
+ * If <sys/sdt.h> exists at build time (VERGE_PROBES), a probe is one nop, and a note in the ELF file that says where
+ * its arguments are. Otherwise a probe compiles to nothing. Its arguments may or may not be evaluated, so they must
+ * have no side effects. On hot paths they must be values that are in registers anyway. "timer" is a handle, or the
+ * address of a timeout.
  *
  *   schedule    wheel, timer, deadline_ns
  *   reschedule  wheel, timer, deadline_ns
  *   cancel      wheel, timer
  *   fire        wheel, timer, deadline_ns, now_ns      a poll returns the timer
- *   cascade     wheel, level, entry_count              entries leave this level for lower ones (of a worker, its)
+ *   cascade     wheel, level, entry_count              entries go from this level to lower ones; also for workers
  *   run         service, timer, callback, scheduled_ns, actual_ns      a callback begins
  *   ran         service, timer                         and has returned
  *   migrate     service, worker_id, deadline_ns        a timer leaves this worker for another
@@ -23,7 +24,7 @@
 #include <sys/sdt.h>
 
 #if defined(__clang__)
-/* The macros of the header do what ISO C did not allow before C23. */
+/* The macros of the header use what ISO C did not allow before C23. */
 #pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
 #endif
 

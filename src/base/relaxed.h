@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/relaxed.h - relaxed loads and stores of 64 bits for the shortest ways.
+ * base/relaxed.h - relaxed 64-bit loads and stores for hot paths.
  *
- * gcc puts the address of an atomic object into a register of its own, by an instruction of its own, though what it
- * then writes is the ordinary load or store of the machine, which could have added the offset itself. To start and cancel a
- * timer are a dozen such accesses.
+ * For an atomic access, gcc first computes the address into a register, with an extra instruction. The load or store
+ * itself could add the offset. Starting and cancelling a timer takes a dozen such accesses.
  */
 #ifndef VERGE_SRC_BASE_RELAXED_H
 #define VERGE_SRC_BASE_RELAXED_H
 
-#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/compiler.h"
+
+#if !defined(__STDC_NO_ATOMICS__)
+#include <stdatomic.h>
 
 #if defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__) && !defined(VERGE__THREADS_ARE_WATCHED)
 
@@ -37,10 +39,12 @@ static VERGE__ALWAYS_INLINE uint64_t verge__load_relaxed(const _Atomic uint64_t 
 }
 
 #endif
+#endif
 
-/* The same for an object that is not declared atomic: one thread writes it, and others may while it is looked at. */
+/* The same for an object that is not declared atomic. Other threads may access it at the same time; where the compiler
+ * has no word for that, the object belongs to one thread. */
 static VERGE__ALWAYS_INLINE uint64_t verge__load_relaxed_plain(const uint64_t *object) {
-#if defined(__GNUC__) || defined(__clang__)
+#if VERGE__GNU_C
     return __atomic_load_n(object, __ATOMIC_RELAXED);
 #else
     return *(const volatile uint64_t *)object;
@@ -49,10 +53,43 @@ static VERGE__ALWAYS_INLINE uint64_t verge__load_relaxed_plain(const uint64_t *o
 
 /* NOLINTNEXTLINE(readability-non-const-parameter) */
 static VERGE__ALWAYS_INLINE void verge__store_relaxed_plain(uint64_t *object, uint64_t value) {
-#if defined(__GNUC__) || defined(__clang__)
+#if VERGE__GNU_C
     __atomic_store_n(object, value, __ATOMIC_RELAXED);
 #else
     *(volatile uint64_t *)object = value;
+#endif
+}
+
+/* Who loads a value sees what was written before it was stored. */
+static inline uint64_t verge__load_acquire_plain(const uint64_t *object) {
+#if VERGE__GNU_C
+    return __atomic_load_n(object, __ATOMIC_ACQUIRE);
+#else
+    return *(const volatile uint64_t *)object;
+#endif
+}
+
+/* NOLINTNEXTLINE(readability-non-const-parameter) */
+static inline void verge__store_release_plain(uint64_t *object, uint64_t value) {
+#if VERGE__GNU_C
+    __atomic_store_n(object, value, __ATOMIC_RELEASE);
+#else
+    *(volatile uint64_t *)object = value;
+#endif
+}
+
+/* False: it is not *expected, which becomes what it is; or for no reason. */
+/* NOLINTNEXTLINE(readability-non-const-parameter) */
+static inline bool verge__exchange_plain(uint64_t *object, uint64_t *expected, uint64_t value) {
+#if VERGE__GNU_C
+    return __atomic_compare_exchange_n(object, expected, value, 1, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+#else
+    if (*object != *expected) {
+        *expected = *object;
+        return false;
+    }
+    *object = value;
+    return true;
 #endif
 }
 

@@ -6,5 +6,5 @@
 #if defined(VERGE_STEPS) && VERGE_STEPS
 void (*verge__step_hook)(const char *step) = NULL;
 #else
-typedef int verge__no_steps; /* a file is not to be empty */
+typedef int verge__no_steps; /* ISO C forbids an empty file */
 #endif

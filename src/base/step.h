@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/step.h - the points at which threads may interleave. Every access to a word that threads share is preceded by
- * VERGE__STEP. In a build with VERGE_STEPS a test can take over there, and so drive all threads of a protocol from one, in
- * any order it likes; any other build has nothing there.
+ * base/step.h - the points at which a simulation may switch threads. VERGE__STEP stands before every access to a word
+ * that threads share. In a build with VERGE_STEPS, a test can take over there. So it can run all threads of a protocol
+ * in one thread, in any order. In other builds VERGE__STEP does nothing.
  */
 #ifndef VERGE_SRC_BASE_STEP_H
 #define VERGE_SRC_BASE_STEP_H
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
 
-/* NULL, or what is called with the name of the step that comes next. */
+/* If not NULL: called with the name of the next step. */
 extern void (*verge__step_hook)(const char *step);
 
 #define VERGE__STEP(name) \

@@ -49,8 +49,8 @@ uint64_t verge__calendar_next(const verge__calendar *calendar) {
 
 /* ---- draining ---- */
 
-/* The level for an entry of a slot that is drained: below that slot's if its tick is in the slot, even if the slot is still so
- * far ahead that the entry would be filed there again. */
+/* The level for an entry of a slot that is drained: below that slot's if its tick is in the slot, even if the slot is
+ * still so far ahead that the entry would be filed there again. */
 static verge__level *level_below(verge__calendar *calendar, size_t k, uint64_t position, uint64_t tick) {
     size_t to = verge__calendar_level(calendar, tick);
     bool is_here = tick >> calendar->levels[k].shift == position;
@@ -187,9 +187,9 @@ bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, si
 /* ---- shares ---- */
 
 /*
- * The share of the next slot of level k that is due: of m chunks, drained from drain_begin to the slot's start, those for the
- * ticks since the last share. Powers of two in place of a division: at most twice too early, never too late. A slot of a
- * single chunk waits for its start. Returns the tick of the next share.
+ * The share of the next slot of level k that is due: of m chunks, drained from drain_begin to the slot's start, those
+ * for the ticks since the last share. Powers of two in place of a division: at most twice too early, never too late. A
+ * slot of a single chunk waits for its start. Returns the tick of the next share.
  */
 static uint64_t drain_share(verge__calendar *calendar, size_t k, size_t *budget) {
     verge__level *level = &calendar->levels[k];

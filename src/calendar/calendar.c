@@ -211,8 +211,51 @@ int verge__calendar_secure_one(verge__calendar *calendar) {
 
 void verge__calendar_shrink(verge__calendar *calendar, size_t entries) {
     entries = entries > calendar->entry_count ? entries : calendar->entry_count;
+    entries = entries > calendar->promised ? entries : calendar->promised;
     verge__chunk_pool_shrink(&calendar->pool, chunks_for(calendar, entries));
     recount_capacity(calendar);
+}
+
+/* Chunk by chunk, from the newest on. */
+static void pack_list(verge__calendar *calendar, verge__list *list) {
+    verge__chunk *above = NULL;
+    size_t count = *list == NULL ? 0 : verge__list_chunk_count(*list);
+    for (verge__chunk *chunk = *list == NULL ? NULL : verge__list_chunk(*list); chunk != NULL; chunk = chunk->below) {
+        verge__chunk *lower = verge__chunk_pool_take_lower(&calendar->pool, chunk);
+        if (lower != NULL) {
+            lower->below = chunk->below;
+            lower->depth = chunk->depth;
+            lower->level = chunk->level;
+            lower->slot = chunk->slot;
+            for (size_t i = 0; i < count; i++) {
+                verge__node *node = verge__calendar_node(calendar, chunk->entries[i]);
+                VERGE__INVARIANT(verge__node_place(node) == &chunk->entries[i],
+                                 "C2: a node with an entry knows its place");
+                lower->entries[i] = chunk->entries[i];
+                node->place = (uintptr_t)&lower->entries[i] | (node->place & VERGE__PLACE_TAGS);
+            }
+            if (above == NULL) {
+                *list = lower->entries + count;
+            } else {
+                above->below = lower;
+            }
+            verge__chunk_pool_give(&calendar->pool, chunk);
+            chunk = lower;
+        }
+        above = chunk;
+        count = VERGE__CHUNK_ENTRIES;
+    }
+}
+
+void verge__calendar_pack(verge__calendar *calendar) {
+    for (size_t k = 0; k < calendar->levels_ready; k++) {
+        for (uint32_t slot = 0; slot <= calendar->levels[k].mask; slot++) {
+            pack_list(calendar, &calendar->levels[k].slots[slot]);
+        }
+    }
+    for (size_t own = 0; own < VERGE__OWN_LISTS; own++) {
+        pack_list(calendar, &calendar->own[own]);
+    }
 }
 
 static int ready_level(verge__calendar *calendar, verge__level *level) {
@@ -243,7 +286,8 @@ static int ready_levels(verge__calendar *calendar, size_t level) {
         error = ready_level(calendar, &calendar->levels[calendar->levels_ready]);
     }
     if (error == 0) {
-        error = verge__calendar_secure(calendar, calendar->entry_count + 1, false);
+        size_t entries = calendar->entry_count + 1;
+        error = verge__calendar_secure(calendar, entries > calendar->promised ? entries : calendar->promised, false);
     }
     if (error != 0) {
         while (calendar->levels_ready > ready_before) {
@@ -265,6 +309,7 @@ int verge__calendar_ready_all(verge__calendar *calendar) {
 
 void verge__calendar_shed_levels(verge__calendar *calendar, uint64_t last_tick) {
     size_t keep = last_tick < calendar->cursor ? 0 : verge__calendar_level(calendar, last_tick) + 1;
+    keep = keep == 0 && calendar->promised > 0 ? 1 : keep; /* with any level, an entry can be filed for any time */
     while (calendar->levels_ready > keep) {
         verge__level *level = &calendar->levels[calendar->levels_ready - 1];
         if (verge__level_next(level, 0) != VERGE__NO_TICK) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calendar/calendar.h - entries filed by tick. The owner, a wheel or a worker of a service, files nodes, moves the cursor
- * on, and gets back the entries of each tick in ascending order. Of a node the calendar reads the deadline and writes
- * `place` and `filed` (node.h); it knows nothing else of timers.
+ * calendar/calendar.h - entries filed by tick. The owner, a wheel or a worker of a service, files nodes, moves the
+ * cursor on, and gets back the entries of each tick in ascending order. Of a node the calendar reads the deadline and
+ * writes `place` and `filed` (node.h); it knows nothing else of timers.
  *
  * Levels. A slot of level k spans 2^shift ticks, and the ring holds two blocks of 2^bits slots: the block of the cursor
  * and the next. An entry goes to the lowest level whose 2^bits slots reach it:
@@ -12,13 +12,14 @@
  *     level 2   | . . | x . ...                              slots of 2^17 ticks
  *
  * Above the levels that the owner asks for come others, of 64 slots each, up to the end of time: while a backlog holds
- * the cursor back, a deadline within reach of now may be out of reach of the cursor. A level gets memory when it is first
- * needed.
+ * the cursor back, a deadline within reach of now may be out of reach of the cursor. A level gets memory when it is
+ * first needed.
  *
  * Cascading. When the cursor reaches the start of an upper slot, its entries are filed again below, each by its node's
- * deadline. So a timer that was moved later goes straight to where it belongs, and an idle entry is dropped. As the lower
- * ring has room for the next block too, a slot may be drained before it starts: a slot of more than one chunk is drained
- * a share at a time as the cursor comes close to it, and there is no moment at which thousands of entries move at once.
+ * deadline. So a timer that was moved later goes straight to where it belongs, and an idle entry is dropped. As the
+ * lower ring has room for the next block too, a slot may be drained before it starts: a slot of more than one chunk is
+ * drained a share at a time as the cursor comes close to it, and there is no moment at which thousands of entries move
+ * at once.
  *
  * An entry is filed at the tick of its deadline, or earlier (it comes up, and is filed again), or later: a coarse wheel
  * rounds ticks up. When a slot is drained, an entry goes to its deadline's tick or, if that is earlier, to the slot's
@@ -29,7 +30,8 @@
  * Invariants (verge__calendar_check)
  *   C1  a slot's bit is set if and only if its list is not empty
  *   C2  a node with an entry knows its place; if it is NEAR, its slot starts at `filed`
- *   C3  every slot that is not empty starts at or after the cursor, but for due_slot, which is just before it and not empty
+ *   C3  every slot that is not empty starts at or after the cursor, but for due_slot, which is just before it and not
+ *       empty
  *   C4  entry_count is the number of entries, those in the owner's lists too
  *   C5  nothing happens before quiet_until: no slot starts, no share is due; nor, above level 0, before upper_quiet
  *   C6  the pool has a chunk for every list that entry_capacity entries could ever form
@@ -86,8 +88,9 @@ typedef struct verge__calendar {
     uint64_t shift;
     size_t entry_count;
     size_t entry_capacity;
-    /* The owner's: how many entries became idle, as their node is not pending any more, and how many of these are not so any more.
-     * Two counts, so that to clear and to set a timer again and again does not wait for one of them. */
+    size_t promised; /* the owner's: entries there is room for whatever becomes of levels and chunks (C6) */
+    /* The owner's: how many entries became idle, as their node is not pending any more, and how many of these are not
+     * so any more. Two counts, so that to clear and to set a timer again and again does not wait for one of them. */
     uint64_t idle_begun;
     uint64_t idle_ended;
     unsigned char *const *slabs;   /* the owner's table of nodes, for entries that are in it */
@@ -133,8 +136,8 @@ typedef struct verge__calendar_setup {
 
 /* ---- calendar.c: life and memory ---- */
 
-/* A level of 512 slots, one of 256, then of 64, from ticks of 2^shift ns to the end of time; returns how many. What most timers
- * need, and what comes up often, is wide: it takes more memory. */
+/* A level of 512 slots, one of 256, then of 64, from ticks of 2^shift ns to the end of time; returns how many. What
+ * most timers need, and what comes up often, is wide: it takes more memory. */
 size_t verge__calendar_default_levels(unsigned shift, verge__level_shape ret_levels[VERGE__LEVELS_MAX]);
 
 void verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup *setup);
@@ -151,7 +154,12 @@ int verge__calendar_secure_one(verge__calendar *calendar);
 int verge__calendar_ready_for(verge__calendar *calendar, uint64_t tick);
 int verge__calendar_ready_all(verge__calendar *calendar);
 
-/* Gives back chunks beyond what `entries` entries need, and empty levels at the top, if nothing is due after last_tick. */
+/* Moves entries into the lowest slabs of chunks: the higher ones become empty. The owner's other lists keep their
+ * chunks. */
+void verge__calendar_pack(verge__calendar *calendar);
+
+/* Gives back chunks beyond what `entries` entries need, and empty levels at the top, if nothing is due after
+ * last_tick. */
 void verge__calendar_shrink(verge__calendar *calendar, size_t entries);
 void verge__calendar_shed_levels(verge__calendar *calendar, uint64_t last_tick);
 
@@ -166,11 +174,12 @@ void verge__calendar_list_add(verge__calendar *calendar, size_t own, verge__entr
 /* Takes the entry of a node out of its list: the newest of that list takes its place. */
 void verge__calendar_withdraw(verge__calendar *calendar, verge__node *node);
 
-/* Files a node anew, at a tick that levels which are ready reach; false, and nothing has changed: it has no entry, and there is no
- * room for one. */
+/* Files a node anew, at a tick that levels which are ready reach; false, and nothing has changed: it has no entry, and
+ * there is no room for one. */
 bool verge__calendar_move(verge__calendar *calendar, verge__entry entry, verge__node *node, uint64_t tick);
 
-/* Takes the newest entry of the owner's list, or of due_slot, which is not empty. To tell the node is left to the caller. */
+/* Takes the newest entry of the owner's list, or of due_slot, which is not empty. To tell the node is left to the
+ * caller. */
 verge__entry verge__calendar_list_pop(verge__calendar *calendar, size_t own);
 verge__entry verge__calendar_pop(verge__calendar *calendar);
 
@@ -180,9 +189,9 @@ verge__list verge__calendar_add_chunk(verge__calendar *calendar, verge__level *l
 /* ---- advance.c: time passes ---- */
 
 /*
- * Takes the next tick, up to last_tick, at which level 0 has entries: true, and they are in due_slot, from which the owner takes
- * them one by one; all of the last tick's are gone. False: there is none, and the cursor is behind last_tick; or the budget, of
- * entries moved, has run out, and it is not.
+ * Takes the next tick, up to last_tick, at which level 0 has entries: true, and they are in due_slot, from which the
+ * owner takes them one by one; all of the last tick's are gone. False: there is none, and the cursor is behind
+ * last_tick; or the budget, of entries moved, has run out, and it is not.
  */
 bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, size_t *budget);
 
@@ -230,8 +239,8 @@ static VERGE__ALWAYS_INLINE bool verge__calendar_serves(const verge__calendar *c
     return ((node->place & VERGE__NEAR) != 0) & (ahead <= tick - calendar->cursor);
 }
 
-/* Files a node without an entry at a tick that levels which are ready reach. False, and nothing has changed: it takes a chunk,
- * or there is no room. */
+/* Files a node without an entry at a tick that levels which are ready reach. False, and nothing has changed: it takes a
+ * chunk, or there is no room. */
 static VERGE__ALWAYS_INLINE bool verge__calendar_try_file(verge__calendar *calendar, verge__entry entry,
                                                           verge__node *node, uint64_t tick) {
     const verge__ring *ring = &calendar->ring_of_zeros[verge__leading_zeros((tick - calendar->cursor) | 1)];
@@ -255,8 +264,8 @@ static VERGE__ALWAYS_INLINE verge__list *verge__calendar_list(verge__calendar *c
                                             : &calendar->levels[chunk->level].slots[chunk->slot];
 }
 
-/* Withdraws the entry of a node that is near, if that empties no chunk. False, and nothing has changed: it would. Which list it
- * is in follows from the node, without a look at the chunk, which may not be in the cache. */
+/* Withdraws the entry of a node that is near, if that empties no chunk. False, and nothing has changed: it would. Which
+ * list it is in follows from the node, without a look at the chunk, which may not be in the cache. */
 static VERGE__ALWAYS_INLINE bool verge__calendar_try_withdraw(verge__calendar *calendar, verge__node *node) {
     if (VERGE__UNLIKELY((node->place & VERGE__NEAR) == 0)) {
         return false;

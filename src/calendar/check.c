@@ -49,8 +49,8 @@ static const char *check_list(census *count, verge__list list, size_t level, uin
     return above != NULL && above->depth != 0 ? "L1: the oldest chunk of a list has none below" : NULL;
 }
 
-/* Every tick of an entry lies at or after the slot's start, but for those that were rounded up. So what matters is that the
- * slot starts no later than the entry's timer is due; the owner knows by how much it rounds. */
+/* Every tick of an entry lies at or after the slot's start, but for those that were rounded up. So what matters is that
+ * the slot starts no later than the entry's timer is due; the owner knows by how much it rounds. */
 static const char *check_level(census *count, size_t k) {
     const verge__calendar *calendar = count->calendar;
     const verge__level *level = &calendar->levels[k];

@@ -143,3 +143,10 @@ verge__chunk *verge__chunk_pool_take_fresh(verge__chunk_pool *pool) {
     pool->used_count++;
     return chunk;
 }
+
+verge__chunk *verge__chunk_pool_take_lower(verge__chunk_pool *pool, const verge__chunk *chunk) {
+    while (pool->lowest < chunk->slab && pool->slabs[pool->lowest].used == pool->slabs[pool->lowest].count) {
+        pool->lowest++;
+    }
+    return pool->lowest < chunk->slab ? verge__chunk_pool_take(pool) : NULL;
+}

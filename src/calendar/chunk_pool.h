@@ -47,6 +47,9 @@ void verge__chunk_pool_shrink(verge__chunk_pool *pool, size_t keep);
 /* A chunk that was never taken; or moves on to a higher slab. */
 verge__chunk *verge__chunk_pool_take_fresh(verge__chunk_pool *pool);
 
+/* A chunk of a lower slab than this one's; NULL: they are all in use. */
+verge__chunk *verge__chunk_pool_take_lower(verge__chunk_pool *pool, const verge__chunk *chunk);
+
 static inline verge__chunk *verge__chunk_pool_take(verge__chunk_pool *pool) {
     verge__chunk_slab *slab = &pool->slabs[pool->lowest];
     verge__chunk *chunk = slab->free;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* calendar/level.h - what the files of the calendar share: the bits of a level, when a slot is drained, filing in a slot. */
+/* calendar/level.h - what the files of the calendar share: the bits of a level, when a slot is drained, filing in a
+ * slot. */
 #ifndef VERGE_SRC_CALENDAR_LEVEL_H
 #define VERGE_SRC_CALENDAR_LEVEL_H
 
@@ -25,8 +26,8 @@ static inline void verge__level_clear_occupied(verge__level *level, uint32_t slo
     level->summary[slot >> 12] &= ~(is_word_empty << (slot >> 6 & 63));
 }
 
-/* Where the summary is one word: within the word of bits of the position or, if there is no further bit in it, by the summary.
- * Either is as likely where there are few timers, so there is no branch. */
+/* Where the summary is one word: within the word of bits of the position or, if there is no further bit in it, by the
+ * summary. Either is as likely where there are few timers, so there is no branch. */
 static VERGE__ALWAYS_INLINE uint64_t verge__level_next_inline(const verge__level *level, uint64_t position) {
     uint64_t words = *level->summary;
     if (VERGE__UNLIKELY(level->mask >> 12 != 0 || words == 0)) {
@@ -45,9 +46,9 @@ static VERGE__ALWAYS_INLINE uint64_t verge__level_next_inline(const verge__level
 }
 
 /*
- * The tick from which on a slot of several chunks is drained: an eighth of the slot's width before it starts, but at least 32
- * ticks, so that shares stay small. The later that is, the more timers were cancelled or moved later by then, and need not
- * come down. With limited work: from the start of the block before.
+ * The tick from which on a slot of several chunks is drained: an eighth of the slot's width before it starts, but at
+ * least 32 ticks, so that shares stay small. The later that is, the more timers were cancelled or moved later by then,
+ * and need not come down. With limited work: from the start of the block before.
  */
 static inline uint64_t verge__calendar_drain_begin(const verge__calendar *calendar, const verge__level *level,
                                                    uint64_t position) {

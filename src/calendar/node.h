@@ -9,16 +9,18 @@
  *     node   deadline_ns   when the timer is due; VERGE_NEVER: not pending
  *            place         where its entry is, and what `filed` is worth (below)
  *            filed         the low 32 bits of the tick at which its slot starts
- *            generation    the owner's: the calendar does not look at it
+ *            generation    the owner's: the calendar does not look at it. Of nodes that may keep an idle entry it is
+ *                          odd
  *
- * An entry may come up before its timer is due: a timer that is moved later keeps its entry, and is filed again when the
- * entry comes up. An entry may also be idle: its timer was cancelled, and the node can be used again.
+ * An entry may come up before its timer is due: a timer that is moved later keeps its entry, and is filed again when
+ * the entry comes up. An entry may also be idle: its timer was cancelled, and the node can be used again.
  *
  *     place              the node
  *     0                  is zeroed memory: it belongs to no calendar
  *     VERGE__NO_PLACE    has no entry
  *     address            has an entry. It is in a slot too far away for `filed`, or in no slot
- *     address | NEAR     has an entry, in a slot that starts at tick `filed`, of level 0 to 3, which the next two bits tell
+ *     address | NEAR     has an entry, in a slot that starts at tick `filed`, of level 0 to 3, which the next two bits
+ *                        tell
  *
  * An entry is the address of its node or, for nodes in the wheel's table, index << 1 | 1. 0 is vacant: only the sorter
  * (wheel/sorter.h) has such entries, where no other entry may take the place of one that was withdrawn.

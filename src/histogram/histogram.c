@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Buckets are log-linear: a value's exponent chooses eight of them, the three bits below its leading
- * bit one of the eight. Values below 8 have no such bits; with bit 3 set for the sake of the
- * exponent they fall into the same formula, and nothing branches.
+ * Buckets are log-linear. The exponent of a value chooses a group of eight buckets. The three bits below its leading
+ * bit choose one of the eight. Values below 8 do not have these bits: the exponent is computed with bit 3 set, so that
+ * the same formula works without a branch.
  *
- * There is one writer, so it needs no read-modify-write: it loads and stores, relaxed. The bucket is
- * stored last, with release, and readers load buckets with acquire: whoever sees a value in a bucket
- * sees it everywhere else (H5).
+ * There is one writer, so it needs no atomic read-modify-write: it loads and stores, relaxed. The writer stores the
+ * bucket last, with release, and readers load buckets with acquire. So a reader that sees a value in a bucket sees it
+ * everywhere else (H5).
  */
 #include "verge/histogram.h"
 
@@ -34,7 +34,7 @@ static uint64_t upper_of(size_t index) {
     }
     const unsigned shift = (unsigned)(index >> SUBBITS) - 1;
     const uint64_t leading = SUBBUCKETS + (index & (SUBBUCKETS - 1));
-    return ((leading + 1) << shift) - 1; /* of the last bucket: 2^64 - 1, having wrapped to 0 in between */
+    return ((leading + 1) << shift) - 1; /* the last bucket: wraps to 0, and gives 2^64 - 1 */
 }
 
 static uint64_t load(const uint64_t *field) {
@@ -62,7 +62,7 @@ static uint64_t load_bucket(const uint64_t *bucket) {
 
 static uint64_t sum_saturated(uint64_t a, uint64_t b) {
     const uint64_t sum = a + b;
-    return sum | (UINT64_C(0) - (sum < a)); /* written without a branch: with one, compilers make one */
+    return sum | (UINT64_C(0) - (sum < a)); /* written without a branch, so that compilers make none */
 }
 
 static uint64_t product_saturated(uint64_t a, uint64_t b) {
@@ -105,8 +105,8 @@ void verge_histogram_record_many(verge_histogram *histogram, uint64_t value, uin
 }
 
 void verge_histogram_add(verge_histogram *into, const verge_histogram *from) {
-    /* The buckets first: what is seen in them is then also in what note() gets, though what is in that
-     * may be more. Nobody may see it in a bucket of `into` before the rest, so they are kept here. */
+    /* Read the buckets first: all their values are then in the fields that note() reads. These may already have more.
+     * Write the buckets last, so that no reader sees a value there before it is in the other fields. */
     uint64_t counts[VERGE_HISTOGRAM_BUCKET_COUNT];
     for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
         counts[i] = load_bucket(&from->buckets[i]);
@@ -153,7 +153,7 @@ static uint64_t rank_of(double q, uint64_t count) {
     }
     const double exact = q * (double)count;
     if (exact >= 0x1p64) {
-        return count; /* it was rounded up to that; as an integer it would not fit */
+        return count; /* rounded up to 2^64, which would not fit into an integer */
     }
     const uint64_t rounded_down = (uint64_t)exact;
     const uint64_t rank = rounded_down + ((double)rounded_down < exact);
@@ -161,7 +161,7 @@ static uint64_t rank_of(double q, uint64_t count) {
 }
 
 uint64_t verge_histogram_quantile(const verge_histogram *histogram, double q) {
-    uint64_t count = 0; /* of what the buckets hold now: `count` itself may be ahead of them */
+    uint64_t count = 0; /* the sum of the buckets; the field `count` may be ahead of it */
     for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
         count = sum_saturated(count, load_bucket(&histogram->buckets[i]));
     }

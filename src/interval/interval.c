@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Periodic ticks by division. The header's I1..I7 hold because of one identity: of the ticks
- * deadline, deadline + period, ... exactly overdue + 1 are due at now, where
+ * Periodic ticks by division. The promises I1 to I7 of the header follow from one identity. Of the ticks deadline,
+ * deadline + period, ... exactly overdue + 1 are due at now, where
  *
  *     overdue = (now - deadline) / period                (integer division, now >= deadline)
  *
- * so deadline + k * period <= now for every k <= overdue, and no product below can overflow.
- * Only a sum that leads into the future can, and it ends at VERGE_NEVER.
+ * So deadline + k * period <= now for every k <= overdue, and no product below can overflow. Only sums that lead into
+ * the future can overflow, and these become VERGE_NEVER.
  *
- * Skip is a burst that may hold one tick; delay is a skip that afterwards moves.
+ * Skip is burst with a cap of 1. Delay is skip with a grid that moves.
  */
 #include "verge/interval.h"
 
@@ -24,7 +24,7 @@ static bool is_policy(verge_interval_policy policy) {
     return policy == VERGE_INTERVAL_BURST || policy == VERGE_INTERVAL_DELAY || policy == VERGE_INTERVAL_SKIP;
 }
 
-/* Zeroed memory is not an interval; nothing below divides by a period that it has not seen. */
+/* Zeroed memory is not an interval. This check also prevents a division by 0. */
 static bool is_interval(const verge_interval *interval) {
     return interval != NULL && interval->period_ns != 0;
 }
@@ -41,7 +41,7 @@ static uint64_t effective_tolerance(const verge_interval *interval) {
     return min_u64(interval->tolerance_ns, interval->period_ns / 2);
 }
 
-/* How many of the ticks that are due go, so that the policy's share of them remains. */
+/* How many of the overdue ticks the policy leaves out. */
 static uint64_t missed_of(const verge_interval *interval, uint64_t overdue) {
     if (interval->policy != VERGE_INTERVAL_BURST) {
         return overdue;

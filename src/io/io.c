@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of verge/io.h: each fills an operation, in the frame of the call, and waits for it. */
+/* The calls of verge/io.h. Each fills an operation on its stack, and waits for it. */
 #define _GNU_SOURCE
 
 #include "verge/io.h"
@@ -14,15 +14,15 @@
 /* The most that the kernel transfers at once. */
 static const size_t transfer_size_max = 0x7ffff000;
 
-static int run(struct verge__operation *operation, uint64_t deadline_ns) {
+static int run(verge__operation *operation, uint64_t deadline_ns) {
     struct verge_task *self = verge__current_task();
     return self != NULL ? verge__wait_for_operation(self, operation, deadline_ns) : -EPERM;
 }
 
 /* ---- buffers ---- */
 
-static struct verge__operation transfer(enum verge__operation_kind kind, int fd, const void *buffer, size_t size) {
-    return (struct verge__operation){
+static verge__operation transfer(verge__operation_kind kind, int fd, const void *buffer, size_t size) {
+    return (verge__operation){
         .kind = (uint8_t)kind,
         .fd = fd,
         .transfer = {.buffer = (void *)(uintptr_t)buffer, .size = size < transfer_size_max ? size : transfer_size_max},
@@ -35,8 +35,8 @@ static bool is_no_buffer(const void *buffer, size_t size) {
 }
 
 /*
- * To wait for all and take nothing would be to be given the same bytes again and again. What is out of band, and errors,
- * are there or not: recv(2) waits for neither, and a socket that is ready to be read from says nothing of them.
+ * MSG_WAITALL is dropped together with MSG_PEEK: each attempt would return the same bytes. With MSG_OOB and
+ * MSG_ERRQUEUE, MSG_DONTWAIT is added: recv(2) does not wait for these either, and readiness says nothing about them.
  */
 static uint32_t flags_to_receive(int flags) {
     if ((flags & MSG_PEEK) != 0) {
@@ -56,9 +56,10 @@ ptrdiff_t verge_recv(int fd, void *buffer, size_t size, int flags, uint64_t dead
     if (self == NULL) {
         return -EPERM;
     }
-    struct verge__operation operation = transfer(VERGE__RECV, fd, buffer, size);
+    verge__operation operation = transfer(VERGE__RECV, fd, buffer, size);
     operation.flags = flags_to_receive(flags);
-    /* Who has taken all there was will usually have to wait. A hint: the descriptor may be another one by now. */
+    /* If the last receive emptied the socket, this one will probably wait. Only a hint: the descriptor may be another
+     * one by now. */
     operation.expects_wait =
         self->drained_fd == fd && (operation.flags & MSG_DONTWAIT) == 0 && !atomic_load(&self->is_cancelled);
     const int result = verge__wait_for_operation(self, &operation, deadline_ns);
@@ -70,17 +71,17 @@ ptrdiff_t verge_send(int fd, const void *buffer, size_t size, int flags, uint64_
     if (is_no_buffer(buffer, size)) {
         return -EFAULT;
     }
-    struct verge__operation operation = transfer(VERGE__SEND, fd, buffer, size);
+    verge__operation operation = transfer(VERGE__SEND, fd, buffer, size);
     operation.flags = (uint32_t)flags | MSG_NOSIGNAL;
     return run(&operation, deadline_ns);
 }
 
-static ptrdiff_t transfer_at(enum verge__operation_kind kind, int fd, const void *buffer, size_t size, uint64_t offset,
+static ptrdiff_t transfer_at(verge__operation_kind kind, int fd, const void *buffer, size_t size, uint64_t offset,
                              uint64_t deadline_ns) {
     if (is_no_buffer(buffer, size)) {
         return -EFAULT;
     }
-    struct verge__operation operation = transfer(kind, fd, buffer, size);
+    verge__operation operation = transfer(kind, fd, buffer, size);
     operation.offset = offset;
     return run(&operation, deadline_ns);
 }
@@ -101,13 +102,13 @@ ptrdiff_t verge_pwrite(int fd, const void *buffer, size_t size, uint64_t offset,
     return offset > INT64_MAX ? -EINVAL : transfer_at(VERGE__WRITE, fd, buffer, size, offset, deadline_ns);
 }
 
-static ptrdiff_t transfer_parts(enum verge__operation_kind kind, int fd, const struct iovec *parts, int part_count,
+static ptrdiff_t transfer_parts(verge__operation_kind kind, int fd, const struct iovec *parts, int part_count,
                                 uint64_t deadline_ns) {
     if (part_count < 0 || part_count > IOV_MAX || is_no_buffer(parts, (size_t)part_count)) {
         return -EINVAL;
     }
     struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = (size_t)part_count};
-    struct verge__operation operation = {
+    verge__operation operation = {
         .kind = (uint8_t)kind,
         .fd = fd,
         .vector = {.parts = parts, .count = (unsigned)part_count, .message = &message},
@@ -126,7 +127,7 @@ ptrdiff_t verge_writev(int fd, const struct iovec *parts, int part_count, uint64
 
 /* ---- all of it ---- */
 
-static int transfer_all(enum verge__operation_kind kind, int fd, const void *buffer, size_t size, int flags,
+static int transfer_all(verge__operation_kind kind, int fd, const void *buffer, size_t size, int flags,
                         size_t *ret_size, uint64_t deadline_ns) {
     size_t done = 0;
     ptrdiff_t result = 0;
@@ -162,7 +163,7 @@ int verge_send_all(int fd, const void *buffer, size_t size, int flags, size_t *r
 /* The kernel writes to *address_size. */
 // NOLINTNEXTLINE(readability-non-const-parameter)
 int verge_accept(int fd, struct sockaddr *address, socklen_t *address_size, int flags, uint64_t deadline_ns) {
-    struct verge__operation operation = {
+    verge__operation operation = {
         .kind = VERGE__ACCEPT,
         .fd = fd,
         .flags = (uint32_t)flags,
@@ -172,7 +173,7 @@ int verge_accept(int fd, struct sockaddr *address, socklen_t *address_size, int 
 }
 
 int verge_connect(int fd, const struct sockaddr *address, socklen_t address_size, uint64_t deadline_ns) {
-    struct verge__operation operation = {
+    verge__operation operation = {
         .kind = VERGE__CONNECT,
         .fd = fd,
         .target = {.address = address, .size = address_size},
@@ -180,9 +181,9 @@ int verge_connect(int fd, const struct sockaddr *address, socklen_t address_size
     return address == NULL ? -EFAULT : run(&operation, deadline_ns);
 }
 
-static ptrdiff_t transfer_message(enum verge__operation_kind kind, int fd, const struct msghdr *message, uint32_t flags,
+static ptrdiff_t transfer_message(verge__operation_kind kind, int fd, const struct msghdr *message, uint32_t flags,
                                   uint64_t deadline_ns) {
-    struct verge__operation operation = {
+    verge__operation operation = {
         .kind = (uint8_t)kind,
         .fd = fd,
         .flags = flags,
@@ -202,11 +203,11 @@ ptrdiff_t verge_sendmsg(int fd, const struct msghdr *message, int flags, uint64_
 /* ---- the rest ---- */
 
 int verge_poll(int fd, short events, uint64_t deadline_ns) {
-    struct verge__operation operation = {.kind = VERGE__POLL, .fd = fd, .flags = (unsigned short)events};
+    verge__operation operation = {.kind = VERGE__POLL, .fd = fd, .flags = (unsigned short)events};
     return run(&operation, deadline_ns);
 }
 
-/* An offset of -1 would be none to io_uring, and it has a flag of its own for what its descriptors mean. */
+/* io_uring takes an offset of -1 as none, and has a splice flag of its own. Refuse both. */
 static bool is_wrong_splice(const int64_t *offset_in, const int64_t *offset_out, unsigned flags) {
     const unsigned known = SPLICE_F_MOVE | SPLICE_F_NONBLOCK | SPLICE_F_MORE | SPLICE_F_GIFT;
     return (offset_in != NULL && *offset_in < 0) || (offset_out != NULL && *offset_out < 0) || (flags & ~known) != 0;
@@ -214,7 +215,7 @@ static bool is_wrong_splice(const int64_t *offset_in, const int64_t *offset_out,
 
 static int splice_once(int fd_in, const int64_t *offset_in, int fd_out, const int64_t *offset_out, size_t size,
                        unsigned flags, uint64_t deadline_ns) {
-    struct verge__operation operation = {
+    verge__operation operation = {
         .kind = VERGE__SPLICE,
         .fd = fd_in,
         .flags = flags,
@@ -226,7 +227,7 @@ static int splice_once(int fd_in, const int64_t *offset_in, int fd_out, const in
     return run(&operation, deadline_ns);
 }
 
-/* If either end is O_NONBLOCK the kernel waits for neither. */
+/* If one of the descriptors is O_NONBLOCK, the kernel does not wait for either of them. */
 ptrdiff_t verge_splice(int fd_in, int64_t *offset_in, int fd_out, int64_t *offset_out, size_t size, unsigned flags,
                        uint64_t deadline_ns) {
     if (is_wrong_splice(offset_in, offset_out, flags)) {
@@ -252,7 +253,7 @@ ptrdiff_t verge_splice(int fd_in, int64_t *offset_in, int fd_out, int64_t *offse
 }
 
 int verge_openat(int directory_fd, const char *path, int flags, unsigned mode, uint64_t deadline_ns) {
-    struct verge__operation operation = {
+    verge__operation operation = {
         .kind = VERGE__OPENAT,
         .fd = directory_fd,
         .flags = (uint32_t)flags,
@@ -262,7 +263,7 @@ int verge_openat(int directory_fd, const char *path, int flags, unsigned mode, u
 }
 
 static int sync_file(int fd, bool only_data, uint64_t deadline_ns) {
-    struct verge__operation operation = {.kind = VERGE__FSYNC, .fd = fd, .flags = only_data};
+    verge__operation operation = {.kind = VERGE__FSYNC, .fd = fd, .flags = only_data};
     return run(&operation, deadline_ns);
 }
 
@@ -275,7 +276,7 @@ int verge_fdatasync(int fd, uint64_t deadline_ns) {
 }
 
 int verge_close(int fd) {
-    struct verge__operation operation = {.kind = VERGE__CLOSE, .fd = fd};
+    verge__operation operation = {.kind = VERGE__CLOSE, .fd = fd};
     return run(&operation, VERGE_NEVER);
 }
 
@@ -284,7 +285,7 @@ int verge_uring(void (*prepare)(struct io_uring_sqe *entry, void *context), void
     if (prepare == NULL) {
         return -EINVAL;
     }
-    struct verge__operation operation = {.kind = VERGE__CUSTOM, .custom = {.prepare = prepare, .context = context}};
+    verge__operation operation = {.kind = VERGE__CUSTOM, .custom = {.prepare = prepare, .context = context}};
     const int result = run(&operation, deadline_ns);
     if (result >= 0 && ret_flags != NULL) {
         *ret_flags = operation.result_bits;

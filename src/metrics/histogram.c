@@ -10,7 +10,7 @@ int verge_histogram_metrics(const char *name, const char *help, verge_metrics_un
         (unit != VERGE_METRICS_PLAIN && unit != VERGE_METRICS_SECONDS_FROM_NS)) {
         return -EINVAL;
     }
-    struct verge__metrics_writer writer;
+    verge__metrics_writer writer;
     const int error = verge__metrics_start(&writer, histograms, labels, histogram_count, buffer, size);
     if (error != 0) {
         return error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What may be a name, a label, a set of labels. Nothing here depends on the locale. */
+/* Which names, labels and sets of labels are valid. Nothing here depends on the locale. */
 #include <errno.h>
 #include <string.h>
 
@@ -29,8 +29,8 @@ bool verge__metrics_is_name(const char *name) {
     return is_name(name, ':');
 }
 
-/* The bytes of the character that starts here, or 0 if none does (RFC 3629: the shortest form, no surrogates,
- * nothing beyond U+10FFFF). */
+/* The number of bytes of the UTF-8 character that starts here; 0 if it is not valid (RFC 3629: the shortest form, no
+ * surrogates, nothing beyond U+10FFFF). */
 static size_t utf8_length(const unsigned char *text) {
     static const struct {
         unsigned char first_from, first_to, second_from, second_to, length;
@@ -97,7 +97,7 @@ static bool are_labels(const verge_label *labels) {
     return true;
 }
 
-/* A label with an empty value is the same as none. */
+/* For Prometheus, a label with an empty value is the same as no label. */
 static bool each_is_among(const verge_label *labels, const verge_label *others) {
     for (; labels != NULL && labels->name != NULL; labels++) {
         const verge_label *other = find(others, labels->name);

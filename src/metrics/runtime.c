@@ -3,19 +3,19 @@
 
 #include "metrics/writer.h"
 
-/* All that is a number, as wide as the others. */
-struct statistics {
+/* The statistics, with all numbers as uint64_t. */
+typedef struct figures {
     verge_runtime_stats stats;
     uint64_t workers;
     uint64_t failed_reactors;
-};
+} figures;
 
 #define COUNTER(field, field_help) \
-    { "verge_runtime_" #field "_total", field_help, VERGE__METRICS_COUNTER, offsetof(struct statistics, stats.field) }
+    { "verge_runtime_" #field "_total", field_help, VERGE__METRICS_COUNTER, offsetof(figures, stats.field) }
 #define GAUGE(field, field_help) \
-    { "verge_runtime_" #field, field_help, VERGE__METRICS_GAUGE, offsetof(struct statistics, stats.field) }
+    { "verge_runtime_" #field, field_help, VERGE__METRICS_GAUGE, offsetof(figures, stats.field) }
 
-static const struct verge__metrics_field fields[] = {
+static const verge__metrics_field fields[] = {
     GAUGE(tasks, "Tasks that exist."),
     COUNTER(spawned, "Tasks that were spawned."),
     COUNTER(switches, "Times that a task was resumed."),
@@ -26,30 +26,30 @@ static const struct verge__metrics_field fields[] = {
     GAUGE(stack_resident_bytes, "Bytes of all stacks that are in memory."),
     GAUGE(stack_high_water_bytes, "Bytes of stack that the deepest task has used."),
     GAUGE(stack_size, "Bytes that a stack has."),
-    {"verge_runtime_workers", "Workers that run tasks.", VERGE__METRICS_GAUGE, offsetof(struct statistics, workers)},
+    {"verge_runtime_workers", "Workers that run tasks.", VERGE__METRICS_GAUGE, offsetof(figures, workers)},
     {"verge_runtime_failed_reactors", "Workers for which the system does no I/O any more.", VERGE__METRICS_GAUGE,
-     offsetof(struct statistics, failed_reactors)},
+     offsetof(figures, failed_reactors)},
 };
 
-struct runtimes {
+typedef struct runtime_sources {
     verge_runtime *const *runtimes;
-    struct statistics statistics;
-};
+    figures figures;
+} runtime_sources;
 
 static const void *read_stats(void *context, size_t source) {
-    struct runtimes *runtimes = context;
-    runtimes->statistics.stats.struct_size = sizeof(runtimes->statistics.stats);
-    (void)verge_runtime_get_stats(runtimes->runtimes[source], &runtimes->statistics.stats);
-    runtimes->statistics.workers = runtimes->statistics.stats.workers;
-    runtimes->statistics.failed_reactors = runtimes->statistics.stats.failed_reactors;
-    return &runtimes->statistics;
+    runtime_sources *sources = context;
+    sources->figures.stats.struct_size = sizeof(sources->figures.stats);
+    (void)verge_runtime_get_stats(sources->runtimes[source], &sources->figures.stats);
+    sources->figures.workers = sources->figures.stats.workers;
+    sources->figures.failed_reactors = sources->figures.stats.failed_reactors;
+    return &sources->figures;
 }
 
 int verge_runtimes_metrics(verge_runtime *const *runtimes, const verge_label *const *labels, size_t runtime_count,
                            char *buffer, size_t size) {
-    struct runtimes context = {.runtimes = runtimes};
-    const struct verge__metrics_sources sources = {runtime_count, labels, read_stats, &context};
-    struct verge__metrics_writer writer;
+    runtime_sources context = {.runtimes = runtimes};
+    const verge__metrics_sources sources = {runtime_count, labels, read_stats, &context};
+    verge__metrics_writer writer;
     const int error = verge__metrics_start(&writer, runtimes, labels, runtime_count, buffer, size);
     if (error != 0) {
         return error;

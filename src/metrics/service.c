@@ -3,18 +3,18 @@
 
 #include "metrics/writer.h"
 
-/* All that is a number, as wide as the others. */
-struct statistics {
+/* The statistics, with all numbers as uint64_t. */
+typedef struct figures {
     verge_service_stats stats;
     uint64_t workers;
-};
+} figures;
 
 #define COUNTER(field, field_help) \
-    { "verge_service_" #field "_total", field_help, VERGE__METRICS_COUNTER, offsetof(struct statistics, stats.field) }
+    { "verge_service_" #field "_total", field_help, VERGE__METRICS_COUNTER, offsetof(figures, stats.field) }
 #define GAUGE(field, field_help) \
-    { "verge_service_" #field, field_help, VERGE__METRICS_GAUGE, offsetof(struct statistics, stats.field) }
+    { "verge_service_" #field, field_help, VERGE__METRICS_GAUGE, offsetof(figures, stats.field) }
 
-static const struct verge__metrics_field fields[] = {
+static const verge__metrics_field fields[] = {
     GAUGE(pending, "Timers that are pending or running."),
     COUNTER(started, "Timers that were started."),
     COUNTER(fired, "Callbacks that ran."),
@@ -33,23 +33,23 @@ static const struct verge__metrics_field fields[] = {
     COUNTER(metronome_ticks, "Times that the metronome published the time."),
     COUNTER(clock_reads, "Times that a worker read the clock itself."),
     GAUGE(bytes, "Bytes held from the allocator."),
-    {"verge_service_workers", "Workers that have joined.", VERGE__METRICS_GAUGE, offsetof(struct statistics, workers)},
+    {"verge_service_workers", "Workers that have joined.", VERGE__METRICS_GAUGE, offsetof(figures, workers)},
 };
 
-struct services {
+typedef struct service_sources {
     const verge_service *const *services;
-    struct statistics statistics;
-};
+    figures figures;
+} service_sources;
 
 static const void *read_stats(void *context, size_t source) {
-    struct services *services = context;
-    services->statistics.stats.struct_size = sizeof(services->statistics.stats);
-    (void)verge_service_get_stats(services->services[source], &services->statistics.stats);
-    services->statistics.workers = services->statistics.stats.workers;
-    return &services->statistics;
+    service_sources *sources = context;
+    sources->figures.stats.struct_size = sizeof(sources->figures.stats);
+    (void)verge_service_get_stats(sources->services[source], &sources->figures.stats);
+    sources->figures.workers = sources->figures.stats.workers;
+    return &sources->figures;
 }
 
-static void write_histograms(struct verge__metrics_writer *writer, const verge_service *const *services,
+static void write_histograms(verge__metrics_writer *writer, const verge_service *const *services,
                              const verge_label *const *labels, size_t service_count, bool is_lateness) {
     const char *name = is_lateness ? "verge_service_lateness_seconds" : "verge_service_callback_seconds";
     const char *help = is_lateness ? "How late callbacks began." : "How long callbacks took.";
@@ -67,9 +67,9 @@ static void write_histograms(struct verge__metrics_writer *writer, const verge_s
 
 int verge_services_metrics(const verge_service *const *services, const verge_label *const *labels, size_t service_count,
                            char *buffer, size_t size) {
-    struct services context = {.services = services};
-    const struct verge__metrics_sources sources = {service_count, labels, read_stats, &context};
-    struct verge__metrics_writer writer;
+    service_sources context = {.services = services};
+    const verge__metrics_sources sources = {service_count, labels, read_stats, &context};
+    verge__metrics_writer writer;
     const int error = verge__metrics_start(&writer, services, labels, service_count, buffer, size);
     if (error != 0) {
         return error;

@@ -6,7 +6,7 @@
 #define GAUGE(field, field_help) \
     { "verge_wheel_" #field, field_help, VERGE__METRICS_GAUGE, offsetof(verge_wheel_stats, field) }
 
-static const struct verge__metrics_field fields[] = {
+static const verge__metrics_field fields[] = {
     GAUGE(timers, "Timers that are pending."),
     COUNTER(scheduled, "Timers that were scheduled."),
     COUNTER(cancelled, "Timers that were cancelled."),
@@ -24,23 +24,23 @@ static const struct verge__metrics_field fields[] = {
     GAUGE(last_poll_work, "Entries that the last poll moved, inspected and returned."),
 };
 
-struct wheels {
+typedef struct wheel_sources {
     const verge_wheel *const *wheels;
     verge_wheel_stats stats;
-};
+} wheel_sources;
 
 static const void *read_stats(void *context, size_t source) {
-    struct wheels *wheels = context;
-    wheels->stats.struct_size = sizeof(wheels->stats);
-    (void)verge_wheel_get_stats(wheels->wheels[source], &wheels->stats);
-    return &wheels->stats;
+    wheel_sources *sources = context;
+    sources->stats.struct_size = sizeof(sources->stats);
+    (void)verge_wheel_get_stats(sources->wheels[source], &sources->stats);
+    return &sources->stats;
 }
 
 int verge_wheels_metrics(const verge_wheel *const *wheels, const verge_label *const *labels, size_t wheel_count,
                          char *buffer, size_t size) {
-    struct wheels context = {.wheels = wheels};
-    const struct verge__metrics_sources sources = {wheel_count, labels, read_stats, &context};
-    struct verge__metrics_writer writer;
+    wheel_sources context = {.wheels = wheels};
+    const verge__metrics_sources sources = {wheel_count, labels, read_stats, &context};
+    verge__metrics_writer writer;
     const int error = verge__metrics_start(&writer, wheels, labels, wheel_count, buffer, size);
     if (error != 0) {
         return error;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The text is written once and for all sizes: what has no room is counted and dropped. */
+/* Writes text into a buffer of limited size. Text without room is counted and dropped. */
 #include "metrics/writer.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
 
-static void put(struct verge__metrics_writer *writer, const char *text, size_t length) {
+static void put(verge__metrics_writer *writer, const char *text, size_t length) {
     if (writer->length < writer->size) {
         const size_t room = writer->size - writer->length;
         memcpy(writer->buffer + writer->length, text, length < room ? length : room);
@@ -14,12 +14,12 @@ static void put(struct verge__metrics_writer *writer, const char *text, size_t l
     writer->length += length;
 }
 
-static void put_text(struct verge__metrics_writer *writer, const char *text) {
+static void put_text(verge__metrics_writer *writer, const char *text) {
     put(writer, text, strlen(text));
 }
 
-/* At least so many digits, with zeros in front. */
-static void put_number(struct verge__metrics_writer *writer, uint64_t number, unsigned digits_min) {
+/* At least this many digits, with leading zeros. */
+static void put_number(verge__metrics_writer *writer, uint64_t number, unsigned digits_min) {
     char text[24];
     size_t start = sizeof(text);
     do {
@@ -29,7 +29,7 @@ static void put_number(struct verge__metrics_writer *writer, uint64_t number, un
     put(writer, text + start, sizeof(text) - start);
 }
 
-static void put_escaped(struct verge__metrics_writer *writer, const char *text, bool quotes_too) {
+static void put_escaped(verge__metrics_writer *writer, const char *text, bool quotes_too) {
     for (; *text != '\0'; text++) {
         if (*text == '\n') {
             put_text(writer, "\\n");
@@ -42,8 +42,8 @@ static void put_escaped(struct verge__metrics_writer *writer, const char *text, 
     }
 }
 
-/* Exact, as a double would not be. */
-static void put_in_unit(struct verge__metrics_writer *writer, uint64_t value, verge_metrics_unit unit) {
+/* Exact; a double would not be. */
+static void put_in_unit(verge__metrics_writer *writer, uint64_t value, verge_metrics_unit unit) {
     if (unit == VERGE_METRICS_PLAIN) {
         put_number(writer, value, 1);
         return;
@@ -54,7 +54,7 @@ static void put_in_unit(struct verge__metrics_writer *writer, uint64_t value, ve
     put_number(writer, value % ns_per_s, 9);
 }
 
-static void put_label_values(struct verge__metrics_writer *writer, const verge_label *labels) {
+static void put_label_values(verge__metrics_writer *writer, const verge_label *labels) {
     for (const verge_label *label = labels; label != NULL && label->name != NULL; label++) {
         put_text(writer, label == labels ? "" : ",");
         put_text(writer, label->name);
@@ -69,8 +69,7 @@ static bool has_any(const verge_label *labels) {
 }
 
 /* name suffix { labels } blank */
-static void put_series(struct verge__metrics_writer *writer, const char *name, const char *suffix,
-                       const verge_label *labels) {
+static void put_series(verge__metrics_writer *writer, const char *name, const char *suffix, const verge_label *labels) {
     put_text(writer, name);
     put_text(writer, suffix);
     if (has_any(labels)) {
@@ -82,7 +81,7 @@ static void put_series(struct verge__metrics_writer *writer, const char *name, c
 }
 
 /* name _bucket { labels, le="bound" } count. No bound: infinity. */
-static void put_bucket(struct verge__metrics_writer *writer, const char *name, const verge_label *labels,
+static void put_bucket(verge__metrics_writer *writer, const char *name, const verge_label *labels,
                        const uint64_t *bound, verge_metrics_unit unit, uint64_t count) {
     put_text(writer, name);
     put_text(writer, "_bucket{");
@@ -112,7 +111,7 @@ static bool all_are_there(const void *objects, size_t count) {
     return true;
 }
 
-int verge__metrics_start(struct verge__metrics_writer *writer, const void *objects, const verge_label *const *labels,
+int verge__metrics_start(verge__metrics_writer *writer, const void *objects, const verge_label *const *labels,
                          size_t source_count, char *buffer, size_t size) {
     writer->buffer = buffer;
     writer->size = buffer == NULL ? 0 : size;
@@ -120,15 +119,15 @@ int verge__metrics_start(struct verge__metrics_writer *writer, const void *objec
     return all_are_there(objects, source_count) ? verge__metrics_check_labels(labels, source_count) : -EINVAL;
 }
 
-int verge__metrics_finish(struct verge__metrics_writer *writer) {
+int verge__metrics_finish(verge__metrics_writer *writer) {
     if (writer->size > 0) {
         writer->buffer[writer->length < writer->size ? writer->length : writer->size - 1] = '\0';
     }
     return writer->length > INT_MAX ? -EOVERFLOW : (int)writer->length;
 }
 
-void verge__metrics_family(struct verge__metrics_writer *writer, const char *name, const char *help,
-                           enum verge__metrics_type type) {
+void verge__metrics_family(verge__metrics_writer *writer, const char *name, const char *help,
+                           verge__metrics_type type) {
     static const char *const type_names[] = {
         [VERGE__METRICS_COUNTER] = "counter",
         [VERGE__METRICS_GAUGE] = "gauge",
@@ -145,18 +144,17 @@ void verge__metrics_family(struct verge__metrics_writer *writer, const char *nam
     put_text(writer, "\n");
 }
 
-void verge__metrics_sample(struct verge__metrics_writer *writer, const char *name, const verge_label *labels,
-                           uint64_t value) {
+void verge__metrics_sample(verge__metrics_writer *writer, const char *name, const verge_label *labels, uint64_t value) {
     put_series(writer, name, "", labels);
     put_number(writer, value, 1);
     put_text(writer, "\n");
 }
 
-void verge__metrics_histogram(struct verge__metrics_writer *writer, const char *name, const verge_label *labels,
+void verge__metrics_histogram(verge__metrics_writer *writer, const char *name, const verge_label *labels,
                               const verge_histogram *histogram, verge_metrics_unit unit) {
     const unsigned bits_first = unit == VERGE_METRICS_PLAIN ? 0 : 10;
     const unsigned bits_last = unit == VERGE_METRICS_PLAIN ? 64 : 42;
-    uint64_t total = 0; /* of the buckets, each read once: it agrees with itself while somebody records */
+    uint64_t total = 0; /* each bucket is read once, so that the text is consistent while a thread records */
     unsigned bits = bits_first;
     for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
         uint64_t upper = 0;
@@ -177,8 +175,8 @@ void verge__metrics_histogram(struct verge__metrics_writer *writer, const char *
     put_text(writer, "\n");
 }
 
-void verge__metrics_fields(struct verge__metrics_writer *writer, const struct verge__metrics_field *fields,
-                           size_t field_count, const struct verge__metrics_sources *sources) {
+void verge__metrics_fields(verge__metrics_writer *writer, const verge__metrics_field *fields, size_t field_count,
+                           const verge__metrics_sources *sources) {
     const char *statistics = sources->count == 1 ? sources->read(sources->context, 0) : NULL;
     for (size_t i = 0; i < field_count && sources->count > 0; i++) {
         verge__metrics_family(writer, fields[i].name, fields[i].help, fields[i].type);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations as system calls that do not block, whether or not the file is O_NONBLOCK.
+ * Makes operations by system calls that do not block, whether or not the file is O_NONBLOCK.
  *
- *   recv, send, ...   have MSG_DONTWAIT.
- *   read, write, ...  have RWF_NOWAIT where the file supports it: sockets, pipes. Where it does not
- *                     (terminals, older kernels' pipes) they are called when the file is ready.
- *                     Writes to a socket are sends: they do not raise SIGPIPE.
- *   accept, connect   have nothing: the socket is made O_NONBLOCK, for good or for as long as it takes.
+ *   recv, send, ...   use MSG_DONTWAIT.
+ *   read, write, ...  use RWF_NOWAIT if the file supports it: sockets, pipes. If not (terminals, pipes of older
+ *                     kernels), they are called when the file is ready. Writes to a socket are sends, so that they do
+ *                     not raise SIGPIPE.
+ *   accept, connect   have no such flag, so the socket is set to O_NONBLOCK: by accept for good, by connect until it
+ *                     is done.
+ *
+ * If the caller has threads, regular files are read and written only as far as that does not block; the rest is left to
+ * a thread.
  */
 #define _GNU_SOURCE
 
@@ -32,42 +36,83 @@ static bool make_nonblocking(int fd) {
     return flags >= 0 && (flags & O_NONBLOCK) == 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-/* 1, 0, or -1 with errno: a signal interrupts also who does not wait. */
+/* 1, 0, or -1 with errno. A signal may interrupt the call although it does not wait. */
 static int is_ready(int fd, short events) {
     struct pollfd poll_fd = {.fd = fd, .events = events};
     return poll(&poll_fd, 1, 0);
 }
 
-static ssize_t transfer(const struct verge__operation *op, int flags) {
-    struct iovec single = {.iov_base = op->transfer.buffer, .iov_len = op->transfer.size};
-    const bool is_vector = op->kind == VERGE__READV || op->kind == VERGE__WRITEV;
+static bool is_of_parts(const verge__operation *op) {
+    return op->kind == VERGE__READV || op->kind == VERGE__WRITEV;
+}
+
+static ssize_t transfer(const verge__operation *op, int flags) {
+    const bool is_vector = is_of_parts(op);
+    struct iovec single = {0};
+    if (!is_vector) {
+        single.iov_base = (char *)op->transfer.buffer + op->progress;
+        single.iov_len = op->transfer.size - op->progress;
+    }
     const struct iovec *parts = is_vector ? op->vector.parts : &single;
     const int count = is_vector ? (int)op->vector.count : 1;
-    const off_t offset = op->offset == VERGE__FILE_POSITION ? -1 : (off_t)op->offset;
+    const off_t offset = op->offset == VERGE__FILE_POSITION ? -1 : (off_t)(op->offset + op->progress);
     if (verge__is_read(op)) {
         return preadv2(op->fd, parts, count, offset, flags);
     }
     return pwritev2(op->fd, parts, count, offset, flags);
 }
 
-static ssize_t attempt_send(const struct verge__operation *op) {
+static ssize_t attempt_send(const verge__operation *op) {
     const int flags = op->send_flags | MSG_DONTWAIT;
     return op->kind == VERGE__WRITE ? send(op->fd, op->transfer.buffer, op->transfer.size, flags)
                                     : sendmsg(op->fd, op->vector.message, flags);
 }
 
-static ssize_t attempt_transfer(struct verge__operation *op, enum verge__readiness readiness) {
+static ssize_t transfer_blocking(const verge__operation *op) {
+    const ssize_t size = transfer(op, 0);
+    return size >= 0 ? (ssize_t)op->progress + size : op->progress != 0 ? (ssize_t)op->progress : -1;
+}
+
+/* What the page cache has, or has room for. EAGAIN, and op->blocks: that was not all. Where anything else is wrong, the
+ * call that may block finds it again. */
+static ssize_t transfer_cached(verge__operation *op) {
+    if (is_of_parts(op)) { /* which could not go on where this one ends */
+        op->blocks = true;
+        errno = EAGAIN;
+        return -1;
+    }
+    if (op->transfer.size == 0) {
+        return transfer(op, 0);
+    }
+    ssize_t size = 1;
+    while (size > 0 && op->progress < op->transfer.size) {
+        size = transfer(op, RWF_NOWAIT);
+        op->progress += size > 0 ? (uint32_t)size : 0;
+    }
+    if (size < 0) {
+        op->blocks = true;
+        errno = EAGAIN;
+        return -1;
+    }
+    return (ssize_t)op->progress;
+}
+
+static ssize_t attempt_transfer(verge__operation *op, verge__readiness readiness) {
     if (op->is_send || (readiness == VERGE__NOT_KNOWN && verge__is_send(op))) {
         return attempt_send(op);
     }
-    if (readiness == VERGE__ALWAYS_READY || (readiness == VERGE__NOT_KNOWN && is_regular(op->fd))) {
-        return transfer(op, 0);
+    if (readiness == VERGE__ALWAYS_READY) {
+        return transfer_blocking(op);
+    }
+    if (readiness == VERGE__NOT_KNOWN && is_regular(op->fd)) {
+        return op->has_threads ? transfer_cached(op) : transfer(op, 0);
     }
     const ssize_t size = transfer(op, RWF_NOWAIT);
     if (size < 0 && (errno == EOPNOTSUPP || errno == EINVAL)) {
-        /* EINVAL is what older kernels say of RWF_NOWAIT for files that are always ready; of any other, it is the answer. */
+        /* Older kernels return EINVAL for RWF_NOWAIT on files that are always ready. On other files, it is the
+         * result. */
         const int refusal = errno;
-        /* Whoever came first may have taken all: the file's word counts, not the event's. */
+        /* Ask the file again: after the event, another reader may have taken all. */
         const int ready = is_ready(op->fd, (short)verge__operation_readiness(op));
         if (ready > 0) {
             return transfer(op, 0);
@@ -85,8 +130,8 @@ static bool is_stream(int fd) {
     return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM;
 }
 
-/* MSG_WAITALL collects over several attempts; it says nothing to sockets that keep messages apart. */
-static ssize_t attempt_recv(struct verge__operation *op) {
+/* With MSG_WAITALL, several attempts collect the data. Only streams have that; datagrams ignore the flag. */
+static ssize_t attempt_recv(verge__operation *op) {
     char *buffer = op->transfer.buffer;
     const ssize_t size =
         recv(op->fd, buffer + op->progress, op->transfer.size - op->progress, (int)op->flags | MSG_DONTWAIT);
@@ -103,13 +148,13 @@ static ssize_t attempt_recv(struct verge__operation *op) {
     return (ssize_t)op->progress;
 }
 
-static int attempt_connect(struct verge__operation *op) {
+static int attempt_connect(verge__operation *op) {
     if (!op->was_started) {
         op->was_blocking = make_nonblocking(op->fd);
         op->was_started = true;
         const int result = connect(op->fd, op->target.address, op->target.size);
         if (result != 0 && errno == EAGAIN) {
-            errno = ECONNREFUSED; /* a local socket whose queue is full tells nobody when it is no longer */
+            errno = ECONNREFUSED; /* a local socket whose queue is full does not report when there is room */
         } else if (result != 0 && errno == EINPROGRESS) {
             errno = EAGAIN;
         }
@@ -129,7 +174,7 @@ static int attempt_connect(struct verge__operation *op) {
     return error == 0 ? 0 : -1;
 }
 
-static int attempt_poll(const struct verge__operation *op) {
+static int attempt_poll(const verge__operation *op) {
     struct pollfd poll_fd = {.fd = op->fd, .events = (short)op->flags};
     const int count = poll(&poll_fd, 1, 0);
     if (count == 0) {
@@ -143,8 +188,8 @@ static int attempt_poll(const struct verge__operation *op) {
     return count < 0 ? count : poll_fd.revents;
 }
 
-static ssize_t call(struct verge__operation *op, enum verge__readiness readiness) {
-    switch ((enum verge__operation_kind)op->kind) {
+static ssize_t call(verge__operation *op, verge__readiness readiness) {
+    switch ((verge__operation_kind)op->kind) {
     case VERGE__ACCEPT:
         (void)make_nonblocking(op->fd);
         return accept4(op->fd, op->peer.address, op->peer.size, (int)op->flags);
@@ -179,13 +224,13 @@ static ssize_t call(struct verge__operation *op, enum verge__readiness readiness
     return -1;
 }
 
-static bool is_asked_not_to_wait(const struct verge__operation *op) {
+static bool is_asked_not_to_wait(const verge__operation *op) {
     const bool is_message =
         op->kind == VERGE__RECV || op->kind == VERGE__SEND || op->kind == VERGE__RECVMSG || op->kind == VERGE__SENDMSG;
     return is_message && (op->flags & MSG_DONTWAIT) != 0;
 }
 
-bool verge__attempt(struct verge__operation *operation, enum verge__readiness readiness, int32_t *ret_result) {
+bool verge__attempt(verge__operation *operation, verge__readiness readiness, int32_t *ret_result) {
     ssize_t result;
     do {
         result = call(operation, readiness);
@@ -197,7 +242,7 @@ bool verge__attempt(struct verge__operation *operation, enum verge__readiness re
     return true;
 }
 
-void verge__attempt_end(const struct verge__operation *operation) {
+void verge__attempt_end(const verge__operation *operation) {
     if (operation->kind == VERGE__CONNECT && operation->was_blocking) {
         const int flags = fcntl(operation->fd, F_GETFL);
         if (flags >= 0) {

@@ -5,17 +5,17 @@
 
 #include "reactor/operation.h"
 
-/* What is known of the file when an operation is attempted. */
-enum verge__readiness {
+/* What is known about the file when an operation is attempted. */
+typedef enum verge__readiness {
     VERGE__NOT_KNOWN,    /* nothing */
     VERGE__READY,        /* it was ready a moment ago */
-    VERGE__ALWAYS_READY, /* it knows no readiness: the call may block, and has to be made */
-};
+    VERGE__ALWAYS_READY, /* the file has no readiness: the call is made, and may block */
+} verge__readiness;
 
-/* True: *ret_result is the result. False: it would have blocked. */
-bool verge__attempt(struct verge__operation *operation, enum verge__readiness readiness, int32_t *ret_result);
+/* True: the operation is done, and *ret_result is its result. False: it would have blocked. */
+bool verge__attempt(verge__operation *operation, verge__readiness readiness, int32_t *ret_result);
 
-/* Undoes what an attempt has left behind; after the last one. */
-void verge__attempt_end(const struct verge__operation *operation);
+/* Call it after the last attempt: it restores the flags of the file. */
+void verge__attempt_end(const verge__operation *operation);
 
 #endif

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A reactor on epoll, for where io_uring is not to be had. An operation is attempted at once; if it
- * would block it waits in the list of its descriptor until that is ready, and is attempted again.
+ * A reactor on epoll, for systems without io_uring. An operation is attempted at once. If it would block, it waits in
+ * the list of its descriptor until the descriptor is ready, and is attempted again.
  *
- * Interest is one-shot and set anew each time something waits. That is a system call more than
- * edge-triggered interest would take, and it is what survives a descriptor that somebody closes and
- * opens again as something else: the kernel forgets it silently, and says so (ENOENT) when asked.
+ * Interest is one-shot, and set for each wait. This takes one system call more than edge-triggered interest. But it
+ * works even if somebody closes the descriptor and opens it as something else: the kernel then silently forgets the
+ * interest, and setting it again returns ENOENT.
  *
- * Who has received all there was from a TCP socket is not attempted before he waits: it would be in
- * vain. Should it not, his interest has its event at once.
+ * If the last receive emptied a TCP socket, the next one waits without an attempt, which would usually fail. If data
+ * came meanwhile, the event comes at once.
  *
- *   V1  an operation in state STARTED is in the list of its descriptor, and interest in what all
- *       of that list waits for is set, or the descriptor naps; there is nothing else in a list.
+ *   V1  an operation in state STARTED is in the list of its descriptor. Interest is set in all that the operations of
+ *       the list wait for, or the descriptor naps. Lists contain no other operations.
  *
- * Some descriptors are ready for what cannot be done: a socket that has room itself, to send to a peer
- * that has none. Of those, interest is set again only after a nap, or it would have its event at once.
+ * Some descriptors report readiness, and the operation still cannot be done: for example, a socket has room to send,
+ * but its peer has none. For these, interest is set again only after a nap. Otherwise the event would come again at
+ * once.
  */
 #define _GNU_SOURCE
 
@@ -31,7 +32,7 @@
 #include "reactor/attempt.h"
 #include "reactor/reactor.h"
 
-enum { event_batch = 128, file_count_min = 64, nobody = -1 };
+enum { EVENT_BATCH = 128, FILE_COUNT_MIN = 64, NOBODY = -1 };
 
 static const uint64_t nap_ns = 1000000;
 
@@ -39,36 +40,36 @@ _Static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT && POLLPRI == EPOLLPRI &
                    POLLHUP == EPOLLHUP,
                "events of poll are events of epoll");
 
-struct file {
-    struct verge__operation_list waiting;
-    bool is_known; /* the kernel has seen it, as far as can be told */
-    bool is_tcp;   /* where a short read means that nothing was left */
+typedef struct watched_file {
+    verge__operation_list waiting;
+    bool is_known; /* the kernel has its interest, as far as we know */
+    bool is_tcp;   /* for TCP, a short read means that nothing is left */
     bool naps;
-    int naps_next; /* a descriptor, or nobody */
-};
+    int naps_next; /* a descriptor, or NOBODY */
+} watched_file;
 
-struct epoll {
-    struct verge__reactor reactor;
+typedef struct epoll_reactor {
+    verge__reactor reactor;
     int fd;
-    struct file *files; /* by descriptor */
+    watched_file *files; /* by descriptor */
     size_t file_count;
-    int naps_first;       /* a descriptor that naps, or nobody */
+    int naps_first;       /* a descriptor that naps, or NOBODY */
     uint64_t naps_end_ns; /* when all of them do; on the monotonic clock */
-};
+} epoll_reactor;
 
-static struct epoll *epoll_of(struct verge__reactor *reactor) {
-    return (struct epoll *)reactor;
+static epoll_reactor *epoll_of(verge__reactor *reactor) {
+    return (epoll_reactor *)reactor;
 }
 
 /* ---- open and close ---- */
 
-static int watch_wake(struct epoll *epoll) {
+static int watch_wake(epoll_reactor *epoll) {
     struct epoll_event event = {.events = EPOLLIN, .data.fd = epoll->reactor.wake_fd};
     return epoll_ctl(epoll->fd, EPOLL_CTL_ADD, epoll->reactor.wake_fd, &event) == 0 ? 0 : -errno;
 }
 
-static void epoll_close(struct verge__reactor *reactor) {
-    struct epoll *epoll = epoll_of(reactor);
+static void epoll_close(verge__reactor *reactor) {
+    epoll_reactor *epoll = epoll_of(reactor);
     if (epoll->files != NULL) {
         reactor->allocator->release(reactor->allocator->context, epoll->files,
                                     epoll->file_count * sizeof(*epoll->files));
@@ -76,18 +77,18 @@ static void epoll_close(struct verge__reactor *reactor) {
     if (epoll->fd >= 0) {
         (void)close(epoll->fd);
     }
-    verge__reactor_release(reactor, sizeof(struct epoll));
+    verge__reactor_release(reactor, sizeof(epoll_reactor));
 }
 
-static int epoll_open(const verge_allocator *allocator, unsigned entry_count, struct verge__reactor **ret_reactor) {
+static int epoll_open(const verge_allocator *allocator, unsigned entry_count, verge__reactor **ret_reactor) {
     (void)entry_count;
-    struct verge__reactor *reactor;
-    int error = verge__reactor_allocate(&verge__reactor_epoll, allocator, sizeof(struct epoll), &reactor);
+    verge__reactor *reactor;
+    int error = verge__reactor_allocate(&verge__reactor_epoll, allocator, sizeof(epoll_reactor), &reactor);
     if (error != 0) {
         return error;
     }
-    struct epoll *epoll = epoll_of(reactor);
-    epoll->naps_first = nobody;
+    epoll_reactor *epoll = epoll_of(reactor);
+    epoll->naps_first = NOBODY;
     epoll->fd = epoll_create1(EPOLL_CLOEXEC);
     error = epoll->fd < 0 ? -errno : watch_wake(epoll);
     if (error != 0) {
@@ -100,17 +101,17 @@ static int epoll_open(const verge_allocator *allocator, unsigned entry_count, st
 
 /* ---- waiting for readiness ---- */
 
-static int reserve_file(struct epoll *epoll, int fd) {
+static int reserve_file(epoll_reactor *epoll, int fd) {
     const size_t needed = (size_t)fd + 1;
     if (needed <= epoll->file_count) {
         return 0;
     }
-    size_t count = epoll->file_count != 0 ? epoll->file_count : file_count_min;
+    size_t count = epoll->file_count != 0 ? epoll->file_count : FILE_COUNT_MIN;
     while (count < needed) {
         count *= 2;
     }
     const verge_allocator *allocator = epoll->reactor.allocator;
-    struct file *files = allocator->allocate(allocator->context, count * sizeof(*files), _Alignof(max_align_t));
+    watched_file *files = allocator->allocate(allocator->context, count * sizeof(*files), _Alignof(max_align_t));
     if (files == NULL) {
         return -ENOMEM;
     }
@@ -130,11 +131,10 @@ static bool is_tcp(int fd) {
     return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 && protocol == IPPROTO_TCP;
 }
 
-static int set_interest(struct epoll *epoll, int fd) {
-    struct file *file = &epoll->files[fd];
+static int set_interest(epoll_reactor *epoll, int fd) {
+    watched_file *file = &epoll->files[fd];
     struct epoll_event event = {.events = EPOLLONESHOT, .data.fd = fd};
-    for (const struct verge__operation *operation = file->waiting.first; operation != NULL;
-         operation = operation->next) {
+    for (const verge__operation *operation = file->waiting.first; operation != NULL; operation = operation->next) {
         event.events |= verge__operation_readiness(operation);
     }
     const bool was_known = file->is_known && epoll_ctl(epoll->fd, EPOLL_CTL_MOD, fd, &event) == 0;
@@ -150,45 +150,57 @@ static int set_interest(struct epoll *epoll, int fd) {
     return 0;
 }
 
-static void finish(struct epoll *epoll, struct verge__operation *operation, int32_t result) {
+static void finish(epoll_reactor *epoll, verge__operation *operation, int32_t result) {
     verge__operations_remove(&epoll->files[operation->fd].waiting, operation);
     verge__attempt_end(operation);
     verge__reactor_finish(&epoll->reactor, operation, result);
 }
 
-/* What was collected before the wait for more came to nothing is the caller's. */
-static int32_t end_of_wait(const struct verge__operation *operation, int error) {
+/* If a MSG_WAITALL ends early, it returns what it has collected. */
+static int32_t end_of_wait(const verge__operation *operation, int error) {
     return operation->progress != 0 ? (int32_t)operation->progress : error;
 }
 
-/* Interest could not be set: nothing would ever wake what waits here. */
-static void fail_all(struct epoll *epoll, int fd, int error) {
+/* Interest could not be set. No event would ever come, so all that wait here end. */
+static void fail_all(epoll_reactor *epoll, int fd, int error) {
     while (epoll->files[fd].waiting.first != NULL) {
-        struct verge__operation *operation = epoll->files[fd].waiting.first;
+        verge__operation *operation = epoll->files[fd].waiting.first;
         finish(epoll, operation, end_of_wait(operation, error));
     }
 }
 
 /* ---- operations ---- */
 
-static bool done_at_once(struct verge__operation *operation, int32_t result) {
+static bool done_at_once(verge__operation *operation, int32_t result) {
     verge__attempt_end(operation);
     operation->result = result;
     operation->state = VERGE__DONE;
     return true;
 }
 
-static bool is_in_vain(const struct epoll *epoll, const struct verge__operation *operation) {
+/* -EPERM is what epoll_ctl says of a file without readiness: the result, if a thread would have to wait as well. */
+static bool leave_to_a_thread(verge__operation *operation) {
+    operation->blocks = true;
+    return done_at_once(operation, -EPERM);
+}
+
+static bool is_in_vain(const epoll_reactor *epoll, const verge__operation *operation) {
     const size_t fd = (size_t)operation->fd;
     return operation->expects_wait && fd < epoll->file_count && epoll->files[fd].is_known && epoll->files[fd].is_tcp;
 }
 
-static bool epoll_submit(struct verge__reactor *reactor, struct verge__operation *operation) {
+static bool epoll_submit(verge__reactor *reactor, verge__operation *operation) {
     VERGE__INVARIANT(operation->state == VERGE__IDLE, "O1: submitted once");
-    struct epoll *epoll = epoll_of(reactor);
+    epoll_reactor *epoll = epoll_of(reactor);
     int32_t result;
+    if (operation->has_threads && (operation->kind == VERGE__FSYNC || operation->kind == VERGE__OPENAT)) {
+        return leave_to_a_thread(operation);
+    }
     if (!is_in_vain(epoll, operation) && verge__attempt(operation, VERGE__NOT_KNOWN, &result)) {
         return done_at_once(operation, result);
+    }
+    if (operation->blocks) {
+        return leave_to_a_thread(operation);
     }
     if (operation->fd < 0) {
         return done_at_once(operation, -EBADF);
@@ -197,11 +209,14 @@ static bool epoll_submit(struct verge__reactor *reactor, struct verge__operation
     if (error != 0) {
         return done_at_once(operation, end_of_wait(operation, error));
     }
-    struct file *file = &epoll->files[operation->fd];
+    watched_file *file = &epoll->files[operation->fd];
     verge__operations_append(&file->waiting, operation);
     error = set_interest(epoll, operation->fd);
     if (error != 0) {
         verge__operations_remove(&file->waiting, operation);
+        if (error == -EPERM && operation->has_threads) {
+            return leave_to_a_thread(operation);
+        }
         if (error == -EPERM && verge__attempt(operation, VERGE__ALWAYS_READY, &result)) {
             error = result;
         }
@@ -212,8 +227,8 @@ static bool epoll_submit(struct verge__reactor *reactor, struct verge__operation
     return false;
 }
 
-/* What has become possible since the last attempt is done, and wins. */
-static void epoll_cancel(struct verge__reactor *reactor, struct verge__operation *operation) {
+/* If the operation has become possible since the last attempt, it is done, and not cancelled. */
+static void epoll_cancel(verge__reactor *reactor, verge__operation *operation) {
     if (operation->state != VERGE__STARTED) {
         return;
     }
@@ -227,12 +242,12 @@ static void epoll_cancel(struct verge__reactor *reactor, struct verge__operation
 
 /* ---- naps ---- */
 
-static void begin_nap(struct epoll *epoll, int fd) {
-    struct file *file = &epoll->files[fd];
+static void begin_nap(epoll_reactor *epoll, int fd) {
+    watched_file *file = &epoll->files[fd];
     if (file->naps) {
         return;
     }
-    if (epoll->naps_first == nobody) {
+    if (epoll->naps_first == NOBODY) {
         epoll->naps_end_ns = verge__reactor_real_now_ns() + nap_ns;
     }
     file->naps = true;
@@ -240,15 +255,15 @@ static void begin_nap(struct epoll *epoll, int fd) {
     epoll->naps_first = fd;
 }
 
-static uint64_t nap_left_ns(const struct epoll *epoll) {
-    if (epoll->naps_first == nobody) {
+static uint64_t nap_left_ns(const epoll_reactor *epoll) {
+    if (epoll->naps_first == NOBODY) {
         return VERGE_NEVER;
     }
     const uint64_t now_ns = verge__reactor_real_now_ns();
     return now_ns < epoll->naps_end_ns ? epoll->naps_end_ns - now_ns : 0;
 }
 
-static void set_interest_or_fail(struct epoll *epoll, int fd) {
+static void set_interest_or_fail(epoll_reactor *epoll, int fd) {
     if (epoll->files[fd].waiting.first != NULL) {
         const int error = set_interest(epoll, fd);
         if (error != 0) {
@@ -257,13 +272,13 @@ static void set_interest_or_fail(struct epoll *epoll, int fd) {
     }
 }
 
-static void end_naps(struct epoll *epoll) {
+static void end_naps(epoll_reactor *epoll) {
     if (nap_left_ns(epoll) != 0) {
         return;
     }
     int fd = epoll->naps_first;
-    epoll->naps_first = nobody;
-    while (fd != nobody) {
+    epoll->naps_first = NOBODY;
+    while (fd != NOBODY) {
         const int next = epoll->files[fd].naps_next;
         epoll->files[fd].naps = false;
         set_interest_or_fail(epoll, fd);
@@ -273,8 +288,9 @@ static void end_naps(struct epoll *epoll) {
 
 /* ---- attempts ---- */
 
-/* Attempts what is said to be ready. True: once more in vain. The first time somebody else may have been faster. */
-static bool attempt_in_vain(struct epoll *epoll, struct verge__operation *operation) {
+/* Attempts an operation whose descriptor is ready. True: it failed for the second time in a row, so the descriptor must
+ * nap. (The first time, another thread may have been faster.) */
+static bool attempt_in_vain(epoll_reactor *epoll, verge__operation *operation) {
     const size_t progress = operation->progress;
     int32_t result;
     if (verge__attempt(operation, VERGE__READY, &result)) {
@@ -286,10 +302,10 @@ static bool attempt_in_vain(struct epoll *epoll, struct verge__operation *operat
     return was_ready && verge__operation_readiness(operation) == POLLOUT;
 }
 
-static void attempt_again(struct epoll *epoll, int fd, uint32_t events) {
+static void attempt_again(epoll_reactor *epoll, int fd, uint32_t events) {
     bool must_nap = false;
-    struct verge__operation *next;
-    for (struct verge__operation *operation = epoll->files[fd].waiting.first; operation != NULL; operation = next) {
+    verge__operation *next;
+    for (verge__operation *operation = epoll->files[fd].waiting.first; operation != NULL; operation = next) {
         next = operation->next;
         if ((events & (verge__operation_readiness(operation) | EPOLLERR | EPOLLHUP)) != 0) {
             must_nap |= attempt_in_vain(epoll, operation);
@@ -304,7 +320,7 @@ static void attempt_again(struct epoll *epoll, int fd, uint32_t events) {
 
 /* ---- waiting ---- */
 
-static int wait_for_kernel(struct epoll *epoll, struct epoll_event *events, uint64_t timeout_ns) {
+static int wait_for_kernel(epoll_reactor *epoll, struct epoll_event *events, uint64_t timeout_ns) {
     if (VERGE__UNLIKELY(epoll->reactor.injected_error != 0)) {
         errno = -epoll->reactor.injected_error;
         return -1;
@@ -313,22 +329,22 @@ static int wait_for_kernel(struct epoll *epoll, struct epoll_event *events, uint
         .tv_sec = (time_t)(timeout_ns / 1000000000),
         .tv_nsec = (long)(timeout_ns % 1000000000),
     };
-    const int count = epoll_pwait2(epoll->fd, events, event_batch, timeout_ns == VERGE_NEVER ? NULL : &timeout, NULL);
-    if (count >= 0 || (errno != ENOSYS && errno != EPERM)) { /* EPERM: of a container's filter */
+    const int count = epoll_pwait2(epoll->fd, events, EVENT_BATCH, timeout_ns == VERGE_NEVER ? NULL : &timeout, NULL);
+    if (count >= 0 || (errno != ENOSYS && errno != EPERM)) { /* EPERM: the filter of a container */
         return count;
     }
-    /* An older kernel counts milliseconds: rounded up, as nothing is to be early. */
+    /* Older kernels count milliseconds. Round up, so that nothing is early. */
     const uint64_t timeout_ms = timeout_ns / 1000000 + (timeout_ns % 1000000 != 0);
     const int limited_ms = timeout_ms > INT32_MAX ? INT32_MAX : (int)timeout_ms;
-    return epoll_wait(epoll->fd, events, event_batch, timeout_ns == VERGE_NEVER ? -1 : limited_ms);
+    return epoll_wait(epoll->fd, events, EVENT_BATCH, timeout_ns == VERGE_NEVER ? -1 : limited_ms);
 }
 
-static int epoll_reactor_wait(struct verge__reactor *reactor, uint64_t timeout_ns) {
-    struct epoll *epoll = epoll_of(reactor);
+static int epoll_reactor_wait(verge__reactor *reactor, uint64_t timeout_ns) {
+    epoll_reactor *epoll = epoll_of(reactor);
     if (timeout_ns == 0 && reactor->pending_count == 0) {
-        return 0; /* a wake meant for later stays in the eventfd */
+        return 0; /* a wake that comes later stays in the eventfd */
     }
-    struct epoll_event events[event_batch];
+    struct epoll_event events[EVENT_BATCH];
     const uint64_t nap_left = nap_left_ns(epoll);
     const int count = wait_for_kernel(epoll, events, nap_left < timeout_ns ? nap_left : timeout_ns);
     if (VERGE__UNLIKELY(count < 0) && errno != EINTR) {
@@ -345,14 +361,14 @@ static int epoll_reactor_wait(struct verge__reactor *reactor, uint64_t timeout_n
     return 0;
 }
 
-static void epoll_abandon(struct verge__reactor *reactor, int error) {
-    struct epoll *epoll = epoll_of(reactor);
+static void epoll_abandon(verge__reactor *reactor, int error) {
+    epoll_reactor *epoll = epoll_of(reactor);
     for (size_t i = 0; i < epoll->file_count && reactor->pending_count != 0; i++) {
         fail_all(epoll, (int)i, error);
     }
 }
 
-const struct verge__reactor_type verge__reactor_epoll = {
+const verge__reactor_type verge__reactor_epoll = {
     .name = "epoll",
     .open = epoll_open,
     .close = epoll_close,

@@ -12,7 +12,7 @@
 
 #include "reactor/attempt.h"
 
-bool verge__is_send(struct verge__operation *operation) {
+bool verge__is_send(verge__operation *operation) {
     const bool is_write = operation->kind == VERGE__WRITE || operation->kind == VERGE__WRITEV;
     int type = 0;
     socklen_t size = sizeof(type);
@@ -25,22 +25,22 @@ bool verge__is_send(struct verge__operation *operation) {
     return true;
 }
 
-/* A transfer of no bytes, which the kernel checks as it checks any, and then does not even begin. */
-static ssize_t transfer_nothing(const struct verge__operation *operation) {
+/* A transfer of 0 bytes: the kernel makes all its checks, and transfers nothing. */
+static ssize_t transfer_nothing(const verge__operation *operation) {
     const struct iovec nothing = {0};
     const off_t offset = operation->offset == VERGE__FILE_POSITION ? -1 : (off_t)operation->offset;
     return verge__is_read(operation) ? preadv2(operation->fd, &nothing, 1, offset, 0)
                                      : pwritev2(operation->fd, &nothing, 1, offset, 0);
 }
 
-/* Of the file, and for good. Any other error is io_uring's to find. */
+/* The file refuses such transfers in general. Other errors are left to io_uring. */
 static bool is_refusal(int error) {
     return error == EBADF || error == EINVAL || error == ESPIPE;
 }
 
 /*
- * There are files that say they are regular and wait (trace_pipe), but those know readiness: a file that does not know it is
- * always ready.
+ * Some files claim to be regular and still make readers wait (trace_pipe). These report readiness correctly. A file
+ * without readiness is reported as always ready.
  */
 static bool is_regular(int fd, short events) {
     struct stat status;
@@ -49,14 +49,14 @@ static bool is_regular(int fd, short events) {
            poll(&poll_fd, 1, 0) > 0;
 }
 
-/* Terminals, pipes and the like: a system call that does not block does what can be done. */
-static bool examine_late_transfer(struct verge__operation *operation, int32_t *ret_result) {
+/* For terminals, pipes and the like: does what can be done at once, by a system call that does not block. */
+static bool examine_late_transfer(verge__operation *operation, int32_t *ret_result) {
     operation->never_waits = is_regular(operation->fd, verge__is_read(operation) ? POLLIN : POLLOUT);
     return !operation->never_waits && verge__attempt(operation, VERGE__READY, ret_result);
 }
 
-/* A pipe waits for its other end, a terminal line for its carrier. */
-static bool may_wait_to_open(const struct verge__operation *operation) {
+/* To open a FIFO waits for its other end, to open a terminal line for its carrier. */
+static bool may_wait_to_open(const verge__operation *operation) {
     struct stat status;
     const int flags = (operation->flags & O_NOFOLLOW) != 0 ? AT_SYMLINK_NOFOLLOW : 0;
     return (operation->flags & (O_NONBLOCK | O_PATH | O_DIRECTORY)) == 0 &&
@@ -69,19 +69,19 @@ static bool obeys_nonblock(int fd) {
     return fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || S_ISREG(status.st_mode));
 }
 
-static void examine_splice(struct verge__operation *operation) {
+static void examine_splice(verge__operation *operation) {
     if (operation->is_over && obeys_nonblock(operation->fd) && obeys_nonblock(operation->splice.fd_out)) {
         operation->flags |= SPLICE_F_NONBLOCK;
         operation->never_waits = true;
     }
 }
 
-static bool has_no_bytes(const struct verge__operation *operation) {
+static bool has_no_bytes(const verge__operation *operation) {
     const bool is_vector = operation->kind == VERGE__READV || operation->kind == VERGE__WRITEV;
     return is_vector ? operation->vector.count == 0 : operation->transfer.size == 0;
 }
 
-static bool examine_transfer(struct verge__operation *operation, int32_t *ret_result) {
+static bool examine_transfer(verge__operation *operation, int32_t *ret_result) {
     if (verge__is_send(operation)) {
         return false;
     }
@@ -96,8 +96,8 @@ static bool examine_transfer(struct verge__operation *operation, int32_t *ret_re
     return operation->is_over && examine_late_transfer(operation, ret_result);
 }
 
-bool verge__examine(struct verge__operation *operation, int32_t *ret_result) {
-    switch ((enum verge__operation_kind)operation->kind) {
+bool verge__examine(verge__operation *operation, int32_t *ret_result) {
+    switch ((verge__operation_kind)operation->kind) {
     case VERGE__READ:
     case VERGE__WRITE:
     case VERGE__READV:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reactor/operation.h - one thing that the kernel is asked to do, from the request to the result. */
+/* reactor/operation.h - an operation of the kernel, from the request to the result. */
 #ifndef VERGE_SRC_REACTOR_OPERATION_H
 #define VERGE_SRC_REACTOR_OPERATION_H
 
@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-enum verge__operation_kind {
+typedef enum verge__operation_kind {
     VERGE__ACCEPT,
     VERGE__CONNECT,
     VERGE__READ,
@@ -26,25 +26,25 @@ enum verge__operation_kind {
     VERGE__OPENAT,
     VERGE__CLOSE,
     VERGE__SPLICE,
-    VERGE__CUSTOM, /* an entry of io_uring's that the user prepares */
-};
+    VERGE__CUSTOM, /* an io_uring entry that the user prepares */
+} verge__operation_kind;
 
 /*
  *   IDLE ---submit---> QUEUED ---(there is room)---> STARTED ---(the kernel is done)---> DONE
  *     '---submit: done at once, or handed to the kernel at once-------^                    ^
  *                         '---------------------cancel-------------------------------------'
  *
- * O1  A submitted operation becomes DONE exactly once, and is then in the done list of its reactor's
- *     next wait, exactly once; or submit said that it was done at once.
- * O2  Once it is DONE nothing refers to it or to its buffers any more.
+ * O1  A submitted operation becomes DONE exactly once. Either submit returned true, because it was done at once, or it
+ *     is in the done list of its reactor's next wait, exactly once.
+ * O2  When an operation is DONE, nothing refers to it or to its buffers.
  */
-enum verge__operation_state { VERGE__IDLE, VERGE__QUEUED, VERGE__STARTED, VERGE__DONE };
+typedef enum verge__operation_state { VERGE__IDLE, VERGE__QUEUED, VERGE__STARTED, VERGE__DONE } verge__operation_state;
 
 struct io_uring_sqe;
 
 /* The request first, then what the reactor knows of it. NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
-struct verge__operation {
-    /* The request, by the caller. All else is zero. */
+typedef struct verge__operation {
+    /* The request, filled in by the caller. All other fields are zero. */
     int fd;
     uint32_t flags; /* of the system call (READ and the like: RWF_); events for POLL; whether only data for FSYNC */
     union {
@@ -55,7 +55,7 @@ struct verge__operation {
         struct {
             const struct iovec *parts;
             unsigned count;
-            struct msghdr *message; /* WRITEV: the same parts, for when it is a send */
+            struct msghdr *message; /* WRITEV: the same parts, in case it is a send */
         } vector;                   /* READV, WRITEV */
         struct msghdr *message;     /* RECVMSG, SENDMSG */
         struct {
@@ -80,45 +80,48 @@ struct verge__operation {
             void *context;
         } custom;
     };
-    uint64_t offset; /* READ, WRITE, READV, WRITEV; all ones: the file's position */
-    void *owner;     /* the caller's */
+    uint64_t offset;                  /* READ, WRITE, READV, WRITEV; all ones: the file's position */
+    void *owner;                      /* the caller's */
+    struct verge__operation *sibling; /* the caller's */
     uint8_t kind;
-    bool expects_wait; /* RECV: a hint that nothing is there yet, so that looking first is in vain */
-    bool is_over;      /* its deadline has passed, or its task is cancelled: it will be cancelled if it has to wait */
+    bool expects_wait; /* RECV: a hint that there is no data yet, so an attempt would fail */
+    bool has_threads;  /* the caller can attempt it on a thread if it would block: see blocks */
+    bool is_over;      /* its deadline has passed, or its task is cancelled: if it has to wait, it is cancelled */
 
-    /* The reactor's: */
+    /* For the reactor only. */
     uint8_t state;
     bool cancel_requested;
-    bool cancel_sent;  /* io_uring knows of it */
+    bool cancel_sent;  /* the cancellation was submitted to io_uring */
     bool polls;        /* waits for readiness first, or again */
-    bool naps;         /* looks again after a while */
-    bool was_ready;    /* is tried because a poll said so */
-    bool has_result;   /* the result is there, and the kernel has still to let go of the buffers */
+    bool naps;         /* is tried again after a short time */
+    bool was_ready;    /* is being tried because a poll reported readiness */
+    bool has_result;   /* the result is there, but the kernel may still use the buffers */
     bool was_started;  /* CONNECT: the connection is being made */
-    bool was_blocking; /* CONNECT: the file's O_NONBLOCK is to be taken off when it is done */
-    bool never_waits;  /* it is_over, and is not cancelled all the same: it is as good as done */
+    bool was_blocking; /* CONNECT: O_NONBLOCK must be removed from the file at the end */
+    bool never_waits;  /* it is_over, but is not cancelled, because it is done soon */
     bool is_send;      /* WRITE, WRITEV: the file is a socket (examine.h) */
     int send_flags;
 
-    /* The answer. */
-    bool has_drained;     /* RECV: nothing was left, as far as is known */
+    /* The result. */
+    bool blocks;          /* it has_threads, and would block: to be attempted on a thread, as ALWAYS_READY */
+    bool has_drained;     /* RECV: the socket is empty now, as far as we know */
     int32_t result;       /* what the system call returns, or a negative errno value */
     uint32_t result_bits; /* the flags of io_uring's completion */
 
-    /* The reactor's. */
-    uint32_t progress; /* RECV: bytes that are in the buffer already */
+    /* For the reactor only. */
+    uint32_t progress; /* RECV, READ, WRITE: how many bytes are already transferred */
     struct verge__operation *next, *previous;
-};
+} verge__operation;
 
 #define VERGE__FILE_POSITION UINT64_MAX
 
 /* ---- lists: an operation is in at most one ---- */
 
-struct verge__operation_list {
-    struct verge__operation *first, *last;
-};
+typedef struct verge__operation_list {
+    verge__operation *first, *last;
+} verge__operation_list;
 
-static inline void verge__operations_append(struct verge__operation_list *list, struct verge__operation *operation) {
+static inline void verge__operations_append(verge__operation_list *list, verge__operation *operation) {
     operation->next = NULL;
     operation->previous = list->last;
     if (list->last != NULL) {
@@ -129,7 +132,7 @@ static inline void verge__operations_append(struct verge__operation_list *list, 
     list->last = operation;
 }
 
-static inline void verge__operations_remove(struct verge__operation_list *list, struct verge__operation *operation) {
+static inline void verge__operations_remove(verge__operation_list *list, verge__operation *operation) {
     if (operation->previous != NULL) {
         operation->previous->next = operation->next;
     } else {
@@ -143,8 +146,8 @@ static inline void verge__operations_remove(struct verge__operation_list *list, 
     operation->next = operation->previous = NULL;
 }
 
-static inline struct verge__operation *verge__operations_take_first(struct verge__operation_list *list) {
-    struct verge__operation *operation = list->first;
+static inline verge__operation *verge__operations_take_first(verge__operation_list *list) {
+    verge__operation *operation = list->first;
     if (operation != NULL) {
         verge__operations_remove(list, operation);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the two kinds of reactor share, and the choice between them. */
+/* The common part of both reactors, and the choice between them. */
 #define _GNU_SOURCE
 
 #include "reactor/reactor.h"
@@ -18,9 +18,9 @@
 #define VERGE_HAVE_LIBURING 0
 #endif
 
-int verge__reactor_allocate(const struct verge__reactor_type *type, const verge_allocator *allocator, size_t size,
-                            struct verge__reactor **ret_reactor) {
-    struct verge__reactor *reactor = allocator->allocate(allocator->context, size, _Alignof(max_align_t));
+int verge__reactor_allocate(const verge__reactor_type *type, const verge_allocator *allocator, size_t size,
+                            verge__reactor **ret_reactor) {
+    verge__reactor *reactor = allocator->allocate(allocator->context, size, _Alignof(max_align_t));
     if (reactor == NULL) {
         return -ENOMEM;
     }
@@ -37,12 +37,12 @@ int verge__reactor_allocate(const struct verge__reactor_type *type, const verge_
     return 0;
 }
 
-void verge__reactor_release(struct verge__reactor *reactor, size_t size) {
+void verge__reactor_release(verge__reactor *reactor, size_t size) {
     (void)close(reactor->wake_fd);
     reactor->allocator->release(reactor->allocator->context, reactor, size);
 }
 
-void verge__reactor_finish(struct verge__reactor *reactor, struct verge__operation *operation, int32_t result) {
+void verge__reactor_finish(verge__reactor *reactor, verge__operation *operation, int32_t result) {
     VERGE__INVARIANT(operation->state != VERGE__DONE && operation->state != VERGE__IDLE, "O1: done once");
     operation->state = VERGE__DONE;
     operation->result = result;
@@ -50,7 +50,7 @@ void verge__reactor_finish(struct verge__reactor *reactor, struct verge__operati
     verge__operations_append(&reactor->done, operation);
 }
 
-uint32_t verge__operation_readiness(const struct verge__operation *operation) {
+uint32_t verge__operation_readiness(const verge__operation *operation) {
     switch (operation->kind) {
     case VERGE__ACCEPT:
     case VERGE__READ:
@@ -73,7 +73,7 @@ uint32_t verge__operation_readiness(const struct verge__operation *operation) {
 
 /* ---- a reactor that has failed ---- */
 
-bool verge__reactor_refuse(const struct verge__reactor *reactor, struct verge__operation *operation) {
+bool verge__reactor_refuse(const verge__reactor *reactor, verge__operation *operation) {
     operation->result = reactor->error;
     if (operation->kind == VERGE__CLOSE) {
         operation->result = close(operation->fd) == 0 ? 0 : -errno;
@@ -82,8 +82,8 @@ bool verge__reactor_refuse(const struct verge__reactor *reactor, struct verge__o
     return true;
 }
 
-/* Should the eventfd be gone as well, it looks around every so often. */
-static void wait_for_wake(struct verge__reactor *reactor, uint64_t timeout_ns) {
+/* If the eventfd is closed as well, it returns after a nap. */
+static void wait_for_wake(verge__reactor *reactor, uint64_t timeout_ns) {
     const uint64_t nap_ns = 1000000;
     const uint64_t never_s = 1000000000;
     struct pollfd wake = {.fd = reactor->wake_fd, .events = POLLIN};
@@ -100,7 +100,7 @@ static void wait_for_wake(struct verge__reactor *reactor, uint64_t timeout_ns) {
     }
 }
 
-static void fail(struct verge__reactor *reactor, int error) {
+static void fail(verge__reactor *reactor, int error) {
     reactor->error = error;
     reactor->type->abandon(reactor, error);
     VERGE__INVARIANT(reactor->pending_count == 0, "O1: each is done once");
@@ -108,7 +108,7 @@ static void fail(struct verge__reactor *reactor, int error) {
 
 /* ---- waiting ---- */
 
-void verge__reactor_wait(struct verge__reactor *reactor, uint64_t timeout_ns, struct verge__operation_list *ret_done) {
+void verge__reactor_wait(verge__reactor *reactor, uint64_t timeout_ns, verge__operation_list *ret_done) {
     timeout_ns = reactor->done.first != NULL ? 0 : timeout_ns;
     if (VERGE__UNLIKELY(reactor->error != 0)) {
         wait_for_wake(reactor, timeout_ns);
@@ -119,20 +119,20 @@ void verge__reactor_wait(struct verge__reactor *reactor, uint64_t timeout_ns, st
         }
     }
     *ret_done = reactor->done;
-    reactor->done = (struct verge__operation_list){0};
+    reactor->done = (verge__operation_list){0};
 }
 
-void verge__reactor_wake(struct verge__reactor *reactor) {
+void verge__reactor_wake(verge__reactor *reactor) {
     const uint64_t one = 1;
     ssize_t written;
-    do { /* EAGAIN: 2^64 - 2 wakes have not been seen yet; one more is no news */
+    do { /* EAGAIN: the counter is full, so the reactor wakes anyway */
         written = write(reactor->wake_fd, &one, sizeof(one));
     } while (written < 0 && errno == EINTR);
 }
 
 /* ---- the choice ---- */
 
-static int open_uring(unsigned entry_count, const verge_allocator *allocator, struct verge__reactor **ret_reactor) {
+static int open_uring(unsigned entry_count, const verge_allocator *allocator, verge__reactor **ret_reactor) {
 #if VERGE_HAVE_LIBURING
     return verge__reactor_uring.open(allocator, entry_count, ret_reactor);
 #else
@@ -159,7 +159,7 @@ static int kind_from_environment(enum verge__reactor_kind *kind) {
 }
 
 int verge__reactor_open(enum verge__reactor_kind kind, unsigned entry_count, const verge_allocator *allocator,
-                        struct verge__reactor **ret_reactor) {
+                        verge__reactor **ret_reactor) {
     if (kind == VERGE__REACTOR_AUTO) {
         const int error = kind_from_environment(&kind);
         if (error != 0) {
@@ -175,7 +175,7 @@ int verge__reactor_open(enum verge__reactor_kind kind, unsigned entry_count, con
     return verge__reactor_epoll.open(allocator, entry_count, ret_reactor);
 }
 
-void verge__reactor_close(struct verge__reactor *reactor) {
+void verge__reactor_close(verge__reactor *reactor) {
     VERGE__INVARIANT(reactor->pending_count == 0 && reactor->done.first == NULL, "O2: nothing is pending");
     reactor->type->close(reactor);
 }

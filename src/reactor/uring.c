@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A reactor on io_uring. The address of an operation is its user_data, so a completion finds it
- * without a table; two small numbers are not addresses and mark what has no operation.
+ * A reactor on io_uring. The user_data of an entry is the address of its operation, so a completion finds its operation
+ * without a table. Two small numbers, which are not addresses, mark entries without an operation.
  *
  * The submission queue may be full when an operation or a cancellation comes. Neither is dropped:
- *   U1  an operation that found no room is in `queued`, in state QUEUED, unknown to the kernel.
- *   U2  an operation that is to be cancelled and found no room is in `cancels`, in state STARTED. It
- *       leaves that list when its cancellation is submitted, or when it is done, so that a cancellation
- *       never outlives its operation. In the submission queue it stands before anything submitted
- *       later, also before a later operation at the same address.
- *   U3  an operation whose cancellation was submitted is in `cancelling` until it is done. The kernel may not find it
- *       (-ENOENT) though it is not done, on its way from a poll to a thread of the kernel's, say: all that are in
- *       there then are cancelled again; those that have their result, and of which the kernel may have but the buffers
- *       left, after a while.
+ *   U1  an operation that found no room is in `queued`, in state QUEUED, and the kernel does not know it.
+ *   U2  an operation whose cancellation found no room is in `cancels`, in state STARTED. It leaves that list when its
+ *       cancellation is submitted, or when it is done. So a cancellation never outlives its operation. In the
+ *       submission queue, it comes before everything submitted later, also before a later operation at the same
+ *       address.
+ *   U3  an operation whose cancellation was submitted is in `cancelling` until it is done. The kernel may fail to find
+ *       an operation (-ENOENT) that is not done, for example on its way from a poll to a thread of the kernel. Then all
+ *       operations of this list are cancelled again. Those that already have their result, and of which the kernel may
+ *       only hold the buffers, are cancelled again after a short time.
  *   U4  an operation in state STARTED that is not to be cancelled is in `started`.
- * The completion queue may overflow: the kernel then keeps the completions (IORING_FEAT_NODROP, which
- * is required) and liburing fetches them when it sees the flag.
+ * If the completion queue overflows, the kernel keeps the completions (IORING_FEAT_NODROP, which is required), and
+ * liburing fetches them when it sees the flag.
  */
 #define _GNU_SOURCE
 
@@ -33,35 +33,35 @@
 #include "reactor/reactor.h"
 #include "reactor/uring_prepare.h"
 
-enum { entry_count_default = 256, completions_per_entry = 8, collect_batch = 64, tries_max = 100 };
+enum { ENTRY_COUNT_DEFAULT = 256, COMPLETIONS_PER_ENTRY = 8, COLLECT_BATCH = 64, TRIES_MAX = 100 };
 
-enum { user_data_wake = 1, user_data_cancel = 2 };
+enum { USER_DATA_WAKE = 1, USER_DATA_CANCEL = 2 };
 
-static const uint64_t retry_after_ns = 1000000; /* where the kernel, for now, takes no more submissions; and U3 */
+static const uint64_t retry_after_ns = 1000000; /* when the kernel takes no more submissions for now; and for U3 */
 
-struct uring {
-    struct verge__reactor reactor;
+typedef struct uring_reactor {
+    verge__reactor reactor;
     struct io_uring ring;
-    struct verge__operation_list queued;
-    struct verge__operation_list started;
-    struct verge__operation_list cancels;
-    struct verge__operation_list cancelling;
-    uint64_t cancel_again_at_ns; /* 0: there is no need */
-    int error;                   /* of a submission, if it is one that will not pass */
+    verge__operation_list queued;
+    verge__operation_list started;
+    verge__operation_list cancels;
+    verge__operation_list cancelling;
+    uint64_t cancel_again_at_ns; /* 0: not needed */
+    int error;                   /* a lasting error of a submission */
     bool wake_armed;
-    bool can_expect_wait; /* the kernel can be told to wait before it looks (Linux 5.19) */
-};
+    bool can_expect_wait; /* the kernel can be told to wait before its first attempt (Linux 5.19) */
+} uring_reactor;
 
-static struct uring *uring_of(struct verge__reactor *reactor) {
-    return (struct uring *)reactor;
+static uring_reactor *uring_of(verge__reactor *reactor) {
+    return (uring_reactor *)reactor;
 }
 
 /* ---- errors of io_uring_enter ---- */
 
 /*
- * What passes: a time limit, a signal, a queue that is full, no memory. Anything else does not, and would be said again and
- * again: EPERM and ENOSYS of a filter, EBADF and EOPNOTSUPP of a descriptor that somebody has closed or replaced, EBADR
- * of completions that the kernel had to drop.
+ * Some errors pass: a time limit, a signal, a full queue, no memory. All others last, and every call would return them:
+ * EPERM and ENOSYS come from a filter, EBADF and EOPNOTSUPP from a descriptor that somebody has closed or replaced,
+ * EBADR means that the kernel dropped completions.
  */
 static int lasting_error(int result) {
     switch (result) {
@@ -79,9 +79,9 @@ static int lasting_error(int result) {
 /* ---- open and close ---- */
 
 /*
- * A ring may be mapped where that of another thread was before. A sanitizer does not see what liburing maps and unmaps, and
- * takes the two threads for racing there. So each says here, too, that a ring ends before the next one begins: the
- * count itself means nothing.
+ * For ThreadSanitizer. A ring may be mapped at an address where a ring of another thread was before. The sanitizer does
+ * not see how liburing maps and unmaps, and would report a race. This counter shows it that one ring ends before the
+ * next one begins. Its value means nothing.
  */
 static _Atomic unsigned ring_count;
 
@@ -94,13 +94,14 @@ static void unmap(struct io_uring *ring) {
     io_uring_queue_exit(ring);
 }
 
-/* A filter may allow to set up a ring, and forbid its use. 0: an entry comes back as a completion. */
+/* A filter may allow io_uring_setup and forbid io_uring_enter. 0: the ring works, an entry came back as a
+ * completion. */
 static int try_out(struct io_uring *ring) {
     struct io_uring_cqe *completion = NULL;
     struct __kernel_timespec timeout = {.tv_sec = 1};
     int result = 0;
     io_uring_prep_nop(io_uring_get_sqe(ring));
-    for (int i = 0; i < tries_max && completion == NULL && lasting_error(result) == 0; i++) {
+    for (int i = 0; i < TRIES_MAX && completion == NULL && lasting_error(result) == 0; i++) {
         result = io_uring_submit_and_wait_timeout(ring, &completion, 1, &timeout, NULL);
     }
     if (completion == NULL) {
@@ -110,8 +111,9 @@ static int try_out(struct io_uring *ring) {
     return 0;
 }
 
-/* The best that the kernel knows: work is done when the worker asks for it, not in the middle of a task. */
-static int set_up(struct uring *uring, unsigned entry_count) {
+/* Takes the best flags that the kernel has: its work is done when the worker asks for it, and does not interrupt a
+ * task. */
+static int set_up(uring_reactor *uring, unsigned entry_count) {
     static const unsigned choices[] = {
         IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL,
         IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL,
@@ -121,14 +123,14 @@ static int set_up(struct uring *uring, unsigned entry_count) {
     for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
         struct io_uring_params params = {
             .flags = choices[i] | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP,
-            .cq_entries = entry_count * completions_per_entry,
+            .cq_entries = entry_count * COMPLETIONS_PER_ENTRY,
         };
         error = io_uring_queue_init_params(entry_count, &uring->ring, &params);
         if (error == 0) {
             note_mapped();
             const unsigned needed = IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG;
             error = (params.features & needed) == needed ? try_out(&uring->ring) : -ENOSYS;
-            uring->can_expect_wait = i == 0; /* those flags are younger */
+            uring->can_expect_wait = i == 0; /* kernels with these flags have it */
             if (error != 0) {
                 unmap(&uring->ring);
             }
@@ -141,31 +143,31 @@ static int set_up(struct uring *uring, unsigned entry_count) {
     return error;
 }
 
-static int uring_open(const verge_allocator *allocator, unsigned entry_count, struct verge__reactor **ret_reactor) {
-    struct verge__reactor *reactor;
-    int error = verge__reactor_allocate(&verge__reactor_uring, allocator, sizeof(struct uring), &reactor);
+static int uring_open(const verge_allocator *allocator, unsigned entry_count, verge__reactor **ret_reactor) {
+    verge__reactor *reactor;
+    int error = verge__reactor_allocate(&verge__reactor_uring, allocator, sizeof(uring_reactor), &reactor);
     if (error != 0) {
         return error;
     }
-    error = set_up(uring_of(reactor), entry_count != 0 ? entry_count : entry_count_default);
+    error = set_up(uring_of(reactor), entry_count != 0 ? entry_count : ENTRY_COUNT_DEFAULT);
     if (error != 0) {
-        verge__reactor_release(reactor, sizeof(struct uring));
+        verge__reactor_release(reactor, sizeof(uring_reactor));
         return error;
     }
     *ret_reactor = reactor;
     return 0;
 }
 
-static void uring_close(struct verge__reactor *reactor) {
+static void uring_close(verge__reactor *reactor) {
     if (reactor->error == 0) {
-        unmap(&uring_of(reactor)->ring); /* the read of the eventfd ends with it */
+        unmap(&uring_of(reactor)->ring); /* this also ends the read of the eventfd */
     }
-    verge__reactor_release(reactor, sizeof(struct uring));
+    verge__reactor_release(reactor, sizeof(uring_reactor));
 }
 
 /* ---- submission ---- */
 
-static struct io_uring_sqe *entry(struct uring *uring) {
+static struct io_uring_sqe *entry(uring_reactor *uring) {
     if (VERGE__UNLIKELY(uring->reactor.refusals != 0)) {
         uring->reactor.refusals--;
         return NULL;
@@ -178,7 +180,7 @@ static struct io_uring_sqe *entry(struct uring *uring) {
     return sqe;
 }
 
-static bool start(struct uring *uring, struct verge__operation *operation) {
+static bool start(uring_reactor *uring, verge__operation *operation) {
     struct io_uring_sqe *sqe = entry(uring);
     if (sqe == NULL) {
         return false;
@@ -191,12 +193,12 @@ static bool start(struct uring *uring, struct verge__operation *operation) {
     return true;
 }
 
-static void note_start(struct uring *uring, struct verge__operation *operation) {
+static void note_start(uring_reactor *uring, verge__operation *operation) {
     operation->state = VERGE__STARTED;
     verge__operations_append(&uring->started, operation);
 }
 
-static void start_or_queue(struct uring *uring, struct verge__operation *operation) {
+static void start_or_queue(uring_reactor *uring, verge__operation *operation) {
     if (start(uring, operation)) {
         note_start(uring, operation);
     } else {
@@ -205,7 +207,7 @@ static void start_or_queue(struct uring *uring, struct verge__operation *operati
     }
 }
 
-static bool uring_submit(struct verge__reactor *reactor, struct verge__operation *operation) {
+static bool uring_submit(verge__reactor *reactor, verge__operation *operation) {
     VERGE__INVARIANT(operation->state == VERGE__IDLE, "O1: submitted once");
     if (verge__examine(operation, &operation->result)) {
         operation->state = VERGE__DONE;
@@ -219,19 +221,19 @@ static bool uring_submit(struct verge__reactor *reactor, struct verge__operation
     return false;
 }
 
-static bool start_cancel(struct uring *uring, struct verge__operation *operation) {
+static bool start_cancel(uring_reactor *uring, verge__operation *operation) {
     struct io_uring_sqe *sqe = entry(uring);
     if (sqe == NULL) {
         return false;
     }
     io_uring_prep_cancel(sqe, operation, 0);
-    io_uring_sqe_set_data64(sqe, user_data_cancel);
+    io_uring_sqe_set_data64(sqe, USER_DATA_CANCEL);
     operation->cancel_sent = true;
     verge__operations_append(&uring->cancelling, operation);
     return true;
 }
 
-static void cancel_started(struct uring *uring, struct verge__operation *operation) {
+static void cancel_started(uring_reactor *uring, verge__operation *operation) {
     verge__operations_remove(&uring->started, operation);
     operation->cancel_requested = true;
     if (!start_cancel(uring, operation)) {
@@ -239,17 +241,17 @@ static void cancel_started(struct uring *uring, struct verge__operation *operati
     }
 }
 
-/* The kernel is done with it: its cancellation, if there is one, is of no use any more. */
-static void note_end(struct uring *uring, struct verge__operation *operation) {
-    struct verge__operation_list *list = !operation->cancel_requested ? &uring->started
-                                         : operation->cancel_sent     ? &uring->cancelling
-                                                                      : &uring->cancels;
+/* The kernel is done with the operation. Its cancellation, if there is one, is no longer needed. */
+static void note_end(uring_reactor *uring, verge__operation *operation) {
+    verge__operation_list *list = !operation->cancel_requested ? &uring->started
+                                  : operation->cancel_sent     ? &uring->cancelling
+                                                               : &uring->cancels;
     verge__operations_remove(list, operation);
 }
 
-static void cancel_again(struct uring *uring, bool those_with_a_result) {
-    struct verge__operation *next;
-    for (struct verge__operation *operation = uring->cancelling.first; operation != NULL; operation = next) {
+static void cancel_again(uring_reactor *uring, bool those_with_a_result) {
+    verge__operation *next;
+    for (verge__operation *operation = uring->cancelling.first; operation != NULL; operation = next) {
         next = operation->next;
         if (operation->has_result && !those_with_a_result) {
             uring->cancel_again_at_ns = verge__reactor_real_now_ns() + retry_after_ns;
@@ -261,8 +263,8 @@ static void cancel_again(struct uring *uring, bool those_with_a_result) {
     }
 }
 
-/* How long a wait may last so that those with a result are cancelled again in time. */
-static uint64_t time_to_cancel_again(struct uring *uring) {
+/* How long a wait may last, so that operations with a result are cancelled again in time (U3). */
+static uint64_t time_to_cancel_again(uring_reactor *uring) {
     if (uring->cancel_again_at_ns == 0) {
         return VERGE_NEVER;
     }
@@ -275,8 +277,8 @@ static uint64_t time_to_cancel_again(struct uring *uring) {
     return VERGE_NEVER;
 }
 
-/* Of what found no room, by a system call that does not block: what can be done at once is done (N3). */
-static int32_t attempt_at_last(struct verge__operation *operation) {
+/* For an operation that found no room and is cancelled: if it can be done at once, a system call does it (N3). */
+static int32_t attempt_at_last(verge__operation *operation) {
     int32_t result = -ECANCELED;
     const bool can_be_attempted = operation->kind == VERGE__RECV || operation->kind == VERGE__SEND ||
                                   operation->kind == VERGE__RECVMSG || operation->kind == VERGE__SENDMSG ||
@@ -287,8 +289,8 @@ static int32_t attempt_at_last(struct verge__operation *operation) {
     return result;
 }
 
-static void uring_cancel(struct verge__reactor *reactor, struct verge__operation *operation) {
-    struct uring *uring = uring_of(reactor);
+static void uring_cancel(verge__reactor *reactor, verge__operation *operation) {
+    uring_reactor *uring = uring_of(reactor);
     if (operation->never_waits) {
         return;
     }
@@ -300,17 +302,17 @@ static void uring_cancel(struct verge__reactor *reactor, struct verge__operation
     }
 }
 
-/* True: nothing is left that found no room. */
-static bool start_queued(struct uring *uring) {
+/* True: all that found no room before is submitted now. */
+static bool start_queued(uring_reactor *uring) {
     while (uring->cancels.first != NULL) {
-        struct verge__operation *operation = verge__operations_take_first(&uring->cancels);
+        verge__operation *operation = verge__operations_take_first(&uring->cancels);
         if (!start_cancel(uring, operation)) {
             verge__operations_append(&uring->cancels, operation);
             return false;
         }
     }
     while (uring->queued.first != NULL) {
-        struct verge__operation *operation = uring->queued.first;
+        verge__operation *operation = uring->queued.first;
         if (!start(uring, operation)) {
             return false;
         }
@@ -320,7 +322,7 @@ static bool start_queued(struct uring *uring) {
     return true;
 }
 
-static bool arm_wake(struct uring *uring) {
+static bool arm_wake(uring_reactor *uring) {
     if (!uring->wake_armed) {
         struct io_uring_sqe *sqe = entry(uring);
         if (sqe == NULL) {
@@ -328,7 +330,7 @@ static bool arm_wake(struct uring *uring) {
         }
         io_uring_prep_read(sqe, uring->reactor.wake_fd, &uring->reactor.wake_count, sizeof(uring->reactor.wake_count),
                            0);
-        io_uring_sqe_set_data64(sqe, user_data_wake);
+        io_uring_sqe_set_data64(sqe, USER_DATA_WAKE);
         uring->wake_armed = true;
     }
     return true;
@@ -336,7 +338,7 @@ static bool arm_wake(struct uring *uring) {
 
 /* ---- completion ---- */
 
-static bool is_asked_not_to_wait(const struct verge__operation *operation) {
+static bool is_asked_not_to_wait(const verge__operation *operation) {
     switch (operation->kind) {
     case VERGE__RECV:
     case VERGE__SEND:
@@ -348,25 +350,26 @@ static bool is_asked_not_to_wait(const struct verge__operation *operation) {
     }
 }
 
-/* A file that says EAGAIN instead of waiting is O_NONBLOCK: it is waited for, as any other is. */
-static bool is_to_be_waited_for(const struct verge__operation *operation, int32_t result) {
+/* EAGAIN means that the file is O_NONBLOCK. Calls wait for it, as for any other file. */
+static bool is_to_be_waited_for(const verge__operation *operation, int32_t result) {
     return (result == -EAGAIN && !is_asked_not_to_wait(operation)) ||
            (result == -EINPROGRESS && operation->kind == VERGE__CONNECT);
 }
 
-/* What the kernel does in a thread of its own ends, when it is cancelled, with a number meant for the kernel itself:
+/* If an operation is cancelled in a thread of the kernel, its result may be an error that is internal to the kernel:
  * ERESTARTSYS and its like, which no header has. */
 static bool is_interruption(int32_t result) {
     return result == -EINTR || (result <= -512 && result >= -516 && result != -515);
 }
 
-enum next { FINISH, TRY, POLL_FIRST, NAP_FIRST };
+typedef enum next_step { FINISH, TRY, POLL_FIRST, NAP_FIRST } next_step;
 
 /*
- * A poll of io_uring's also ends when the peer has shut down its side (POLLRDHUP), asked or not. For who waits to write
- * that is no news, and a poll would say it again and again: he looks again after a nap. The same for verge_poll.
+ * A poll of io_uring also ends if the peer has shut down its side (POLLRDHUP), asked for or not. An operation that
+ * waits to write is not ready by that, and each further poll would end at once. So it naps before it polls again. The
+ * same goes for verge_poll.
  */
-static enum next what_next(const struct verge__operation *operation, int32_t *result) {
+static next_step what_next(const verge__operation *operation, int32_t *result) {
     if (operation->naps) {
         return *result == -ETIME ? TRY : FINISH;
     }
@@ -382,23 +385,23 @@ static enum next what_next(const struct verge__operation *operation, int32_t *re
     if (is_to_be_waited_for(operation, *result)) {
         return POLL_FIRST;
     }
-    return is_interruption(*result) && operation->kind != VERGE__CLOSE /* which has closed it */ ? TRY : FINISH;
+    return is_interruption(*result) && operation->kind != VERGE__CLOSE /* it is closed already */ ? TRY : FINISH;
 }
 
-/* A poll says that there is room, and the file that there is none: of a datagram, say, for a local socket whose queue is full.
- * To poll again would be to spin. Who reads is not meant: somebody else may have come first. */
-static bool was_ready_in_vain(const struct verge__operation *operation) {
+/* The poll reported room, but the write found none: for example a datagram for a local socket whose queue is full. To
+ * poll again would spin. This is only for writes: for reads, another thread may have been faster. */
+static bool was_ready_in_vain(const verge__operation *operation) {
     return operation->was_ready && verge__operation_readiness(operation) == POLLOUT &&
            operation->kind != VERGE__CONNECT;
 }
 
-static void complete(struct uring *uring, struct verge__operation *operation, int32_t result, uint32_t bits) {
+static void complete(uring_reactor *uring, verge__operation *operation, int32_t result, uint32_t bits) {
     if (!operation->has_result) {
         operation->result = result;
         operation->result_bits = bits;
         operation->has_result = true;
     }
-    if ((bits & IORING_CQE_F_MORE) != 0) { /* of a custom operation: one result is all that there is room for */
+    if ((bits & IORING_CQE_F_MORE) != 0) { /* a custom operation with several results: take the first */
         if (!operation->cancel_requested) {
             cancel_started(uring, operation);
         }
@@ -407,10 +410,9 @@ static void complete(struct uring *uring, struct verge__operation *operation, in
     note_end(uring, operation);
     result = operation->result;
     if (result == -EAGAIN && operation->kind == VERGE__CONNECT && operation->was_started) {
-        result =
-            -ECONNREFUSED; /* a local socket whose queue is full: it is always ready, and waiting would be spinning */
+        result = -ECONNREFUSED; /* a local socket whose queue is full: it is always ready, so waiting would spin */
     }
-    enum next next = what_next(operation, &result);
+    next_step next = what_next(operation, &result);
     next = next == POLL_FIRST && was_ready_in_vain(operation) ? NAP_FIRST : next;
     if (next != FINISH && !operation->cancel_requested) {
         operation->has_result = false;
@@ -418,38 +420,37 @@ static void complete(struct uring *uring, struct verge__operation *operation, in
         operation->was_ready = operation->polls && next == TRY;
         operation->polls = next == POLL_FIRST;
         operation->naps = next == NAP_FIRST;
-        operation->expects_wait = false; /* who cannot be waited for, a regular file say, is EAGAIN to that for ever */
+        operation->expects_wait = false; /* files without readiness would answer EAGAIN for ever */
         start_or_queue(uring, operation);
         return;
     }
-    result = next == FINISH ? result : -ECANCELED; /* it has read and written nothing */
+    result = next == FINISH ? result : -ECANCELED; /* nothing was transferred */
     if (result == -ECANCELED && !operation->cancel_requested && uring->error != 0) {
-        result = uring->error; /* by uring_abandon */
+        result = uring->error; /* uring_abandon has cancelled it */
     }
     operation->has_drained = (bits & IORING_CQE_F_SOCK_NONEMPTY) == 0;
     const bool is_connected = result == -EISCONN && operation->kind == VERGE__CONNECT && operation->was_started;
     verge__reactor_finish(&uring->reactor, operation, is_connected ? 0 : result);
 }
 
-static void collect(struct uring *uring) {
-    struct io_uring_cqe *completions[collect_batch];
+static void collect(uring_reactor *uring) {
+    struct io_uring_cqe *completions[COLLECT_BATCH];
     unsigned count;
     bool has_missed = false;
     do {
-        count = io_uring_peek_batch_cqe(&uring->ring, completions, collect_batch);
+        count = io_uring_peek_batch_cqe(&uring->ring, completions, COLLECT_BATCH);
         for (unsigned i = 0; i < count; i++) {
             const uint64_t user_data = io_uring_cqe_get_data64(completions[i]);
-            if (user_data == user_data_wake) {
+            if (user_data == USER_DATA_WAKE) {
                 uring->wake_armed = false;
-            } else if (user_data == user_data_cancel) {
+            } else if (user_data == USER_DATA_CANCEL) {
                 has_missed |= completions[i]->res == -ENOENT;
             } else {
-                complete(uring, (struct verge__operation *)(uintptr_t)user_data, completions[i]->res,
-                         completions[i]->flags);
+                complete(uring, (verge__operation *)(uintptr_t)user_data, completions[i]->res, completions[i]->flags);
             }
         }
         io_uring_cq_advance(&uring->ring, count);
-    } while (count == collect_batch);
+    } while (count == COLLECT_BATCH);
     if (has_missed) {
         cancel_again(uring, false);
     }
@@ -457,7 +458,7 @@ static void collect(struct uring *uring) {
 
 /* ---- waiting ---- */
 
-static int wait_for_kernel(struct uring *uring, uint64_t timeout_ns) {
+static int wait_for_kernel(uring_reactor *uring, uint64_t timeout_ns) {
     struct __kernel_timespec timeout = {
         .tv_sec = (int64_t)(timeout_ns / 1000000000),
         .tv_nsec = (int64_t)(timeout_ns % 1000000000),
@@ -467,13 +468,14 @@ static int wait_for_kernel(struct uring *uring, uint64_t timeout_ns) {
                                             NULL);
 }
 
-/* The queue is empty, and the kernel has completions: of work that waits for the thread, or that found no room. */
-static bool must_fetch(const struct uring *uring) {
+/* The completion queue is empty, but the kernel has completions: of work that waits for this thread, or that
+ * overflowed. */
+static bool must_fetch(const uring_reactor *uring) {
     const unsigned flags = __atomic_load_n(uring->ring.sq.kflags, __ATOMIC_RELAXED);
     return (flags & (IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN)) != 0 && io_uring_cq_ready(&uring->ring) == 0;
 }
 
-static int enter(struct uring *uring, uint64_t timeout_ns) {
+static int enter(uring_reactor *uring, uint64_t timeout_ns) {
     if (VERGE__UNLIKELY(uring->reactor.injected_error != 0)) {
         return uring->reactor.injected_error;
     }
@@ -486,13 +488,13 @@ static int enter(struct uring *uring, uint64_t timeout_ns) {
     return must_fetch(uring) ? io_uring_get_events(&uring->ring) : 0;
 }
 
-static int uring_wait(struct verge__reactor *reactor, uint64_t timeout_ns) {
-    struct uring *uring = uring_of(reactor);
+static int uring_wait(verge__reactor *reactor, uint64_t timeout_ns) {
+    uring_reactor *uring = uring_of(reactor);
     const uint64_t time_ns = time_to_cancel_again(uring);
     bool has_room = arm_wake(uring);
     has_room = start_queued(uring) && has_room;
     timeout_ns = time_ns < timeout_ns ? time_ns : timeout_ns;
-    if (uring->error == 0) { /* whatever passes does so: the caller looks around and comes again */
+    if (uring->error == 0) { /* after an error that passes, the caller tries again */
         uring->error =
             lasting_error(enter(uring, has_room || timeout_ns < retry_after_ns ? timeout_ns : retry_after_ns));
     }
@@ -502,7 +504,7 @@ static int uring_wait(struct verge__reactor *reactor, uint64_t timeout_ns) {
 
 /* ---- a ring that has failed ---- */
 
-static bool has_kernel_seen(const struct uring *uring, const struct verge__operation *operation) {
+static bool has_kernel_seen(const uring_reactor *uring, const verge__operation *operation) {
     const struct io_uring_sq *queue = &uring->ring.sq;
     for (unsigned i = __atomic_load_n(queue->khead, __ATOMIC_ACQUIRE); i != queue->sqe_tail; i++) {
         if (queue->sqes[i & *queue->kring_mask].user_data == (uint64_t)(uintptr_t)operation) {
@@ -512,9 +514,9 @@ static bool has_kernel_seen(const struct uring *uring, const struct verge__opera
     return operation->state == VERGE__STARTED;
 }
 
-static void end_all(struct uring *uring, struct verge__operation_list *list, int error) {
+static void end_all(uring_reactor *uring, verge__operation_list *list, int error) {
     while (list->first != NULL) {
-        struct verge__operation *operation = list->first;
+        verge__operation *operation = list->first;
         int32_t result = operation->has_result ? operation->result : error;
         if (operation->kind == VERGE__CLOSE && !has_kernel_seen(uring, operation)) {
             result = close(operation->fd) == 0 ? 0 : -errno;
@@ -524,20 +526,20 @@ static void end_all(struct uring *uring, struct verge__operation_list *list, int
     }
 }
 
-static void exit_ring(struct uring *uring, int error) {
+static void exit_ring(uring_reactor *uring, int error) {
     if (error == -EBADF || error == -EOPNOTSUPP) {
-        uring->ring.ring_fd = -1; /* it may be somebody else's by now */
+        uring->ring.ring_fd = -1; /* this descriptor may be another file by now */
     }
     unmap(&uring->ring);
 }
 
 /*
- * What the kernel has taken is cancelled by another system call, if that is not forbidden, too; in any case it ends with the
- * ring. From the cancellation on the kernel touches no buffer of an operation that waits. Of what it does in threads of
- * its own (regular files) nobody can tell when it is done.
+ * Operations that the kernel has are cancelled by another system call, if that is not forbidden as well. In any case,
+ * they end with the ring. After the cancellation, the kernel touches no buffer of a waiting operation. But operations
+ * in threads of the kernel (regular files) may go on, and there is no way to know when they are done.
  */
-static void uring_abandon(struct verge__reactor *reactor, int error) {
-    struct uring *uring = uring_of(reactor);
+static void uring_abandon(verge__reactor *reactor, int error) {
+    uring_reactor *uring = uring_of(reactor);
     struct io_uring_sync_cancel_reg all = {
         .fd = -1,
         .flags = IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL,
@@ -552,7 +554,7 @@ static void uring_abandon(struct verge__reactor *reactor, int error) {
     exit_ring(uring, error);
 }
 
-const struct verge__reactor_type verge__reactor_uring = {
+const verge__reactor_type verge__reactor_uring = {
     .name = "io_uring",
     .open = uring_open,
     .close = uring_close,

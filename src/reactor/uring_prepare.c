@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Each kind of operation as an entry of io_uring's submission queue. */
+/* Turns operations into entries of io_uring's submission queue. */
 #define _GNU_SOURCE
 
 #include "reactor/uring_prepare.h"
@@ -9,13 +9,13 @@
 
 #include "reactor/reactor.h"
 
-static void prepare_custom(struct io_uring_sqe *sqe, const struct verge__operation *operation) {
+static void prepare_custom(struct io_uring_sqe *sqe, const verge__operation *operation) {
     operation->custom.prepare(sqe, operation->custom.context);
-    /* It stands alone, and its completion is wanted. */
+    /* The entry must not be linked to others, and its completion must not be suppressed. */
     sqe->flags &= (uint8_t) ~(IOSQE_IO_LINK | IOSQE_IO_HARDLINK | IOSQE_IO_DRAIN | IOSQE_CQE_SKIP_SUCCESS);
 }
 
-bool verge__uring_never_waits(const struct verge__operation *operation) {
+bool verge__uring_never_waits(const verge__operation *operation) {
     struct io_uring_sqe sqe = {0};
     prepare_custom(&sqe, operation);
     switch (sqe.opcode) {
@@ -42,13 +42,13 @@ bool verge__uring_never_waits(const struct verge__operation *operation) {
     }
 }
 
-/* Without a thread io_uring opens as if O_NONBLOCK were asked for: a pipe whose other end nobody has open, a terminal line. */
+/* Without a thread of the kernel, io_uring opens as if with O_NONBLOCK. For a FIFO or a terminal line that is wrong. */
 static bool may_wait_to_open(int flags) {
     return (flags & (O_NONBLOCK | O_PATH | O_DIRECTORY)) == 0; /* O_TMPFILE has O_DIRECTORY */
 }
 
 /* A write to a socket. */
-static void prepare_send(struct io_uring_sqe *sqe, const struct verge__operation *op) {
+static void prepare_send(struct io_uring_sqe *sqe, const verge__operation *op) {
     if (op->kind == VERGE__WRITE) {
         io_uring_prep_send(sqe, op->fd, op->transfer.buffer, op->transfer.size, op->send_flags);
     } else {
@@ -56,7 +56,7 @@ static void prepare_send(struct io_uring_sqe *sqe, const struct verge__operation
     }
 }
 
-void verge__uring_prepare(struct io_uring_sqe *sqe, const struct verge__operation *op) {
+void verge__uring_prepare(struct io_uring_sqe *sqe, const verge__operation *op) {
     const int fd = op->fd;
     const int flags = (int)op->flags;
     if (op->naps) {
@@ -72,7 +72,7 @@ void verge__uring_prepare(struct io_uring_sqe *sqe, const struct verge__operatio
         prepare_send(sqe, op);
         return;
     }
-    switch ((enum verge__operation_kind)op->kind) {
+    switch ((verge__operation_kind)op->kind) {
     case VERGE__ACCEPT:
         io_uring_prep_accept(sqe, fd, op->peer.address, op->peer.size, flags);
         break;

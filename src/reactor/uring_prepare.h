@@ -5,11 +5,10 @@
 
 #include "reactor/operation.h"
 
-/* All but its user_data. An operation that polls becomes a poll for what it needs, one that naps
- * a timeout. */
-void verge__uring_prepare(struct io_uring_sqe *sqe, const struct verge__operation *operation);
+/* Fills the entry, except its user_data. An operation that polls becomes a poll, one that naps becomes a timeout. */
+void verge__uring_prepare(struct io_uring_sqe *sqe, const verge__operation *operation);
 
-/* Whether a custom operation is one of file systems, which never wait for anybody. */
-bool verge__uring_never_waits(const struct verge__operation *operation);
+/* Whether a custom operation is one on a file system. These do not wait for other processes. */
+bool verge__uring_never_waits(const verge__operation *operation);
 
 #endif

@@ -1,10 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Which worker a thread is. A thread may be a worker of several services, so that there is a list. */
+/* Which worker a thread is bound to. A thread may be a worker of several services, so there is a list. */
 #include "service/service_internal.h"
 
 _Thread_local verge_worker *verge__bound_workers;
 
-/* A thread that ends without leaving leaves then. */
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static int error_of_watching;
+
+static void in_child(void) {
+    verge__bound_workers = NULL;
+    verge__forget_waiting();
+}
+
+static void watch_forks(void) {
+    error_of_watching = -pthread_atfork(NULL, NULL, in_child);
+}
+
+int verge__forget_bound_in_child(void) {
+    (void)pthread_once(&fork_once, watch_forks);
+    return error_of_watching;
+}
+
+/* When a bound thread ends, its workers leave. */
 static pthread_key_t thread_end_key;
 static bool has_thread_end_key;
 static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
@@ -13,7 +30,7 @@ static void leave_all(void *unused) {
     (void)unused;
     while (verge__bound_workers != NULL) {
         verge_worker *worker = verge__bound_workers;
-        verge__unbind(worker); /* it may have ended in a callback, which will not return */
+        verge__unbind(worker); /* the thread may have ended in a callback, which will not return */
         (void)verge_worker_leave(worker);
     }
 }
@@ -30,7 +47,7 @@ void verge__bind(verge_worker *worker) {
 void verge__bind_until_thread_ends(verge_worker *worker) {
     verge__bind(worker);
     (void)pthread_once(&thread_end_once, make_thread_end_key);
-    /* Not if others have used up all keys: then it has to leave by itself, or somebody for it. */
+    /* If there is no key left, the thread must leave by itself, or another thread must call leave for it. */
     if (has_thread_end_key && pthread_setspecific(thread_end_key, &verge__bound_workers) == 0) {
         atomic_store_explicit(&worker->is_kept, true, memory_order_relaxed);
     }

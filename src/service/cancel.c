@@ -6,10 +6,10 @@
 #include "service/park.h"
 #include "service/turn.h"
 
-/* T6, T7: a timer that was SCHEDULED has been ended by the caller: `word` is what its word was. */
+/* T6, T7: the caller has ended a SCHEDULED timer. `word` is its word before that. */
 void verge__give_up(verge_service *service, verge_worker *bound, verge__timer *timer, uint32_t index, uint64_t word) {
     if ((word & VERGE__LINKED) != 0) {
-        return; /* who takes it from there frees it */
+        return; /* the thread that takes it out of its list frees it */
     }
     if (bound != NULL && verge__word_owner(word) == bound->id) {
         verge__worker_count_live(bound, verge__timer_has_entry(timer) ? -1 : 0);
@@ -19,7 +19,7 @@ void verge__give_up(verge_service *service, verge_worker *bound, verge__timer *t
     verge__send_one(service, verge__word_owner(word), index, VERGE_NEVER);
 }
 
-/* What the word of a SCHEDULED timer becomes when the caller ends it. */
+/* The new word of a SCHEDULED timer that the caller ends. */
 static uint64_t ended_by(const verge_worker *bound, uint64_t word) {
     bool is_own = bound != NULL && verge__word_owner(word) == bound->id;
     return verge__word_ended(is_own ? word : word | VERGE__LINKED);
@@ -32,9 +32,14 @@ static VERGE__ALWAYS_INLINE int cancel(verge_service *service, verge_worker *bou
         return -EBADF;
     }
     uint64_t word = verge__word_load(timer);
+    const bool is_sampled = verge__samples_cancels(service, bound);
+    uint32_t source = VERGE__SOURCE_OTHERS;
     for (;;) {
         if (VERGE__UNLIKELY(verge__word_generation(word) != (uint32_t)(handle >> 32))) {
             return verge__table_why_not(word, handle);
+        }
+        if (is_sampled) { /* now: when the word has changed, the record may be another timer's */
+            source = verge__timer_source(&service->sources, timer);
         }
         bool is_running = verge__word_state(word) == VERGE__RUNNING_STATE;
         if (VERGE__LIKELY(!is_running && (word & (VERGE__WRITING | VERGE__CLAIMED)) == 0)) {
@@ -49,7 +54,7 @@ static VERGE__ALWAYS_INLINE int cancel(verge_service *service, verge_worker *bou
             if (is_running) {
                 return VERGE_RUNNING;
             }
-            break; /* who writes the deadline, or was about to run it, ends it */
+            break; /* the thread that writes the deadline, or is about to run the timer, ends it */
         }
     }
     bool is_local = bound != NULL && verge__word_owner(word) == bound->id;
@@ -57,6 +62,9 @@ static VERGE__ALWAYS_INLINE int cancel(verge_service *service, verge_worker *bou
                      : is_local    ? &bound->tally.cancelled_locally
                                    : &bound->tally.cancelled_remotely,
                      &service->outside.cancelled_remotely);
+    if (is_sampled) {
+        verge__sample_cancel(service, bound, source);
+    }
     verge__service_give_room(service);
     return 0;
 }
@@ -72,8 +80,8 @@ static VERGE__ALWAYS_INLINE int cancel_on_turn(verge_service *service, verge_tim
     return verdict;
 }
 
-/* The short way of the bound worker, T6: a timer of its own that waits for its deadline. False, and nothing has changed:
- * something is not as usual. */
+/* The short way of the bound worker, T6, for its own timer that waits for its deadline. False: it does not apply, and
+ * nothing has changed. */
 static VERGE__ALWAYS_INLINE bool cancel_shortly(const verge_service *service, verge_worker *worker, verge_timer handle,
                                                 bool machine_has_cas) {
     verge__timer *timer = NULL;
@@ -84,9 +92,10 @@ static VERGE__ALWAYS_INLINE bool cancel_shortly(const verge_service *service, ve
     }
     verge_timer freed = handle + VERGE__GENERATION_ONE;
     if (VERGE__UNLIKELY(freed < handle)) {
-        return false; /* its generations are used up */
+        return false; /* the record has no generations left */
     }
-    /* What is there is not looked at but compared: a handle that is no timer's fits no word of a SCHEDULED one. */
+    /* No test of the handle is needed: the exchange compares it, and an invalid handle fits no word of a SCHEDULED
+     * timer. */
     uint64_t word = (handle & VERGE__GENERATION_MASK) + worker->scheduled_here;
     VERGE__STEP("word: change");
     if (VERGE__UNLIKELY(!verge__exchange_relaxed(&timer->word, word, word + VERGE__GENERATION_ONE - VERGE__SCHEDULED,
@@ -100,11 +109,11 @@ static VERGE__ALWAYS_INLINE bool cancel_shortly(const verge_service *service, ve
 }
 
 static VERGE__NOINLINE int cancel_at_length(verge_service *service, verge_timer timer) {
-    if (service == NULL) {
-        return -EINVAL;
+    if (service == NULL || verge__service_is_forked(service)) {
+        return service == NULL ? -EINVAL : -ECHILD;
     }
     verge_worker *bound = verge__bound_plainly(service);
-    bool is_short = bound != NULL && bound->plain_service_with_cas != service;
+    bool is_short = bound != NULL && !bound->machine_has_cas;
     return is_short && cancel_shortly(service, bound, timer, false) ? 0 : cancel_on_turn(service, timer, 0);
 }
 
@@ -122,8 +131,8 @@ static bool is_running(uint64_t word, verge_timer timer) {
     return verge__word_generation(word) == (uint32_t)(timer >> 32) && verge__word_state(word) == VERGE__RUNNING_STATE;
 }
 
-/* Whether a thread is inside the callback of that timer: the one it runs, or one in which it makes a pass of another worker.
- * `bound` are the workers it is bound to. */
+/* Whether a thread is inside the callback of that timer. A thread may be inside several: a callback may make a pass of
+ * another worker. `bound` is the list of workers that the thread is bound to. */
 static bool is_inside(const verge_worker *bound, const verge_service *service, verge_timer timer) {
     for (const verge_worker *worker = bound; worker != NULL; worker = worker->bound_next) {
         if (worker->service == service && worker->is_in_callback &&
@@ -142,14 +151,14 @@ static bool is_in_any_callback(const verge_worker *bound) {
 }
 
 /*
- * Circles. Callbacks may wait for each other, those of different services too. So all threads that wait inside a callback are in
- * one list, under one lock; and whoever would close a circle is not added to it. While a thread is in the list it stays
- * inside its callbacks, so that its workers and their services are there, and nothing of what is read here changes. A service that
- * is only waited for is compared and not looked into: it may be gone as soon as the callback has returned.
+ * Circles. Callbacks may wait for each other, also across services. All threads that wait inside a callback are in one
+ * list, under one lock. A thread that would close a circle is not added. While a thread is in the list, it stays inside
+ * its callbacks. So its workers and their services exist, and nothing that is read here changes. The service that a
+ * thread waits for is only compared, and not read: it may be freed as soon as the callback has returned.
  */
 typedef struct verge__waiting {
     const verge_worker *bound;    /* the workers of this thread */
-    const verge_service *service; /* of the timer whose callback it waits for */
+    const verge_service *service; /* of the timer whose callback this thread waits for */
     verge_timer timer;
     struct verge__waiting *next;
 } waiting;
@@ -157,7 +166,7 @@ typedef struct verge__waiting {
 static pthread_mutex_t waiting_lock = PTHREAD_MUTEX_INITIALIZER;
 static waiting *waiting_threads;
 
-/* The thread inside the callback of that timer, if it waits. */
+/* The waiting thread that is inside the callback of that timer; NULL: none. */
 static const waiting *find_waiting(const verge_service *service, verge_timer timer) {
     const waiting *found = waiting_threads;
     while (found != NULL && !is_inside(found->bound, service, timer)) {
@@ -166,9 +175,9 @@ static const waiting *find_waiting(const verge_service *service, verge_timer tim
     return found;
 }
 
-/* Whether the callback that `self` wants to wait for waits, itself or through others, for one that this thread is inside of. There
- * are no circles in the list; but a thread whose wait is over may still be in it, and what it waited for run again. So the search
- * passes as many threads as there are, and no more. */
+/* Whether the callback that `self` wants to wait for is waiting, directly or through others, for a callback that this
+ * thread is inside. The list has no circles. But a thread whose wait is over may still be in the list, and the timer it
+ * waited for may run again. So the search visits at most as many threads as the list has. */
 static bool closes_a_circle(const waiting *self) {
     const waiting *link = find_waiting(self->service, self->timer);
     for (const waiting *left = waiting_threads; link != NULL && left != NULL; left = left->next) {
@@ -180,7 +189,7 @@ static bool closes_a_circle(const waiting *self) {
     return false;
 }
 
-/* False: it would wait for itself. */
+/* False: it would close a circle. */
 static bool begin_waiting(waiting *self) {
     VERGE__STEP("wait: begin");
     (void)pthread_mutex_lock(&waiting_lock);
@@ -191,6 +200,11 @@ static bool begin_waiting(waiting *self) {
     }
     (void)pthread_mutex_unlock(&waiting_lock);
     return may_wait;
+}
+
+void verge__forget_waiting(void) {
+    (void)pthread_mutex_init(&waiting_lock, NULL); /* a thread that does not exist here may have held it */
+    waiting_threads = NULL;
 }
 
 static void end_waiting(waiting *self) {
@@ -204,7 +218,7 @@ static void end_waiting(waiting *self) {
     (void)pthread_mutex_unlock(&waiting_lock);
 }
 
-/* T14, until the callback has returned. */
+/* T14: waits until the callback has returned. */
 static void wait_for_return(verge_service *service, verge__timer *timer, verge_timer handle) {
     uint64_t word = verge__word_load(timer);
     while (is_running(word, handle)) {
@@ -213,6 +227,9 @@ static void wait_for_return(verge_service *service, verge__timer *timer, verge_t
 }
 
 static int cancel_and_wait(verge_service *service, verge_timer timer, uint64_t flags) {
+    if (service == NULL || verge__service_is_forked(service)) {
+        return service == NULL ? -EINVAL : -ECHILD;
+    }
     int verdict = cancel_on_turn(service, timer, flags);
     if (verdict != VERGE_RUNNING || is_inside(verge__bound_workers, service, timer)) {
         return verdict;
@@ -230,9 +247,9 @@ static int cancel_and_wait(verge_service *service, verge_timer timer, uint64_t f
 }
 
 int verge_service_cancel_wait(verge_service *service, verge_timer timer) {
-    return service == NULL ? -EINVAL : cancel_and_wait(service, timer, 0);
+    return cancel_and_wait(service, timer, 0);
 }
 
 int verge_service_shutdown(verge_service *service, verge_timer timer) {
-    return service == NULL ? -EINVAL : cancel_and_wait(service, timer, VERGE__SHUT);
+    return cancel_and_wait(service, timer, VERGE__SHUT);
 }

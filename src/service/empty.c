@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting until a service has no timers left. Nothing in the short ways of start and cancel tells when the last timer
- * has gone, and nothing is to be added there: so the caller looks at the counters, and naps in between.
+ * Waiting until a service has no timers left. The hot paths of start and cancel do not report the last timer, and
+ * should not become slower for it. So the caller checks the counters, and naps in between.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
@@ -16,7 +16,7 @@ static void nap(void) {
     (void)nanosleep(&duration, NULL);
 }
 
-/* The caller's own worker goes on working meanwhile; its timers would never end otherwise. True: it is still a worker. */
+/* Runs the caller's own worker meanwhile, or its timers would never end. True: the caller is still a worker. */
 static bool run_worker(const verge_service *service, verge_worker *worker, uint64_t deadline_ns) {
     const uint64_t nap_ns = verge__service_clock(service) + NAP_NS;
     return verge_worker_run_once(worker, nap_ns < deadline_ns ? nap_ns : deadline_ns) >= 0;
@@ -26,9 +26,12 @@ int verge_service_wait_empty(verge_service *service, uint64_t deadline_ns) {
     if (service == NULL) {
         return -EINVAL;
     }
+    if (verge__service_is_forked(service)) {
+        return -ECHILD;
+    }
     verge_worker *worker = verge__bound(service);
     if ((worker != NULL && worker->is_in_pass) || verge__is_metronome(service)) {
-        return -EDEADLK; /* the timer whose callback this is called from would never end */
+        return -EDEADLK; /* the timer of the calling callback would never end */
     }
     while (verge__service_pending(service) != 0) {
         if (verge__service_clock(service) >= deadline_ns) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The wheel of a worker: what it files, and what comes out. For who holds the worker's turn. */
+/* The wheel of a worker: filing entries and taking them out. Only for the thread that holds the worker's turn. */
 #include <errno.h>
 #include <string.h>
 
@@ -11,7 +11,8 @@ enum { PREFETCH_AHEAD = 8 };
 
 int verge__worker_init_wheel(verge_worker *worker, uint64_t now_ns) {
     verge__level_shape levels[VERGE__LEVELS_MAX];
-    /* Tick 0 has come whenever a worker is there. From tick 1 on, the levels reach to the end of time. */
+    /* Tick 0 is past for every worker, so the first tick is at least 1. From there, the levels reach to the end of
+     * time. */
     uint64_t first_tick = now_ns >> worker->shift;
     verge__calendar_init(&worker->calendar, &(verge__calendar_setup){
                                                 .levels = levels,
@@ -22,7 +23,7 @@ int verge__worker_init_wheel(verge_worker *worker, uint64_t now_ns) {
                                                 .drains_evenly = true,
                                                 .allocator = &worker->service->allocator,
                                             });
-    /* Another thread may set any deadline: a level must not be missing when the entry comes up. */
+    /* All levels get memory now: another thread may set any deadline, and to file an entry again must not allocate. */
     int error = verge__calendar_ready_all(&worker->calendar);
     if (error != 0) {
         verge__calendar_deinit(&worker->calendar);
@@ -62,7 +63,7 @@ void verge__worker_file(verge_worker *worker, verge__timer *timer, uint64_t tick
     }
 }
 
-/* Keeps a timer that cannot be filed. A record on the shelf is LINKED. */
+/* Keeps a timer that cannot be filed for lack of memory. A record on the shelf is LINKED. */
 static void shelve(verge_worker *worker, verge__timer *timer) {
     uint64_t word = verge__word_load(timer);
     while (verge__word_state(word) == VERGE__SCHEDULED && (word & VERGE__LINKED) == 0) {
@@ -90,13 +91,13 @@ void verge__worker_clear_shelf(verge_worker *worker) {
     if (VERGE__LIKELY(worker->shelf.count == 0) || verge__calendar_secure_one(&worker->calendar) != 0) {
         return;
     }
-    /* As if they came through the inbox. */
+    /* Treat them like records from the inbox. */
     verge__chain_join(&worker->incoming, &worker->service->table, &worker->shelf);
 }
 
 /* ---- out of the wheel ---- */
 
-/* A record without an entry is not counted, unless it is a free one. */
+/* A record without an entry is counted only if it is free. */
 static void lose_entry(verge_worker *worker, verge__timer *timer) {
     uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);
     timer->node.place = VERGE__NO_PLACE;

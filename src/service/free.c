@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The free records of a worker: a stack of at most VERGE__FREE_KEPT, of generations and indexes, so that to start a timer in
- * the record of the last one that ended waits for nothing that lies in the record. Half as many go to the pool at once
- * and come from there, so that a worker which starts and ends timers in turn takes the pool's lock once in 128 times at most.
- * New ones come from a run that the worker has for itself (table.h); what is left of it stays with the worker's place.
+ * The free records of a worker: a stack of at most VERGE__FREE_KEPT. The stack holds generations and indexes, so that a
+ * start need not wait for a load from the record. Half of the stack goes to the pool, or comes from it, at once. So a
+ * worker that starts and ends timers in turn takes the pool's lock at most once in 128 times. New records come from a
+ * run that belongs to the worker (table.h). The rest of a run stays with the worker's place.
  */
 #include <string.h>
 
@@ -22,14 +22,14 @@ static void count_free(verge_worker *worker, int by) {
     verge__count(&worker->held, (uint64_t)(int64_t)by);
 }
 
-/* A free record is counted, with an entry or without. */
+/* A free record is counted, whether it has an entry or not. */
 static void withdraw(verge_worker *worker, verge__timer *timer) {
     if (verge__timer_has_entry(timer)) {
         verge__calendar_withdraw(&worker->calendar, &timer->node);
     }
 }
 
-/* Gives the records that were freed first to the pool, without their entries. */
+/* Gives the records that were freed first to the pool, after taking out their entries. */
 static void give(verge_worker *worker, uint32_t count) {
     verge__table *table = &worker->service->table;
     if (count == 0) {
@@ -56,7 +56,7 @@ void verge__worker_give_all_free(verge_worker *worker) {
 static void use_run(verge_worker *worker) {
     uint32_t count = worker->run_count < AT_ONCE ? worker->run_count : AT_ONCE;
     for (uint32_t i = 0; i < count; i++) {
-        worker->free[i] = worker->run_next + count - 1 - i; /* of generation 0; the first is the first to be used */
+        worker->free[i] = worker->run_next + count - 1 - i; /* generation 0; the lowest index is on top */
     }
     worker->run_next += count;
     worker->run_count -= count;
@@ -99,7 +99,7 @@ void verge__worker_free(verge_worker *worker, verge__timer *timer, uint32_t inde
     VERGE__INVARIANT(verge__word_state(word) == VERGE__FREE && (word & VERGE__LINKED) == 0,
                      "S1: a record on a free list is FREE and not LINKED");
     if (VERGE__UNLIKELY(verge__word_generation(word) == 0)) {
-        /* Its generations are used up: it stays DEAD, so that its handles stay gone. */
+        /* It has no generations left. It stays DEAD, so that its handles stay invalid. */
         withdraw(worker, timer);
         verge__word_publish(timer, word | VERGE__DEAD);
         return;

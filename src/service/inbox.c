@@ -2,11 +2,12 @@
 /*
  * Sending records to workers, and receiving them.
  *
- * A worker may leave while something is on its way to it. Who leaves first says so, then takes what is in its
- * inbox; who sends first pushes, then looks whether the receiver is there. One of the two sees the other (both
- * sequentially consistent), and what is found in the inbox of a place that nobody works in is sent on. The service's
- * lock is held then, as it is by who joins and leaves: what is in the inbox of a worker may have an entry in its wheel,
- * and is for that worker alone to take. The orphans have none; whoever finds some takes them.
+ * A worker may leave while a record is on its way to it. The leaving worker first writes that it leaves, and then
+ * empties its inbox. The sender first pushes, and then reads whether the receiver is there. Both are sequentially
+ * consistent, so at least one of them sees the other. If the sender finds the place vacant, it takes the inbox and
+ * sends the records on. It holds the service's lock for that, as joining and leaving workers do: a record in the inbox
+ * of a worker may have an entry in that worker's wheel, and then only this worker may take it. Orphans have no entry,
+ * so any worker may take them.
  */
 #include "service/inbox.h"
 
@@ -16,8 +17,8 @@ enum { RECEIVED_AT_ONCE = 1024 };
 
 /* ---- sorting ---- */
 
-/* Joins two chains that are sorted. What is in `older` comes first among equals. A deadline may be reset meanwhile: then the order
- * is that of no moment, but nothing is lost. */
+/* Merges two sorted chains. Among equal deadlines, records of `older` come first. If another thread resets a deadline
+ * meanwhile, the result may be out of order, but no record is lost. */
 static verge__chain merge(const verge__table *table, verge__chain older, verge__chain newer) {
     verge__chain merged = VERGE__CHAIN_EMPTY;
     while (older.count > 0 && newer.count > 0) {
@@ -30,7 +31,7 @@ static verge__chain merge(const verge__table *table, verge__chain older, verge__
     return merged;
 }
 
-/* parts[i] is empty, or 2^i records, sorted; those of a higher i came before. */
+/* parts[i] is empty or has 2^i records, sorted. Records with a higher i came earlier. */
 void verge__chain_sort(verge__chain *chain, const verge__table *table) {
     enum { PARTS = 33 };
     verge__chain parts[PARTS];
@@ -65,8 +66,8 @@ static uint32_t place_state(const verge_worker *worker) {
     return atomic_load_explicit(&worker->place_state, memory_order_seq_cst);
 }
 
-/* How many timers a worker has, or is about to have. One that is stuck, or has not made its first pass and may have no
- * processor yet, counts as more than any other. */
+/* How many timers a worker has, including those on their way to it. A worker that is stuck, or has not made its first
+ * pass and may not run yet, counts as more loaded than all others. */
 static uint64_t load_of(const verge_worker *worker) {
     bool is_stuck = atomic_load_explicit(&worker->reported_since_ns, memory_order_relaxed) != 0;
     bool is_new = !atomic_load_explicit(&worker->has_made_a_pass, memory_order_relaxed);
@@ -74,7 +75,7 @@ static uint64_t load_of(const verge_worker *worker) {
     return (verge__worker_live(worker) + on_the_way) | (uint64_t)is_stuck << 63 | (uint64_t)is_new << 62;
 }
 
-/* Whether a worker sleeps. One that does not looks for itself before it goes to sleep. */
+/* Whether a worker sleeps. A worker that is awake checks its inbox before it goes to sleep. */
 static bool is_asleep(const verge_worker *worker) {
     VERGE__STEP("pick: is asleep");
     return atomic_load_explicit(&worker->wait_until_ns, memory_order_seq_cst) > VERGE__WAKING;
@@ -83,7 +84,8 @@ static bool is_asleep(const verge_worker *worker) {
 static uint32_t pick(const verge_service *service, bool only_asleep) {
     uint32_t picked = 0;
     uint64_t least = UINT64_MAX;
-    /* Sequentially consistent, as the state is: who has pushed orphans must see who has joined and saw none. */
+    /* Sequentially consistent, like the state: if a joining worker saw no orphans, the thread that pushed them sees the
+     * worker. */
     uint32_t count = atomic_load_explicit(&service->place_count, memory_order_seq_cst);
     for (uint32_t id = 1; id <= count; id++) {
         const verge_worker *worker = verge__service_place(service, id);
@@ -110,7 +112,7 @@ void verge__wake_one(verge_service *service) {
     }
 }
 
-/* What is in the inbox of a place, if nobody works there; the lock keeps others from joining meanwhile. */
+/* Takes the inbox of a vacant place. The lock keeps workers from joining there meanwhile. */
 static verge__chain take_back(verge_service *service, verge_worker *worker) {
     verge__chain chain = VERGE__CHAIN_EMPTY;
     (void)pthread_mutex_lock(&service->lock);
@@ -128,8 +130,9 @@ void verge__wake_for_orphans(verge_service *service) {
 }
 
 /*
- * While there is no worker, nobody takes back the timers that are cancelled. So who makes orphans does, each time that
- * there are twice as many as were left alive. The rest goes back to where it was; a worker that comes meanwhile is told.
+ * While there is no worker, nobody frees cancelled timers. So the thread that adds orphans does, each time their number
+ * has doubled since the last time. The live ones go back to the orphans, and a worker that has joined meanwhile is
+ * woken.
  */
 static void sweep_orphans(verge_service *service, uint32_t count) {
     verge__table *table = &service->table;
@@ -142,7 +145,8 @@ static void sweep_orphans(verge_service *service, uint32_t count) {
         uint32_t index = verge__chain_pop(&all, table);
         verge__timer *timer = verge__table_at(table, index);
         uint64_t word = verge__word_load(timer);
-        /* T3. What is dead stays so, and nobody else changes it. One without generations left is for a worker. */
+        /* T3. A DEAD record stays DEAD, and no other thread changes it. One without generations left is left to a
+         * worker. */
         bool is_free = verge__word_state(word) == VERGE__DEAD && verge__word_generation(word) != 0;
         if (is_free) {
             VERGE__INVARIANT(!verge__timer_has_entry(timer), "S2: an orphan has no entry");
@@ -173,7 +177,8 @@ void verge__send(verge_service *service, uint32_t worker_id, verge__chain chain,
             verge__park_wake(worker, count >= VERGE__DEAD_BEFORE_WAKE ? 0 : deadline_ns);
             return;
         }
-        /* What comes back may be others' too, who leave it to this thread; and their owner is out of date. */
+        /* These may include records of other threads, which left them to this thread. Their owner field is out of
+         * date. */
         chain = take_back(service, worker);
         worker_id = verge__service_pick(service);
         deadline_ns = 0;
@@ -186,15 +191,15 @@ void verge__send_one(verge_service *service, uint32_t worker_id, uint32_t index,
 
 /* ---- receiving ---- */
 
-/* What the word of a record becomes when this worker takes it. One that runs stays where it runs: it is looked at when
- * its callback has returned. */
+/* The new word of a record that this worker takes. A RUNNING record keeps its owner, which handles it when the callback
+ * has returned. */
 static uint64_t taken_by(const verge_worker *worker, uint64_t word) {
     switch (verge__word_state(word)) {
     case VERGE__RUNNING_STATE:
         return word & ~VERGE__LINKED;
     case VERGE__DEAD:
         return verge__word_with_owner(word & ~(VERGE__LINKED | VERGE__STATE_MASK), worker->id);
-    default: /* AGAIN: it is filed now, so that nobody has to send it for that */
+    default: /* AGAIN is cleared: this worker files it now */
         return verge__word_with_owner(word & ~(VERGE__LINKED | VERGE__AGAIN), worker->id);
     }
 }
@@ -225,8 +230,8 @@ static void receive_orphans(verge_worker *worker) {
     verge__chain_join(&worker->incoming, table, &chain);
 }
 
-/* Whether a record that has come is a timer whose tick this worker has passed. Such timers run in the order of their deadlines
- * (G5): they are not filed but stay LINKED, in a chain. */
+/* Whether a received record is a timer whose tick this worker has already passed. Such timers run in the order of their
+ * deadlines (G5). They are not filed, but stay LINKED, in a chain. */
 static bool is_overdue(const verge_worker *worker, verge__timer *timer) {
     return verge__word_state(verge__word_load(timer)) == VERGE__SCHEDULED &&
            verge__worker_is_late(worker, verge__worker_tick(worker, verge__timer_deadline(timer)));

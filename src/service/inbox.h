@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * service/inbox.h - a list of records to which any thread adds and from which all is taken at once.
+ * service/inbox.h - a list of records. Any thread adds records, and a take removes all of them at once.
  *
- * Only a record whose LINKED flag the pusher has set is pushed, so that none is in two lists, and a push needs
- * no memory and cannot fail. The head is count << 32 | index of the newest.
+ * A thread pushes only records whose LINKED flag it has set. So a record is in at most one list, and a push needs no
+ * memory and cannot fail. The head is count << 32 | index of the newest record.
  *
- * Pairs: push (release) with take (acquire): who takes a record sees what its pusher wrote. There is no ABA: all are taken
- * or none. Both are sequentially consistent, for the sake of "push, then look whether the owner sleeps or
- * has left" against "say so, then look into the inbox" (park.h, leave.c).
+ * Push (release) pairs with take (acquire): the thread that takes a record sees what its pusher wrote. There is no ABA
+ * problem, because a take removes all records. Both are also sequentially consistent, for the rule "push, then read
+ * whether the owner sleeps or has left" against "write so, then read the inbox" (park.h, leave.c).
  */
 #ifndef VERGE_SRC_SERVICE_INBOX_H
 #define VERGE_SRC_SERVICE_INBOX_H
@@ -20,7 +20,7 @@ typedef struct verge__inbox {
     _Atomic uint64_t head;
 } verge__inbox;
 
-/* Some linked records, first to last. */
+/* A list of linked records, from first to last. */
 typedef struct verge__chain {
     uint32_t first;
     uint32_t last;
@@ -47,7 +47,7 @@ static inline void verge__chain_append(verge__chain *chain, const verge__table *
     chain->count++;
 }
 
-/* Puts all of `more`, which is emptied, at the end. */
+/* Moves all records of `more` to the end. */
 static inline void verge__chain_join(verge__chain *chain, const verge__table *table, verge__chain *more) {
     if (more->count == 0) {
         return;
@@ -69,7 +69,7 @@ static inline uint32_t verge__chain_pop(verge__chain *chain, const verge__table 
     return index;
 }
 
-/* Sorts by deadline; those with the same one stay in their order. Whoever has the chain may do so: its records are LINKED. */
+/* Sorts by deadline; equal ones keep their order. The owner of the chain may do this, as its records are LINKED. */
 void verge__chain_sort(verge__chain *chain, const verge__table *table);
 
 static inline void verge__inbox_init(verge__inbox *inbox) {
@@ -81,7 +81,7 @@ static inline bool verge__inbox_is_empty(const verge__inbox *inbox) {
     return atomic_load_explicit(&inbox->head, memory_order_seq_cst) == VERGE__INBOX_EMPTY;
 }
 
-/* Adds a chain, of which the first is the newest; returns how many there are now. */
+/* Adds a chain, whose first record is the newest. Returns how many records the inbox has now. */
 static inline uint32_t verge__inbox_push(verge__inbox *inbox, const verge__table *table, verge__chain chain) {
     verge__timer *last = verge__table_at(table, chain.last);
     uint64_t head = atomic_load_explicit(&inbox->head, memory_order_relaxed);
@@ -95,7 +95,7 @@ static inline uint32_t verge__inbox_push(verge__inbox *inbox, const verge__table
     return (uint32_t)count;
 }
 
-/* Takes all, the oldest first; no step, for who holds a lock. */
+/* Takes all records, the oldest first. It has no VERGE__STEP, for callers that hold a lock. */
 static inline verge__chain verge__inbox_take_locked(verge__inbox *inbox, const verge__table *table) {
     uint64_t head = atomic_exchange_explicit(&inbox->head, VERGE__INBOX_EMPTY, memory_order_seq_cst);
     verge__chain chain = VERGE__CHAIN_EMPTY;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Joining: a worker takes a place, a new one or one that was left. */
+/* Joining: a worker takes a place, either a new one or a vacant one. */
 #define _GNU_SOURCE /* pthread_tryjoin_np */
 #include <errno.h>
 #include <string.h>
 
 #include "base/exchange.h"
+#include "service/last_pass.h"
 #include "service/park.h"
 #include "service/turn.h"
 
@@ -42,9 +43,9 @@ static int make_place(verge_service *service, verge_worker **ret_worker) {
 }
 
 /*
- * The thread of the service that worked in a place nobody works in any more has left, and is about to end: it is still in
- * destructors of thread-specific data, say, which may start timers, and so need the lock. So it is not waited for here. It is
- * joined at once if it has ended, else later.
+ * A service thread that has left its place is about to end, but may still run: for example destructors of
+ * thread-specific data, which may start timers and so need the lock. So it must not be waited for here. If it has
+ * ended, it is joined now, otherwise later.
  */
 static int set_thread_aside(verge_service *service, verge_worker *worker) {
     if (worker->has_thread && pthread_tryjoin_np(worker->thread, NULL) != 0) {
@@ -60,7 +61,7 @@ static int set_thread_aside(verge_service *service, verge_worker *worker) {
     return 0;
 }
 
-/* Joins the threads set aside that have ended meanwhile. */
+/* Joins those of the set-aside threads that have ended meanwhile. */
 static void join_ended_threads(verge_service *service) {
     for (verge__ending_thread **place = &service->ending_threads; *place != NULL;) {
         verge__ending_thread *ending = *place;
@@ -73,7 +74,7 @@ static void join_ended_threads(verge_service *service) {
     }
 }
 
-/* A place nobody works in. */
+/* A vacant place, or a new one. */
 static int find_place(verge_service *service, verge_worker **ret_worker) {
     uint32_t count = atomic_load_explicit(&service->place_count, memory_order_relaxed);
     join_ended_threads(service);
@@ -103,8 +104,13 @@ static int take_place(verge_service *service, const verge_worker_options *option
     worker->rescued_ns = 0;
     worker->is_thread = is_thread;
     bool is_plain = service->options.timer_cap == 0 && !verge__service_watches(service);
-    worker->plain_service = is_plain ? (const void *)service : worker;
-    worker->plain_service_with_cas = is_plain && verge__machine_has_cas() ? (const void *)service : worker;
+    worker->is_plain = is_plain;
+    worker->machine_has_cas = verge__machine_has_cas();
+    worker->look_seen = 0;
+    atomic_store_explicit(&worker->starts_left, 0, memory_order_relaxed);
+    atomic_store_explicit(&worker->cancels_left, 0, memory_order_relaxed);
+    atomic_store_explicit(&worker->fires_left, 0, memory_order_relaxed);
+    verge__worker_be_plain(worker);
     worker->scheduled_here = verge__word_with_owner(VERGE__SCHEDULED, worker->id);
     worker->is_in_pass = worker->is_in_callback = worker->wants_to_leave = false;
     worker->incoming = worker->shelf = worker->overdue = VERGE__CHAIN_EMPTY;
@@ -118,7 +124,7 @@ static int take_place(verge_service *service, const verge_worker_options *option
     atomic_store_explicit(&worker->is_interrupted, false, memory_order_relaxed);
     atomic_store_explicit(&worker->has_made_a_pass, false, memory_order_relaxed);
     atomic_store_explicit(&worker->turn, VERGE__TURN_HELD, memory_order_relaxed);
-    /* From here on it is sent timers; orphans are taken by its first pass. */
+    /* From here on, other threads send it timers. Its first pass takes the orphans. */
     atomic_store_explicit(&worker->place_state, VERGE__PLACE_JOINED, memory_order_seq_cst);
     (void)atomic_fetch_add_explicit(&service->guest_count, is_thread ? 0 : 1, memory_order_relaxed);
     *ret_worker = worker;
@@ -128,6 +134,9 @@ static int take_place(verge_service *service, const verge_worker_options *option
 int verge__service_join(verge_service *service, const verge_worker_options *options, bool is_thread,
                         verge_worker **ret_worker) {
     VERGE__STEP("join");
+    if (verge__service_is_forked(service)) {
+        return -ECHILD;
+    }
     (void)pthread_mutex_lock(&service->lock);
     bool is_stopping = atomic_load_explicit(&service->is_stopping, memory_order_relaxed);
     int error = is_stopping ? -ESHUTDOWN : take_place(service, options, is_thread, ret_worker);
@@ -167,4 +176,8 @@ verge_service *verge_worker_service(const verge_worker *worker) {
 
 size_t verge_worker_count(const verge_worker *worker) {
     return worker == NULL ? 0 : verge__worker_live(worker);
+}
+
+uint64_t verge__worker_last_pass_ns(const verge_worker *worker) {
+    return worker->now_ns;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Leaving: T12. All that a worker has goes to the others, the overdue first; handles and deadlines stay. */
+/* Leaving: T12. All timers of a worker go to the other workers, overdue ones first. Handles and deadlines stay. */
 #include <errno.h>
 
 #include "base/probes.h"
@@ -8,13 +8,13 @@
 
 enum { SENT_AT_ONCE = 256 };
 
-/* What is sent, collected first: the overdue are sent first. */
+/* The timers to send. They are collected first, so that overdue ones can be sent first. */
 typedef struct verge__parcel {
     verge_worker *from;
     verge__chain chain;
 } parcel;
 
-/* The overdue first, in the order of their deadlines. What came out of the wheel is in order, the rest is not. */
+/* Sorts overdue timers to the front, by deadline. Those from the wheel are in order already, the others are not. */
 static void sort(parcel *parcel_) {
     const verge_worker *worker = parcel_->from;
     const verge__table *table = &worker->service->table;
@@ -31,7 +31,7 @@ static void sort(parcel *parcel_) {
     parcel_->chain = overdue;
 }
 
-/* In pieces: each goes to the worker that has the least to do by then. */
+/* In pieces. Each goes to the worker with the fewest timers at that moment. */
 static void send_off(parcel *parcel_) {
     verge_service *service = parcel_->from->service;
     const verge__table *table = &service->table;
@@ -39,7 +39,7 @@ static void send_off(parcel *parcel_) {
     while (parcel_->chain.count > 0) {
         verge__chain piece = VERGE__CHAIN_EMPTY;
         while (parcel_->chain.count > 0 && piece.count < SENT_AT_ONCE) {
-            /* Who takes it begins with what was pushed first. */
+            /* The receiver begins with the record that was pushed first. */
             verge__chain_push(&piece, table, verge__chain_pop(&parcel_->chain, table));
         }
         verge__send(service, verge__service_pick(service), piece, 0);
@@ -64,14 +64,14 @@ bool verge__worker_unlink(verge_worker *worker, verge__timer *timer) {
     return is_scheduled;
 }
 
-/* A timer that came out of the wheel. One that is LINKED already, or dead, is on its way to an inbox. */
+/* A timer from the wheel. If it is already LINKED, or DEAD, it is on its way to an inbox. */
 static void send_timer(parcel *parcel_, verge__timer *timer) {
     if (verge__worker_unlink(parcel_->from, timer)) {
         add(parcel_, verge__timer_index(timer));
     }
 }
 
-/* Those that were late, for this round and the next; then those of the tick at hand, and of all ticks to the end of time, in their
+/* First the late timers, of this round and the next. Then those of the current tick, and of all later ticks, in
  * order. */
 static void send_wheel(parcel *parcel_) {
     verge_worker *worker = parcel_->from;
@@ -98,7 +98,7 @@ static void send_chain(parcel *parcel_, verge__chain *chain) {
     }
 }
 
-/* A worker that died in a callback leaves a timer that runs for ever: it has ended. */
+/* If the worker's thread died in a callback, that timer is still RUNNING. It ends here. */
 static void end_running(verge_worker *worker) {
     verge_timer handle = atomic_load_explicit(&worker->running, memory_order_relaxed);
     if (handle == 0) {
@@ -108,7 +108,7 @@ static void end_running(verge_worker *worker) {
     uint64_t word = verge__word_load(timer);
     uint64_t to = 0;
     do {
-        /* Who writes its deadline ends it, as it is cancelled. */
+        /* It is cancelled, so the thread that writes its deadline ends it. */
         bool is_written = (word & VERGE__WRITING) != 0;
         to = is_written ? (word & ~(VERGE__STATE_MASK | VERGE__AGAIN | VERGE__WAITED)) | VERGE__SCHEDULED | VERGE__QUIT
                         : verge__word_ended(word);
@@ -123,9 +123,9 @@ static void end_running(verge_worker *worker) {
 }
 
 /*
- * Three states. JOINED: the worker is picked for new timers. LEAVING: it is not, but what is sent to it waits in
- * its inbox, as a record that is on its way may have an entry here. VACANT: no record has, and who sends something here
- * sends it on (inbox.c).
+ * A place has three states. JOINED: the worker is chosen for new timers. LEAVING: it is not chosen any more, but
+ * records sent to it stay in its inbox, because they may have entries in its wheel. VACANT: no record has an entry
+ * here, and a thread that sends a record here sends it on (inbox.c).
  */
 static void leave_now(verge_worker *worker) {
     parcel parcel_ = {.from = worker, .chain = VERGE__CHAIN_EMPTY};
@@ -143,7 +143,7 @@ static void leave_now(verge_worker *worker) {
     verge__worker_deinit_wheel(worker);
 }
 
-/* Its place can be taken by another from here on. */
+/* From here on, another worker can take the place. */
 static void vacate(verge_worker *worker) {
     verge_service *service = worker->service;
     bool is_guest = !worker->is_thread;
@@ -152,11 +152,11 @@ static void vacate(verge_worker *worker) {
     atomic_store_explicit(&worker->place_state, VERGE__PLACE_VACANT, memory_order_seq_cst);
     verge__chain inbox = verge__inbox_take_locked(&worker->inbox, &service->table);
     (void)pthread_mutex_unlock(&service->lock);
-    /* To the orphans, which does not take that lock. */
+    /* Push to the orphans, which does not take the lock. */
     verge__send(service, 0, inbox, 0);
     verge__wake_for_orphans(service);
     if (is_guest) {
-        /* The last thing: verge_service_destroy may go on. */
+        /* This comes last: after it, verge_service_destroy may free the service. */
         (void)atomic_fetch_sub_explicit(&service->guest_count, 1, memory_order_release);
     }
 }
@@ -164,6 +164,9 @@ static void vacate(verge_worker *worker) {
 int verge_worker_leave(verge_worker *worker) {
     if (worker == NULL || !verge__worker_is_there(worker)) {
         return -EINVAL;
+    }
+    if (verge__service_is_forked(worker->service)) {
+        return -ECHILD;
     }
     if (verge__is_anothers(worker)) {
         return -EPERM;
@@ -174,11 +177,11 @@ int verge_worker_leave(verge_worker *worker) {
     }
     verge__unbind(worker);
     if (worker->is_in_callback && verge__service_watches(worker->service)) {
-        verge__turn_take(worker); /* its thread has died; a rescuer may be at it */
+        verge__turn_take(worker); /* its thread has died, but a rescuer may hold the turn */
         verge__worker_end_watch(worker);
     }
     worker->is_in_pass = worker->is_in_callback = false;
-    verge__park_end(worker); /* it may have died in a wait: nobody calls its wake function from here on */
+    verge__park_end(worker); /* its thread may have died in a wait; from here on, its wake function is not called */
     leave_now(worker);
     vacate(worker);
     return 0;

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The metronome: a thread that publishes the clock, so that busy workers need not read it in every pass, and that looks after
- * workers which are stuck. It publishes what the clock says, never a count of its own ticks.
+ * The metronome is a thread that publishes the time, so that busy workers need not read the clock in every pass. It
+ * also checks for stuck workers. It publishes the time of the clock, and not a count of its own ticks.
  *
- * It is off, and sleeps, until a worker wants it: one that has made many passes without a wait, or, in a service that
- * watches for stuck callbacks, one that runs any. It goes off again when nobody has wanted it for a while. While it is off, workers read
- * the clock themselves; and they do whenever what it published has not changed for a few passes, so that a metronome
- * that falls behind, stalls or dies costs a clock read and nothing else.
+ * The metronome sleeps until a worker needs it. A worker needs it after many passes without a wait or, in a service
+ * that watches for stuck callbacks, while it runs a callback. If no worker has needed it for a while, it sleeps again.
+ * While it sleeps, workers read the clock themselves. They also do so if the published time has not changed for a few
+ * passes. So a metronome that falls behind, stalls or dies costs only clock reads.
  *
- * Only the service's own threads use the published time in their passes. They make one pass after the other while callbacks
- * run, each of which ends with a look at the clock, and wait as soon as a pass runs none; the pass after a wait reads the
- * clock. A thread of the user's may do anything between two passes, for any time: each of its passes reads the clock.
+ * Only the service's own threads use the published time. While there are callbacks to run, they make pass after pass,
+ * and each callback ends with a read of the clock. When a pass runs no callback, they wait, and the pass after a wait
+ * reads the clock. A thread of the user may do anything between two passes, so each of its passes reads the clock.
  *
- * The less the pending timers need it, the slower it ticks: up to 16 times its resolution.
+ * If no pending timer is due soon, the metronome ticks more slowly: up to 16 times its resolution.
  */
 #include <errno.h>
 
 #include "service/park.h"
 
 enum {
-    BUSY_PASSES = 64, /* without a wait, before a worker wants it */
-    SAME_PASSES = 4,  /* with the same published time, before a worker reads the clock */
-    IDLE_TICKS = 32,  /* unwanted, before it goes off */
-    SLOWEST = 16,     /* resolutions a tick */
+    BUSY_PASSES = 64, /* passes without a wait before a worker needs it */
+    SAME_PASSES = 4,  /* passes with the same published time before a worker reads the clock */
+    IDLE_TICKS = 32,  /* ticks without being needed before it sleeps */
+    SLOWEST = 16,     /* its slowest tick, in resolutions */
 };
 
 /* ---- the workers' side ---- */
@@ -90,11 +90,14 @@ int verge_service_tick(verge_service *service) {
     if (service == NULL || service->has_metronome_thread) {
         return -EINVAL;
     }
+    if (verge__service_is_forked(service)) {
+        return -ECHILD;
+    }
     (void)tick(service);
     return 0;
 }
 
-/* How long to sleep: until the first timer of all workers, within bounds. */
+/* How long to sleep: until the first timer of any worker is due, within bounds. */
 static uint64_t pause_ns(const verge_service *service, uint64_t now_ns) {
     uint64_t first_ns = VERGE_NEVER;
     uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
@@ -126,7 +129,7 @@ static bool is_any_worker_awake(const verge_service *service) {
     return false;
 }
 
-/* Sleeps until it is wanted. */
+/* Sleeps until a worker needs it. */
 static void rest(verge_service *service) {
     atomic_store_explicit(&service->metronome_is_on, false, memory_order_seq_cst);
     uint32_t signal = atomic_load_explicit(&service->metronome_signal, memory_order_acquire);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From one event to the next, on a manual clock: for tests. */
+/* Running to the next event on a manual clock, for tests. */
 #include <errno.h>
 
 #include "service/service_internal.h"
@@ -9,7 +9,7 @@ static verge_manual_clock *manual_clock(const verge_service *service) {
     return clock->now_ns == verge_clock_manual(NULL).now_ns ? clock->context : NULL;
 }
 
-/* Workers that the calling thread may step: none is in a callback, or runs on another thread. */
+/* Whether the calling thread may run all workers: none is in a callback or belongs to another thread. */
 static int check_workers(const verge_service *service) {
     const uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
     for (uint32_t id = 1; id <= count; id++) {
@@ -26,7 +26,7 @@ static int check_workers(const verge_service *service) {
     return 0;
 }
 
-/* A pass of each worker, in the order of their ids; how many callbacks ran. */
+/* Makes a pass of each worker, in the order of their ids. Returns how many callbacks ran. */
 static int run_all(const verge_service *service) {
     const uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
     int64_t all = 0;
@@ -41,7 +41,7 @@ static int run_all(const verge_service *service) {
 static uint64_t next_of_all(const verge_service *service) {
     const uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
     uint64_t first_ns = VERGE_NEVER;
-    if (verge__service_pending(service) == 0) { /* cancelled timers leave entries behind: no time to move to */
+    if (verge__service_pending(service) == 0) { /* entries of cancelled timers do not count */
         return VERGE_NEVER;
     }
     for (uint32_t id = 1; id <= count; id++) {
@@ -56,7 +56,7 @@ int verge_service_run_to_next(verge_service *service, uint64_t limit_ns) {
     if (clock == NULL) {
         return -EINVAL;
     }
-    int result = check_workers(service);
+    int result = verge__service_is_forked(service) ? -ECHILD : check_workers(service);
     while (result == 0) {
         result = run_all(service);
         const uint64_t next_ns = result == 0 ? next_of_all(service) : 0;
@@ -67,7 +67,7 @@ int verge_service_run_to_next(verge_service *service, uint64_t limit_ns) {
             }
             return 0;
         }
-        if (next_ns > now_ns) { /* a wheel may wake up before its next timer is due: then it goes on from there */
+        if (next_ns > now_ns) { /* a wheel may wake up before its next timer is due; then the loop goes on */
             verge_manual_clock_set(clock, next_ns);
         }
     }

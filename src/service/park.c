@@ -6,14 +6,14 @@
 
 enum { NS_PER_S = 1000000000 };
 
-/* How long to sleep at most where the kernel cannot wait for the clock: then a jump of the clock is seen late by so much. */
+/* The longest sleep if the kernel cannot wait on the clock. A jump of the clock is noticed this late. */
 #define FOREIGN_CLOCK_NAP_NS UINT64_C(20000000)
 
 bool verge__park_begin(verge_worker *worker, uint64_t until_ns, uint32_t *ret_signal) {
     VERGE__STEP("park: signal");
     *ret_signal = atomic_load_explicit(&worker->signal, memory_order_acquire);
     VERGE__STEP("park: say until when");
-    /* Times up to WAKING are long past, and never slept for. */
+    /* Times up to WAKING are long past. No worker sleeps until one of them. */
     atomic_store_explicit(&worker->wait_until_ns, until_ns, memory_order_seq_cst);
     verge_service *service = worker->service;
     bool stays_awake = !verge__inbox_is_empty(&worker->inbox) || !verge__inbox_is_empty(&service->orphans);
@@ -27,7 +27,8 @@ void verge__park_sleep(verge_worker *worker, uint32_t signal, uint64_t until_ns)
     verge__futex_wait(worker->service, &worker->signal, signal, until_ns);
 }
 
-/* Who is woken sleeps until the wake function has returned. The signal is read before the change: who wakes changes it after. */
+/* If another thread is in the wake function, sleeps until it has returned. The signal is read before the state is
+ * changed. The waking thread adds to the signal after that, so the sleep cannot miss it. */
 void verge__park_end(verge_worker *worker) {
     for (;;) {
         VERGE__STEP("park: end, signal");
@@ -66,7 +67,7 @@ void verge__park_wake(verge_worker *worker, uint64_t deadline_ns) {
     if (worker->wake != NULL) {
         worker->wake(worker->wake_context);
     }
-    /* AWAKE before the kernel is told: the worker may take this thread's processor at once. */
+    /* Set AWAKE before the system call: the woken worker may take this thread's processor at once. */
     VERGE__STEP("wake: done");
     if (atomic_exchange_explicit(&worker->wait_until_ns, VERGE__AWAKE, memory_order_acq_rel) == VERGE__WAKING_AWAITED) {
         VERGE__STEP("wake: signal again");
@@ -88,6 +89,10 @@ void verge__futex_wait(const verge_service *service, _Atomic uint32_t *word, uin
     if (verge__wait_is_hooked(word, expected, until_ns)) {
         return;
     }
+    if (until_ns != VERGE_NEVER && service->is_clock_realtime) {
+        verge__futex_sleep_until_realtime(word, expected, until_ns);
+        return;
+    }
     if (until_ns != VERGE_NEVER && !service->is_clock_monotonic) {
         uint64_t now_ns = verge__service_clock(service);
         uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
@@ -97,9 +102,10 @@ void verge__futex_wait(const verge_service *service, _Atomic uint32_t *word, uin
 }
 
 /*
- * What is slept on is a number that only grows: the word may look the same again, when the record is another timer's that
- * is waited for. The number is read before the word is changed, and the owner adds to it after it has changed the word:
- * if the owner saw WAITED, the number is another one by then, or this thread is woken.
+ * The thread sleeps on a number that only grows, and not on the word: the word may look the same again when the record
+ * belongs to another timer that is waited for. This thread reads the number before it changes the word, and the owner
+ * adds to the number after it has changed the word. So if the owner saw WAITED, either the number has changed before
+ * the sleep begins, or this thread is woken.
  */
 void verge__wait_for_owner(verge_service *service, verge__timer *timer, uint64_t *word) {
     verge_worker *owner = verge__service_place(service, verge__word_owner(*word));

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pass of a worker: T4, T5. Takes what has come through the inbox, then runs what is due.
+ * A pass of a worker: T4, T5. It takes the records of the inbox, and then runs the timers that are due.
  *
- * What is due is worked off in rounds: first what came too late for its tick (what others sent, by its deadlines; then what was
- * started here), then the ticks up to what was now when the round began. What callbacks start for now or the past is for the next round, and a round begins in a pass of its
- * own. So no timer waits for more than what was due before it, however many start themselves again, and however small
- * the batch.
+ * Due timers run in rounds. A round first runs the timers that came too late for their tick: those that other threads
+ * sent, by deadline, and then those that were started here. Then it runs the ticks up to the time at which the round
+ * began. If a callback starts a timer for now or the past, that timer belongs to the next round, and a round begins
+ * with a new pass. So a timer waits only for timers that were due before it, however many start themselves again, and
+ * however small the batch is.
  */
 #include <errno.h>
 
@@ -14,28 +15,28 @@
 #include "service/turn.h"
 
 enum {
-    ENTRIES_MOVED_AT_ONCE = 8192, /* cascaded in one pass, so that a pass is bounded */
-    ENTRIES_SEEN_AT_ONCE = 8192,  /* come up in one pass, most of them of timers that were moved or cancelled */
+    ENTRIES_MOVED_AT_ONCE = 8192, /* how many entries may move to lower levels in one pass */
+    ENTRIES_SEEN_AT_ONCE = 8192,  /* how many entries may come up in one pass, those of ended timers included */
 };
 
 /* ---- one timer ---- */
 
-/* What there was to do with a timer that came up. */
+/* What happened to a timer that came up. */
 typedef enum verge__fate {
     VERGE__FATE_RAN,
-    VERGE__FATE_GONE,  /* it is not this worker's to run any more, or comes back through its inbox */
-    VERGE__FATE_ENDED, /* it was cancelled in the last moment, and is free */
+    VERGE__FATE_GONE,  /* another worker has it now, or it comes back through the inbox */
+    VERGE__FATE_ENDED, /* it was cancelled at the last moment, and is freed */
     VERGE__FATE_MOVED, /* its deadline is later now */
 } fate;
 
-/* T4, of a timer whose deadline is being written. It is not waited for: who writes sends the timer to this worker when the
- * deadline is written. False: *word has changed. */
+/* T4, for a timer whose deadline is being written. The worker does not wait: the writer sends it the timer afterwards.
+ * False: *word has changed. */
 static bool leave_to_writer(verge__timer *timer, uint64_t *word) {
     bool is_on_its_way = (*word & VERGE__LINKED) != 0;
     return is_on_its_way || verge__word_change(timer, word, *word | VERGE__AGAIN);
 }
 
-/* T4, the first half: nobody writes the deadline any more. FATE_RAN: claimed. */
+/* T4, the first half: after it, no thread writes the deadline. FATE_RAN: the timer is claimed. */
 static fate claim(const verge_worker *worker, verge__timer *timer, uint64_t due_tick, uint64_t *ret_word) {
     uint64_t word = verge__word_load(timer);
     for (;;) {
@@ -55,7 +56,7 @@ static fate claim(const verge_worker *worker, verge__timer *timer, uint64_t due_
     }
 }
 
-/* T4, the second half: it runs, or it was reset after all, or cancelled. */
+/* T4, the second half: the timer runs, unless it was reset or cancelled at the last moment. */
 static fate settle(verge_worker *worker, verge__timer *timer, uint64_t *word, bool is_due) {
     uint64_t to = 0;
     do {
@@ -74,10 +75,10 @@ static fate settle(verge_worker *worker, verge__timer *timer, uint64_t *word, bo
     return is_due ? VERGE__FATE_RAN : VERGE__FATE_MOVED;
 }
 
-/* What the callback is to be told; a periodic timer's next deadline. The timer is CLAIMED. */
+/* Fills in what the callback gets, and sets the next deadline of a periodic timer. The timer is CLAIMED. */
 static verge_firing announce(verge_worker *worker, verge__timer *timer) {
     uint64_t deadline_ns = verge__timer_deadline(timer);
-    uint64_t period_ns = atomic_load_explicit(&timer->period_ns, memory_order_relaxed);
+    uint64_t period_ns = verge__timer_period(timer);
     verge_tick tick = {.scheduled_ns = deadline_ns};
     if (period_ns != 0) {
         verge_interval interval;
@@ -96,15 +97,15 @@ static verge_firing announce(verge_worker *worker, verge__timer *timer) {
 /* Whether a timer whose callback has returned runs again. */
 static bool goes_on(const verge__timer *timer, uint64_t word) {
     if ((word & VERGE__WRITING) != 0) {
-        return true; /* who writes the deadline decides */
+        return true; /* the thread that writes the deadline decides */
     }
-    bool is_periodic = atomic_load_explicit(&timer->period_ns, memory_order_relaxed) != 0;
+    bool is_periodic = verge__timer_period(timer) != 0;
     bool has_deadline = verge__timer_deadline(timer) != VERGE_NEVER;
     return (word & VERGE__QUIT) == 0 && ((word & VERGE__AGAIN) != 0 || is_periodic) && has_deadline;
 }
 
-/* T5. */
-static void finish(verge_worker *worker, verge__timer *timer, uint32_t index) {
+/* T5. Whether it has ended. */
+static bool finish(verge_worker *worker, verge__timer *timer, uint32_t index) {
     uint64_t word = verge__word_load(timer);
     bool again = false;
     uint64_t to = 0;
@@ -117,7 +118,8 @@ static void finish(verge_worker *worker, verge__timer *timer, uint32_t index) {
     if ((word & VERGE__WAITED) != 0) {
         verge__worker_release_waiters(worker);
     }
-    if (!again || (word & VERGE__QUIT) != 0) { /* QUIT and WRITING: it has ended, but who writes frees it */
+    bool has_ended = !again || (word & VERGE__QUIT) != 0; /* QUIT and WRITING: the writing thread frees it */
+    if (has_ended) {
         verge__count_ended(&worker->tally);
         verge__service_give_room(worker->service);
     }
@@ -126,9 +128,10 @@ static void finish(verge_worker *worker, verge__timer *timer, uint32_t index) {
     } else if (again && (to & VERGE__LINKED) == 0) {
         verge__worker_file_or_shelve(worker, timer);
     }
+    return has_ended;
 }
 
-/* Runs a callback, outside of everything. */
+/* Runs a callback, without any lock and without the turn. */
 static void call(verge_worker *worker, verge_callback callback, const verge_firing *firing) {
     verge_service *service = worker->service;
     bool watched = verge__service_watches(service);
@@ -138,7 +141,7 @@ static void call(verge_worker *worker, verge_callback callback, const verge_firi
     worker->is_in_callback = true;
     if (watched) {
         atomic_store_explicit(&worker->running_callback, callback, memory_order_relaxed);
-        /* By the clock: what was published may be old enough to make the callback look stuck already. 0 is nobody's. */
+        /* Read the clock: by a published time that is too old, the callback could look stuck at once. 0 means none. */
         uint64_t since_ns = verge__service_clock(service);
         atomic_store_explicit(&worker->callback_since_ns, since_ns == 0 ? 1 : since_ns, memory_order_release);
         verge__metronome_want(service);
@@ -156,14 +159,14 @@ static void call(verge_worker *worker, verge_callback callback, const verge_firi
     uint64_t now_ns = verge__service_clock(service);
     verge_histogram_record(&worker->callback_time, now_ns > worker->now_ns ? now_ns - worker->now_ns : 0);
     worker->now_ns = now_ns > worker->now_ns ? now_ns : worker->now_ns;
-    /* The clock may have stepped back since another has taken ticks here. */
+    /* The clock may have gone back since another worker took ticks here. */
     worker->now_ns = worker->rescued_ns > worker->now_ns ? worker->rescued_ns : worker->now_ns;
     verge__count(&worker->tally.fired, 1);
 }
 
 /* ---- one entry ---- */
 
-/* Runs a timer that is due at due_tick. If it has an entry still, that is taken out of the wheel. */
+/* Runs a timer that is due at due_tick. If it still has an entry, the entry is taken out of the wheel. */
 static fate run_if_due(verge_worker *worker, verge__timer *timer, uint32_t index, uint64_t due_tick) {
     uint64_t word = 0;
     fate fate_ = claim(worker, timer, due_tick, &word);
@@ -186,15 +189,20 @@ static fate run_if_due(verge_worker *worker, verge__timer *timer, uint32_t index
     }
     firing.timer = verge__word_handle(word, index);
     call(worker, atomic_load_explicit(&timer->callback, memory_order_relaxed), &firing);
-    finish(worker, timer, index);
+    if (VERGE__UNLIKELY(atomic_load_explicit(&worker->fires_left, memory_order_relaxed) != 0)) {
+        uint32_t source = verge__timer_source(&worker->service->sources, timer);
+        verge__sample_firing(worker, source, &firing, finish(worker, timer, index));
+    } else {
+        (void)finish(worker, timer, index);
+    }
     return VERGE__FATE_RAN;
 }
 
-/* What comes of a timer whose entry has come up. True: its callback ran. */
+/* Handles a timer whose entry has come up. True: its callback ran. */
 static bool come_up(verge_worker *worker, verge__timer *timer, uint64_t due_tick) {
     fate fate_ = run_if_due(worker, timer, verge__timer_index(timer), due_tick);
     if (fate_ == VERGE__FATE_MOVED) {
-        /* There is room: that of the entry it had. */
+        /* There is room: the room of its former entry. */
         uint64_t tick = verge__worker_tick(worker, verge__timer_deadline(timer));
         verge__worker_count_live(worker, 1);
         verge__calendar_file(&worker->calendar, verge__entry_for_node(&timer->node), &timer->node,
@@ -207,16 +215,17 @@ static bool is_to_leave(const verge_worker *worker) {
     return worker->wants_to_leave || atomic_load_explicit(&worker->is_to_retire, memory_order_acquire);
 }
 
-/* Whether no callback is to begin any more. */
+/* Whether no more callbacks may begin. */
 static bool is_to_stop(const verge_worker *worker) {
     return is_to_leave(worker) || atomic_load_explicit(&worker->service->is_stopping, memory_order_acquire);
 }
 
-/* What could not be filed for want of memory runs nevertheless, when it is due; `room` of it at most. */
+/* Runs timers on the shelf, which could not be filed for lack of memory, if they are due; at most `room` of them. */
 static size_t run_shelf(verge_worker *worker, uint64_t due_tick, size_t room) {
     const verge__table *table = &worker->service->table;
     size_t fired = 0;
-    /* Round once: those that stay go to its end, and so do new ones. No callback finds some of it elsewhere. */
+    /* Goes once around the shelf: timers that stay, and new ones, go to its end. All others are on the shelf
+     * meanwhile. */
     for (size_t left = worker->shelf.count; left > 0 && worker->shelf.count > 0; left--) {
         uint32_t index = verge__chain_pop(&worker->shelf, table);
         verge__timer *timer = verge__table_at(table, index);
@@ -234,7 +243,7 @@ static size_t run_shelf(verge_worker *worker, uint64_t due_tick, size_t room) {
     return fired;
 }
 
-/* Runs the first of those that came overdue. True: its callback ran. */
+/* Runs the first of the timers that arrived overdue. True: its callback ran. */
 static bool run_overdue(verge_worker *worker, uint64_t due_tick) {
     const verge__table *table = &worker->service->table;
     uint32_t index = verge__chain_pop(&worker->overdue, table);
@@ -252,7 +261,7 @@ static bool run_overdue(verge_worker *worker, uint64_t due_tick) {
 
 /* ---- the pass ---- */
 
-/* Begins a round unless one is under way. */
+/* Begins a round, unless one is in progress. */
 static bool begin_round(verge_worker *worker, uint64_t target) {
     const verge__calendar *calendar = &worker->calendar;
     bool is_over = worker->overdue_left == 0 && calendar->own[1 - worker->late_list] == NULL &&
@@ -287,7 +296,7 @@ static size_t run_due(verge_worker *worker, uint64_t target) {
     size_t budget = ENTRIES_MOVED_AT_ONCE;
     bool is_rest = !begin_round(worker, target);
     size_t fired = run_round(worker, target, &budget);
-    if (is_rest && fired == 0 && begin_round(worker, target)) { /* there was nothing left of the round before */
+    if (is_rest && fired == 0 && begin_round(worker, target)) { /* the round before had ended */
         fired = run_round(worker, target, &budget);
     }
     if (!verge__worker_has_backlog(worker) && worker->calendar.cursor >= target) {
@@ -298,7 +307,7 @@ static size_t run_due(verge_worker *worker, uint64_t target) {
     return fired;
 }
 
-/* When there is something to do. */
+/* When the worker will have something to do. */
 static uint64_t next(const verge_worker *worker) {
     if (worker->incoming.count > 0 || verge__worker_has_backlog(worker) || !verge__inbox_is_empty(&worker->inbox) ||
         !verge__inbox_is_empty(&worker->service->orphans)) {
@@ -318,12 +327,16 @@ static void publish_state(verge_worker *worker) {
     atomic_store_explicit(&worker->tally.entries_moved, worker->calendar.entries_moved, memory_order_relaxed);
     atomic_store_explicit(&worker->next_ns, next(worker), memory_order_relaxed);
     atomic_store_explicit(&worker->has_made_a_pass, true, memory_order_relaxed);
+    uint64_t look = atomic_load_explicit(&worker->service->look, memory_order_relaxed);
+    if (VERGE__UNLIKELY(look != worker->look_seen)) {
+        verge__worker_show(worker, look);
+    }
 }
 
 size_t verge__worker_pass(verge_worker *worker) {
     if (VERGE__UNLIKELY(verge__service_watches(worker->service))) {
         worker->now_ns = verge__worker_read_now(worker);
-        verge__worker_rescue_others(worker); /* what it rescues is received below */
+        verge__worker_rescue_others(worker); /* the rescued timers are received below */
     }
     verge__worker_receive(worker);
     worker->now_ns = verge__worker_read_now(worker);
@@ -348,13 +361,13 @@ uint64_t verge_worker_next(verge_worker *worker) {
     if (worker == NULL || !verge__worker_is_there(worker)) {
         return VERGE_NEVER;
     }
-    verge__turn_begin(worker); /* a callback of its own may ask */
+    verge__turn_begin(worker); /* it may be called in one of the worker's own callbacks */
     uint64_t next_ns = next(worker);
     verge__turn_end(worker);
     return next_ns;
 }
 
-/* Waits until there is something to do, or until then. */
+/* Waits until there is something to do, but no longer than until_ns. */
 static void wait_until(verge_worker *worker, uint64_t until_ns) {
     uint64_t next_ns = next(worker);
     until_ns = next_ns < until_ns ? next_ns : until_ns;
@@ -370,7 +383,7 @@ static void wait_until(verge_worker *worker, uint64_t until_ns) {
     verge__park_end(worker);
 }
 
-/* Whether there was one. Who is interrupted sees what was done before: no plain store, which could pass by it unseen. */
+/* Whether the worker was interrupted. An exchange, because a plain store could overwrite an interruption unseen. */
 static bool end_interruption(verge_worker *worker) {
     VERGE__STEP("interrupt: end");
     return atomic_exchange_explicit(&worker->is_interrupted, false, memory_order_acq_rel);
@@ -390,6 +403,9 @@ static int run_once(verge_worker *worker, uint64_t wait_until_ns) {
 int verge_worker_run_once(verge_worker *worker, uint64_t wait_until_ns) {
     if (worker == NULL) {
         return -EINVAL;
+    }
+    if (VERGE__UNLIKELY(verge__service_is_forked(worker->service))) {
+        return -ECHILD;
     }
     if (VERGE__UNLIKELY(verge__is_anothers(worker))) {
         return -EPERM;

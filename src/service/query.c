@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What a timer and a service are at this moment. */
+/* The state of a timer, and the statistics of a service. */
 #include <errno.h>
 #include <string.h>
 
 #include "service/service_internal.h"
 
-/* Whose a timer is. What a worker that has left sent on is nobody's until another takes it. */
+/* The worker that owns a timer. Timers sent on by a worker that has left have no owner until another worker takes
+ * them. */
 static uint32_t worker_of(const verge_service *service, uint64_t word) {
     const verge_worker *worker = verge__service_place(service, verge__word_owner(word));
     bool is_there =
@@ -33,12 +34,13 @@ int verge_service_query(verge_service *service, verge_timer timer, verge_timer_i
             .callback = atomic_load_explicit(&record->callback, memory_order_relaxed),
             .argument = atomic_load_explicit(&record->argument, memory_order_relaxed),
             .deadline_ns = verge__timer_deadline(record),
-            .period_ns = atomic_load_explicit(&record->period_ns, memory_order_relaxed),
+            .period_ns = verge__timer_period(record),
             .worker_id = worker_of(service, word),
             .is_running = verge__word_state(word) == VERGE__RUNNING_STATE,
         };
-        /* What was read belongs together if the word has not changed. A change to the same, not a look: who changes the word after
-         * this one (acquire) has what was read here (release) before what it writes then. */
+        /* The fields belong together if the word has not changed. This is an exchange with the same value, and not a
+         * load: it releases the reads above to the next thread that changes the word (acquire) and then writes the
+         * fields. */
         if (verge__word_change(record, &word, word)) {
             *ret_info = info;
             return 0;
@@ -50,7 +52,7 @@ int verge_service_query(verge_service *service, verge_timer timer, verge_timer_i
 
 static void add_tally(verge_service_stats *stats, const verge__tally *tally) {
     stats->fired += verge__counted(&tally->fired);
-    stats->ended += atomic_load_explicit(&tally->ended, memory_order_acquire); /* with what the callbacks did */
+    stats->ended += atomic_load_explicit(&tally->ended, memory_order_acquire); /* and all that callbacks wrote */
     stats->cancelled_locally += verge__counted(&tally->cancelled_locally);
     stats->cancelled_remotely += verge__counted(&tally->cancelled_remotely);
     stats->reset += verge__counted(&tally->reset);
@@ -62,7 +64,7 @@ static void add_tally(verge_service_stats *stats, const verge__tally *tally) {
     stats->clock_reads += verge__counted(&tally->clock_reads);
 }
 
-/* What has ended is counted first: a timer that starts and ends meanwhile must not make the difference negative. */
+/* Reads the ended timers first: a timer that starts and ends meanwhile must not make the difference negative. */
 static void collect(const verge_service *service, verge_service_stats *stats) {
     uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
     uint64_t live = 0;

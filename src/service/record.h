@@ -4,26 +4,27 @@
  *
  * The word      generation (32 bits) | owner (16) | flags | state (2)
  *
- *   state       FREE       on a free list, or in the hands of who starts it
+ *   state       FREE       on a free list, or about to be started
  *               SCHEDULED  waits for its deadline
- *               RUNNING    its callback is executing, on the owner
- *               DEAD       ended, but its link is still in use; who takes it from there frees it
+ *               RUNNING    its callback is running, on the owner
+ *               DEAD       ended, but its link is still in use; the thread that takes it from its list frees it
  *   LINKED      its link is in use: it is in an inbox, on its way there, or on its owner's shelf
- *   WRITING     a thread is writing its deadline: that thread alone may end the write
- *   AGAIN       RUNNING: was reset; is to be scheduled when the callback has returned
- *               SCHEDULED WRITING: came up while its deadline was being written, and has no entry any more; who writes
- *               the deadline sends it to its owner
- *   QUIT        cancelled, while RUNNING, WRITING or CLAIMED kept it from ending at once
- *   SHUT        is not to be reset any more
- *   WAITED      RUNNING: somebody waits for the callback to return; CLAIMED: a reset waits for the claim to be settled
- *   CLAIMED     SCHEDULED: the owner is about to run it, and looks at the deadline for the last time. A reset waits
- *               for that (a few instructions): it must not succeed and be ignored
- *   owner       the worker in whose wheel it is filed; while LINKED it may be out of date
+ *   WRITING     a thread is writing its deadline; only that thread may end the write
+ *   AGAIN       RUNNING: it was reset, and will be scheduled when the callback has returned
+ *               SCHEDULED WRITING: it came up while its deadline was being written, and has no entry any more; the
+ *               writing thread sends it to its owner
+ *   QUIT        it was cancelled, but RUNNING, WRITING or CLAIMED kept it from ending at once
+ *   SHUT        it cannot be reset any more
+ *   WAITED      RUNNING: a thread waits for the callback to return; CLAIMED: a reset waits for the claim to be decided
+ *   CLAIMED     SCHEDULED: the owner is about to run it, and reads the deadline for the last time. A reset waits for
+ *               this (a few instructions), so that it does not succeed and then have no effect
+ *   owner       the worker in whose wheel it is filed; while LINKED, it may be out of date
  *
- * The generation is odd while SCHEDULED or RUNNING. It grows with each start and each end, so that a handle fits
- * exactly one life of a record; and as state, flags, owner and generation are one word, whoever changes the word has seen
- * all of them - except the deadline: a word may look the same after a reset as before. So who runs a timer reads the
- * deadline again while nobody may write it (T4). Every transition is a compare-and-swap, but where nobody else may change the word (T1, T2).
+ * The generation is odd while SCHEDULED or RUNNING. It grows with each start and each end, so a handle fits exactly one
+ * life of a record. State, flags, owner and generation are one word, so a thread that changes the word has seen all of
+ * them. But the deadline is not in the word: after a reset, the word may look as before. So the thread that runs a
+ * timer reads the deadline again while no thread may write it (T4). Every transition is a compare-and-swap, except
+ * where no other thread may change the word (T1, T2).
  *
  *       function        from                       to                             who            order    pairs with
  *   T1  start, bound    FREE                       SCHEDULED                      owner          relaxed  (see publish)
@@ -37,7 +38,8 @@
  *   T5  return          RUNNING                    FREE; DEAD if LINKED           owner          acq_rel  T9 T11
  *                       RUNNING AGAIN or WRITING,  SCHEDULED                      owner
  *                         or periodic
- *   T6  cancel, bound   SCHEDULED                  FREE                           owner          relaxed  T11, query (below)
+ *   T6  cancel, bound   SCHEDULED                  FREE                           owner          relaxed  T11, query
+ *       (below)
  *   T7  cancel, remote  SCHEDULED                  DEAD LINKED, pushed            any            acq_rel  T3
  *                       SCHEDULED LINKED           DEAD LINKED                    any
  *   T8  cancel          SCHEDULED WRITING/CLAIMED  + QUIT                         any            acq_rel  T4 T11
@@ -54,24 +56,29 @@
  *   T13 shut            SCHEDULED or RUNNING       + SHUT                         any            acq_rel  T10
  *   T14 wait            RUNNING or CLAIMED         + WAITED                       any            acq_rel  T4 T5
  *
- * Who may touch the other fields
- *   deadline       who holds WRITING or CLAIMED; before T1, T2 the starter. Read by any (atomic).
- *   link           who set LINKED, until it is pushed; then who took it from there. Of a FREE record, its list's owner.
- *   node.place, node.filed: the owner, LINKED or not. When the owner changes (T3), the record has no entry: T12 takes it out of
- *                  the old owner's wheel, and so does who leaves, and who gives a free record away.
- *   callback, argument, period, policy: written before T1, T2 only; read by any (atomic), who then looks whether the
- *                  generation still stands.
+ * Which thread may touch the other fields
+ *   deadline       writes: the thread that holds WRITING or CLAIMED; before T1, T2 the starter. Reads: any thread
+ *                  (atomic).
+ *   link           the thread that set LINKED, until it has pushed the record; then the thread that took it from there.
+ *                  Of a FREE record: the owner of its list.
+ *   node.place, node.filed: the owner, LINKED or not. When the owner changes (T3), the record has no entry: T12 takes
+ *   it out
+ *                  of the old owner's wheel, and so does a worker that leaves or gives a free record away.
+ *   callback, argument, period, policy, source: written only before T1, T2. Any thread reads them (atomic), and then
+ *   checks
+ *                  that the generation is still the same.
  *
- * Why T6 may be relaxed. It hands nothing over, and reads nothing that another has written: place and link of a timer
- * that is not LINKED are the owner's. But the owner uses the record again, and what it writes then (T1) must come after what
- * others did with the life that has ended: after the deadline that a reset has written before T11, after what a query
- * has read before it changed the word to the same. Both release; T6 compares with what they stored, and all that follows
- * it is stored only if the comparison held. No machine makes a store before the branch that it hangs on, and no compiler
- * moves one up over verge__exchange_relaxed. (C11 has no word for that order; its acquire would hold up every load
- * that follows, which is a fifth of the time that a start and a cancel take.)
+ * Why T6 may be relaxed. T6 publishes nothing, and reads nothing that another thread has written: place and link of a
+ * timer that is not LINKED belong to the owner. But the owner uses the record again. What it then writes (T1) must come
+ * after what other threads did with the timer that has ended: after the deadline that a reset wrote before T11, and
+ * after the reads of a query, which ends by changing the word to the same value. Both of these release, and T6 compares
+ * the word with the value they stored. All later stores depend on the result of this comparison. No processor makes a
+ * store before the branch that it depends on, and no compiler moves a store up over verge__exchange_relaxed. (C11 has
+ * no name for this order. An acquire would delay all later loads, which costs a fifth of the time of a start and a
+ * cancel.)
  *
- * Why an entry is always its owner's. A record gets an entry from who owns it, in that worker's wheel; and loses it, in the hands
- * of who has that worker's turn, before it gets another owner (T3, T12) or none (free.c).
+ * Why an entry always belongs to its owner. A record gets an entry only from its owner, in the owner's wheel. It loses
+ * the entry, by the thread that holds the owner's turn, before it gets another owner (T3, T12) or none (free.c).
  */
 #ifndef VERGE_SRC_SERVICE_RECORD_H
 #define VERGE_SRC_SERVICE_RECORD_H
@@ -108,12 +115,13 @@
 
 typedef struct verge__timer {
     _Atomic uint64_t word;
-    verge__node node; /* deadline_ns: any thread's, atomic. place, filed: the owner's. generation: the record's index */
+    verge__node node; /* deadline_ns: any thread, atomic. place, filed: the owner. generation: the record's index */
     _Atomic(verge_callback) callback;
     _Atomic(void *) argument;
     _Atomic uint64_t period_ns;
     uint32_t link;
     uint8_t policy;
+    _Atomic uint16_t source; /* worth something only if period_ns is not 0 (sources.h) */
 } verge__timer;
 
 _Static_assert(sizeof(void *) != 8 || sizeof(verge__timer) == 64, "a timer is a cache line");
@@ -138,7 +146,7 @@ static inline verge_timer verge__word_handle(uint64_t word, uint32_t index) {
     return (word & VERGE__GENERATION_MASK) | index;
 }
 
-/* The word of a record that has ended: DEAD if its link is in use, else FREE. */
+/* The word of a record that has ended: DEAD if its link is in use, otherwise FREE. */
 static inline uint64_t verge__word_ended(uint64_t word) {
     uint64_t kept = word & (VERGE__GENERATION_MASK | VERGE__OWNER_MASK | VERGE__LINKED);
     return kept + VERGE__GENERATION_ONE + ((word & VERGE__LINKED) != 0 ? VERGE__DEAD : VERGE__FREE);
@@ -149,20 +157,21 @@ static inline uint64_t verge__word_load(verge__timer *timer) {
     return atomic_load_explicit(&timer->word, memory_order_acquire);
 }
 
-/* One transition. On failure *word is what is there. NOLINTNEXTLINE(readability-non-const-parameter) */
+/* One transition. On failure, *word gets the present word. NOLINTNEXTLINE(readability-non-const-parameter) */
 static inline bool verge__word_change(verge__timer *timer, uint64_t *word, uint64_t to) {
     VERGE__STEP("word: change");
     return atomic_compare_exchange_strong_explicit(&timer->word, word, to, memory_order_acq_rel, memory_order_acquire);
 }
 
-/* T1: the record is free and the caller's. Relaxed: who has the handle got it from who started the timer, or took the owner's
- * turn, each of which orders what was written before. */
+/* T1: the record is free, and belongs to the caller. Relaxed: another thread gets the handle from the thread that
+ * started the timer, or takes the owner's turn. Both order what was written before. */
 static inline void verge__word_publish(verge__timer *timer, uint64_t to) {
     VERGE__STEP("word: publish");
     VERGE__STORE_RELAXED(&timer->word, to);
 }
 
-/* T2. Release: the new owner may find the record by an old entry of its wheel, before it takes it from its inbox. */
+/* T2. Release: the new owner may find the record through an old entry in its wheel, before it takes it from its
+ * inbox. */
 static inline void verge__word_publish_to(verge__timer *timer, uint64_t to) {
     VERGE__STEP("word: publish");
     atomic_store_explicit(&timer->word, to, memory_order_release);

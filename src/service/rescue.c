@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Workers that are stuck in a callback: reported, and relieved of what is due. The rescuer takes the turn that lies there while the
- * callback runs, moves what is due to its own wheel, as if it had come through its inbox, and lays the turn
- * down again. If the callback itself is at work on its worker in that moment, the rescuer comes back in its next pass.
+ * Workers that are stuck in a callback are reported, and another worker (the rescuer) runs their due timers. While a
+ * callback runs, the turn of its worker is laid down. The rescuer takes it, moves the due timers to its own wheel, as
+ * if they had come through its inbox, and lays the turn down again. If the callback holds the turn at that moment, the
+ * rescuer tries again in its next pass.
  */
 #include "service/park.h"
 #include "service/turn.h"
 
 enum { RESCUED_AT_ONCE = 1024 };
 
-/* When the callback that runs on this worker began, if it is stuck; else 0. */
+/* If this worker is stuck: when its callback began. Otherwise 0. */
 static uint64_t stuck_since(const verge_service *service, const verge_worker *worker, uint64_t now_ns) {
     uint64_t since_ns = atomic_load_explicit(&worker->callback_since_ns, memory_order_acquire);
     return since_ns != 0 && now_ns > since_ns && now_ns - since_ns >= service->options.stuck_after_ns ? since_ns : 0;
 }
 
-/* Once for each callback. It may return, and another begin, at any moment: then nothing is said of either. */
+/* Reports each callback once. If the callback returns, or another begins, at this moment, nothing is reported. */
 static void report(verge_service *service, verge_worker *worker, uint64_t since_ns) {
     uint64_t reported_ns = atomic_load_explicit(&worker->reported_since_ns, memory_order_relaxed);
     if (reported_ns == since_ns ||
@@ -61,9 +62,9 @@ void verge__service_watch(verge_service *service, uint64_t now_ns) {
 }
 
 /*
- * A LINKED record is on its way to the rescuer. It is the rescuer's at once, while the turn is held: the stuck worker's
- * thread, which may go on at any moment, has entries left that name it, and must not take them for the one it gets there.
- * One that runs stays where it runs, as when it is taken.
+ * A LINKED record that goes to the rescuer gets its new owner at once, while the rescuer holds the turn. The stuck
+ * worker's thread may go on at any moment. It has entries that name the record, and must not take them for the entry
+ * that the record gets in the rescuer's wheel. A RUNNING record keeps its owner, as in T3.
  */
 static void hand_over(verge_worker *rescuer, verge__timer *timer, uint32_t index) {
     uint64_t word = verge__word_load(timer);
@@ -77,7 +78,7 @@ static void hand_over(verge_worker *rescuer, verge__timer *timer, uint32_t index
     }
 }
 
-/* Moves a timer that came out of a stuck worker's wheel. */
+/* Moves a timer from a stuck worker's wheel to the rescuer. */
 static void rescue_timer(verge_worker *rescuer, verge_worker *stuck, verge__timer *timer) {
     if (verge__worker_unlink(stuck, timer)) {
         hand_over(rescuer, timer, verge__timer_index(timer));
@@ -85,7 +86,7 @@ static void rescue_timer(verge_worker *rescuer, verge_worker *stuck, verge__time
     }
 }
 
-/* What is late, for this round or the next, and what is due. */
+/* Takes the late timers, of this round and the next, and those that are due. */
 static void rescue_due(verge_worker *rescuer, verge_worker *stuck, uint64_t last_tick) {
     size_t budget = RESCUED_AT_ONCE;
     for (size_t moved = 0;; moved++) {
@@ -105,7 +106,7 @@ static void rescue_due(verge_worker *rescuer, verge_worker *stuck, uint64_t last
     }
 }
 
-/* Moves what was sent to a stuck worker. Some of it may have an entry there; not any more. */
+/* Moves the records that were sent to a stuck worker. If a record has an entry there, the entry is taken out. */
 static void rescue_chain(verge_worker *rescuer, verge_worker *stuck, verge__chain *chain) {
     const verge__table *table = &rescuer->service->table;
     while (chain->count > 0) {
@@ -142,9 +143,9 @@ void verge__worker_rescue_others(verge_worker *worker) {
         if (since_ns == 0) {
             continue;
         }
-        report(service, other, since_ns); /* calls the user's function: without the turn */
+        report(service, other, since_ns); /* calls the user's function, so the turn must not be held */
         if (verge__turn_try_take(other)) {
-            /* It may have returned, and begun another, just before the turn was taken. */
+            /* The callback may have returned, and another begun, just before the turn was taken. */
             if (stuck_since(service, other, now_ns) != 0) {
                 rescue(worker, other);
             }

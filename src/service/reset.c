@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Resetting a timer: T10, T11. Two changes of the word, with the deadline written in between. A second reset that finds
- * one under way has nothing to do: it counts as the one before, whose deadline was overwritten at once.
+ * Resetting a timer: T10, T11. The word changes twice, and the deadline is written in between. If a second reset finds
+ * one in progress, it has nothing to do: it counts as if it had come just before, and its deadline had been overwritten
+ * at once.
  */
 #include <errno.h>
 
 #include "service/park.h"
 #include "service/turn.h"
 
-/* T10. VERGE__WRITING in *ret_word: the caller writes. Otherwise the verdict is final. */
+/* T10. If *ret_word has VERGE__WRITING, the caller writes the deadline. Otherwise the verdict is final. */
 static int begin(verge_service *service, verge__timer *timer, verge_timer handle, uint64_t *ret_word) {
     uint64_t word = verge__word_load(timer);
     for (;;) {
@@ -34,7 +35,7 @@ static int begin(verge_service *service, verge__timer *timer, verge_timer handle
     }
 }
 
-/* T11. Returns what the word was before. */
+/* T11. Returns the word before the change. */
 static uint64_t end(verge__timer *timer, uint64_t word, const verge_worker *bound, bool is_earlier) {
     for (;;) {
         bool is_own = bound != NULL && verge__word_owner(word) == bound->id;
@@ -55,11 +56,12 @@ static uint64_t end(verge__timer *timer, uint64_t word, const verge_worker *boun
 }
 
 /*
- * A timer that is LINKED was made to come earlier: its owner may sleep beyond that, woken for a later deadline or not at
- * all. (If its owner is out of date, who has it was woken in any case.) Of two that reset it, one may link it and
- * the other find it linked before it is pushed; so who pushes looks at the deadline once more. That, the deadline's
- * store, the push, and what the owner does before it sleeps are sequentially consistent: if the other did not see the
- * owner asleep, this one sees the other's deadline.
+ * A LINKED timer got an earlier deadline. Its owner may sleep beyond that, because it was woken for a later deadline,
+ * or not at all. (If the owner field is out of date, the worker that gets the timer was woken in any case.) If two
+ * threads reset the timer, one may link it, and the other may find it linked before it is pushed. So the thread that
+ * pushes reads the deadline once more. This read, the store of the deadline, the push, and what the owner does before
+ * it sleeps are sequentially consistent. So if the other thread did not see the owner asleep, the pushing thread sees
+ * the other thread's deadline.
  */
 static void wake_owner(verge_service *service, uint64_t word, uint64_t deadline_ns) {
     verge_worker *owner = verge__service_place(service, verge__word_owner(word));
@@ -83,7 +85,7 @@ static int reset(verge_service *service, verge_worker *bound, verge_timer handle
     if (timer == NULL) {
         return -EBADF;
     }
-    /* If it is filed here, nothing may fail once it is begun. */
+    /* If the timer is filed on this worker, make room first: after T10 nothing may fail. */
     if (bound != NULL) {
         int error = verge__worker_prepare(bound);
         if (error != 0) {
@@ -109,7 +111,7 @@ static int reset(verge_service *service, verge_worker *bound, verge_timer handle
     }
     if ((word & VERGE__QUIT) != 0) {
         verge__give_up(service, bound, timer, (uint32_t)handle, word);
-    } else if ((word & VERGE__LINKED) != 0) { /* who takes it looks at the deadline */
+    } else if ((word & VERGE__LINKED) != 0) { /* the thread that takes it reads the deadline */
         if (deadline_ns < old_ns) {
             wake_owner(service, word, deadline_ns);
         }
@@ -127,7 +129,7 @@ int verge_service_reset(verge_service *service, verge_timer timer, uint64_t dead
     }
     verge_worker *bound = verge__bound(service);
     if (bound == NULL) {
-        return reset(service, NULL, timer, deadline_ns);
+        return verge__service_is_forked(service) ? -ECHILD : reset(service, NULL, timer, deadline_ns);
     }
     verge__turn_begin(bound);
     int verdict = reset(service, bound, timer, deadline_ns);

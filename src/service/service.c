@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A service's beginning and end, and its own threads. */
+/* Creating and destroying a service, and its own threads. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -30,7 +30,7 @@ int verge_service_options_init_sized(verge_service_options *options, size_t stru
     return 0;
 }
 
-static int check_options(const verge_service_options *options, struct verge__explanation why) {
+static int check_options(const verge_service_options *options, verge__explanation why) {
     if (options->struct_size != sizeof(*options)) {
         return verge__explain(why, "struct_size is %zu, not %zu: fill the options by verge_service_options_init first",
                               options->struct_size, sizeof(*options));
@@ -50,7 +50,7 @@ static int check_options(const verge_service_options *options, struct verge__exp
 }
 
 int verge_service_options_explain(const verge_service_options *options, char *text, size_t size) {
-    struct verge__explanation why = {.size = size};
+    verge__explanation why = {.size = size};
     why.text = text;
     return options != NULL ? check_options(options, why)
                            : verge__explain(why, "there are no options: the pointer is NULL");
@@ -101,7 +101,8 @@ int verge_service_add_thread(verge_service *service, uint32_t *ret_worker_id) {
     uint32_t id = worker->id;
     VERGE__STEP("add thread: create");
     (void)pthread_mutex_lock(&service->lock);
-    /* A callback may add a thread while the service is being destroyed, which joins the threads there are. */
+    /* A callback may add a thread while the service is being destroyed. That would be a thread that destroy does not
+     * join. */
     bool is_stopping = atomic_load_explicit(&service->is_stopping, memory_order_relaxed);
     error = is_stopping ? ESHUTDOWN : pthread_create(&worker->thread, NULL, run_worker, worker);
     worker->has_thread = error == 0;
@@ -120,6 +121,9 @@ int verge_service_retire_thread(verge_service *service, uint32_t worker_id) {
     if (service == NULL || worker_id == 0 ||
         worker_id > atomic_load_explicit(&service->place_count, memory_order_acquire)) {
         return -EINVAL;
+    }
+    if (verge__service_is_forked(service)) {
+        return -ECHILD;
     }
     verge_worker *worker = verge__service_place(service, worker_id);
     (void)pthread_mutex_lock(&service->lock);
@@ -147,7 +151,7 @@ static int start_threads(verge_service *service) {
     return error;
 }
 
-/* The short way of start takes no tick before the one in which its worker joined: so it need not check. */
+/* The short way of start does not check for ticks before the one in which its worker joined. */
 static uint64_t last_refused(const verge_service *service) {
     if (!verge__checks_deadlines(service->options.clock, service->options.check_deadlines)) {
         return 0;
@@ -160,7 +164,7 @@ int verge_service_create(const verge_service_options *options, verge_service **r
     verge_service_options defaults;
     (void)verge_service_options_init(&defaults);
     options = options == NULL ? &defaults : options;
-    if (ret_service == NULL || check_options(options, (struct verge__explanation){NULL, 0}) != 0) {
+    if (ret_service == NULL || check_options(options, (verge__explanation){NULL, 0}) != 0) {
         return -EINVAL;
     }
     const verge_allocator *allocator = options->allocator == NULL ? verge_allocator_default() : options->allocator;
@@ -175,6 +179,7 @@ int verge_service_create(const verge_service_options *options, verge_service **r
         service->options.clock = verge_clock_monotonic();
     }
     service->is_clock_monotonic = service->options.clock.now_ns == verge_clock_monotonic().now_ns;
+    service->is_clock_realtime = service->options.clock.now_ns == verge_clock_realtime().now_ns;
     service->allocator =
         (verge_allocator){.allocate = allocate_counted, .release = release_counted, .context = service};
     service->shift = (uint8_t)verge__bit_floor_index(options->precision_ns);
@@ -183,7 +188,10 @@ int verge_service_create(const verge_service_options *options, verge_service **r
     atomic_init(&service->orphans_allowed, verge__orphans_min);
     atomic_init(&service->room, options->timer_cap);
     atomic_init(&service->bytes, sizeof(*service));
+    service->forks = verge__forks();
     int error = -pthread_mutex_init(&service->lock, NULL);
+    error = error == 0 ? verge__watch_forks() : error;
+    error = error == 0 ? verge__forget_bound_in_child() : error;
     if (error == 0) {
         error = verge__table_init(&service->table, &service->allocator);
     }
@@ -241,6 +249,13 @@ static void visit_pending(verge_service *service, void (*visit)(void *context, c
     }
 }
 
+static void release_samples(verge_service *service, _Atomic(verge__samples *) *place) {
+    verge__samples *samples = atomic_load_explicit(place, memory_order_acquire);
+    if (samples != NULL) {
+        release_counted(service, samples, sizeof(*samples));
+    }
+}
+
 static void free_all(verge_service *service) {
     uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
     for (uint32_t id = 1; id <= count; id++) {
@@ -248,8 +263,10 @@ static void free_all(verge_service *service) {
         if (atomic_load_explicit(&worker->place_state, memory_order_acquire) != VERGE__PLACE_VACANT) {
             verge__worker_deinit_wheel(worker);
         }
+        release_samples(service, &worker->samples);
         release_counted(service, worker, sizeof(*worker));
     }
+    release_samples(service, &service->outside_samples);
     verge__table_deinit(&service->table);
     (void)pthread_mutex_destroy(&service->lock);
     const verge_allocator *allocator = service->options.allocator;
@@ -261,7 +278,10 @@ int verge_service_destroy(verge_service *service, void (*visit)(void *context, c
     if (service == NULL) {
         return 0;
     }
-    /* In a callback; in on_stuck, on a worker's thread or the metronome's. */
+    if (verge__service_is_forked(service)) {
+        return -ECHILD; /* a thread that does not exist here may have left its memory in any state */
+    }
+    /* Called in a callback, or in on_stuck, which runs on a worker's thread or the metronome's. */
     const verge_worker *bound = verge__bound(service);
     if ((bound != NULL && bound->is_in_pass) || verge__is_metronome(service)) {
         return -EDEADLK;

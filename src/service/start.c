@@ -29,17 +29,25 @@ int verge__service_take_room(verge_service *service) {
     return 0;
 }
 
+/* What a period is kept as: one of UINT64_MAX has no second tick either way. */
+static uint64_t kept_period(uint64_t period_ns, uint32_t source) {
+    return period_ns == 0 ? (source == 0 ? 0 : VERGE__ONCE) : period_ns - (period_ns == VERGE__ONCE ? 1 : 0);
+}
+
 static VERGE__ALWAYS_INLINE void fill(verge__timer *timer, uint64_t deadline_ns, verge_callback callback,
-                                      void *argument, uint64_t period_ns) {
+                                      void *argument, uint64_t period_ns, uint32_t source) {
     verge__timer_set_deadline(timer, deadline_ns);
     VERGE__STORE_RELAXED(&timer->callback, callback);
     VERGE__STORE_RELAXED(&timer->argument, argument);
     VERGE__STORE_RELAXED(&timer->period_ns, period_ns);
+    if (period_ns != 0) {
+        atomic_store_explicit(&timer->source, (uint16_t)source, memory_order_relaxed);
+    }
 }
 
 /*
- * Gives the caller its handle, before the timer is published. From then on the timer may run on another thread, and its
- * callback may free the object that *ret_timer is a part of. Nothing can fail any more when this is called.
+ * Gives the caller its handle, before the timer is published. After that, the timer may run on another thread, and its
+ * callback may free the object that contains *ret_timer. When this is called, nothing can fail any more.
  */
 static VERGE__ALWAYS_INLINE void give_handle(verge_timer *ret_timer, verge_timer handle) {
     if (ret_timer != NULL) {
@@ -47,10 +55,11 @@ static VERGE__ALWAYS_INLINE void give_handle(verge_timer *ret_timer, verge_timer
     }
 }
 
-/* The short way of the bound worker: a timer that runs once, no lock, no loop, no call. False, and nothing has changed:
- * something is not as usual. */
+/* The short way of the bound worker, for a timer that runs once: no lock, no loop, no call. False: it does not apply,
+ * and nothing has changed. */
 static VERGE__ALWAYS_INLINE bool start_shortly(const verge_service *service, verge_worker *worker, uint64_t deadline_ns,
-                                               verge_callback callback, void *argument, verge_timer *ret_timer) {
+                                               verge_callback callback, void *argument, uint32_t source,
+                                               verge_timer *ret_timer) {
     verge__calendar *calendar = &worker->calendar;
     uint64_t tick = (deadline_ns + worker->part_mask) >> worker->shift; /* beyond the end of time: 0 */
     uint32_t free_count = verge__worker_free_count(worker);
@@ -66,14 +75,15 @@ static VERGE__ALWAYS_INLINE bool start_shortly(const verge_service *service, ver
         return false;
     }
     atomic_store_explicit(&worker->free_count, free_count, memory_order_relaxed);
-    fill(timer, deadline_ns, callback, argument, 0);
+    fill(timer, deadline_ns, callback, argument, source == 0 ? 0 : VERGE__ONCE, source);
     verge__count(&worker->tally.started, 1);
     give_handle(ret_timer, handle);
     verge__word_publish(timer, (handle & VERGE__GENERATION_MASK) + worker->scheduled_here);
     return true;
 }
 
-static int start_here(verge_worker *worker, const verge_start_options *options, verge_timer *ret_timer) {
+static int start_here(verge_worker *worker, const verge_start_options *options, uint32_t source,
+                      verge_timer *ret_timer) {
     uint64_t tick = verge__worker_tick(worker, options->deadline_ns);
     int error = verge__worker_refill(worker);
     if (error == 0) {
@@ -86,8 +96,12 @@ static int start_here(verge_worker *worker, const verge_start_options *options, 
     verge__timer *timer = verge__table_at(&worker->service->table, index);
     uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);
     word = verge__word_with_owner(word, worker->id) + VERGE__GENERATION_ONE + VERGE__SCHEDULED;
-    fill(timer, options->deadline_ns, options->callback, options->argument, options->period_ns);
+    fill(timer, options->deadline_ns, options->callback, options->argument, kept_period(options->period_ns, source),
+         source);
     timer->policy = (uint8_t)options->policy;
+    if (verge__samples_starts(worker->service, worker)) {
+        verge__sample_start(worker->service, worker, timer);
+    }
     verge__worker_file(worker, timer, tick);
     verge__count(&worker->tally.started, 1);
     give_handle(ret_timer, verge__word_handle(word, index));
@@ -95,7 +109,7 @@ static int start_here(verge_worker *worker, const verge_start_options *options, 
     return 0;
 }
 
-static int start_there(verge_service *service, verge_worker *bound, const verge_start_options *options,
+static int start_there(verge_service *service, verge_worker *bound, const verge_start_options *options, uint32_t source,
                        verge_timer *ret_timer) {
     uint32_t index = 0;
     size_t count = 0;
@@ -110,8 +124,12 @@ static int start_there(verge_service *service, verge_worker *bound, const verge_
     verge__timer *timer = verge__table_at(&service->table, index);
     uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);
     word = verge__word_with_owner(word, target) + VERGE__GENERATION_ONE + VERGE__SCHEDULED + VERGE__LINKED;
-    fill(timer, options->deadline_ns, options->callback, options->argument, options->period_ns);
+    fill(timer, options->deadline_ns, options->callback, options->argument, kept_period(options->period_ns, source),
+         source);
     timer->policy = (uint8_t)options->policy;
+    if (verge__samples_starts(service, bound)) {
+        verge__sample_start(service, bound, timer);
+    }
     verge__count_for(bound == NULL ? NULL : &bound->tally.started, &service->outside.started);
     give_handle(ret_timer, verge__word_handle(word, index));
     verge__word_publish_to(timer, word);
@@ -119,7 +137,7 @@ static int start_there(verge_service *service, verge_worker *bound, const verge_
     return 0;
 }
 
-/* The time of the window with the most trailing zero bits, so that timers coalesce. */
+/* The time of the window with the most trailing zero bits, so that timers run together. */
 static uint64_t choose_in_window(const verge_start_options *options) {
     uint64_t room_ns = VERGE_NEVER - 1 - options->deadline_ns;
     uint64_t window_ns = options->window_ns < room_ns ? options->window_ns : room_ns;
@@ -132,7 +150,10 @@ static bool is_valid(const verge_start_options *options) {
            (options->period_ns == 0 || (unsigned)options->policy <= VERGE_INTERVAL_SKIP);
 }
 
-static int start(verge_service *service, const verge_start_options *options, verge_timer *ret_timer) {
+static int start(verge_service *service, const verge_start_options *options, uint32_t source, verge_timer *ret_timer) {
+    if (verge__service_is_forked(service)) {
+        return -ECHILD;
+    }
     int error = verge__service_take_room(service);
     if (error != 0) {
         return error;
@@ -140,10 +161,10 @@ static int start(verge_service *service, const verge_start_options *options, ver
     verge_worker *bound = verge__bound(service);
     if (VERGE__LIKELY(bound != NULL && (options->worker_id == 0 || options->worker_id == bound->id))) {
         verge__turn_begin(bound);
-        error = start_here(bound, options, ret_timer);
+        error = start_here(bound, options, source, ret_timer);
         verge__turn_end(bound);
     } else {
-        error = start_there(service, bound, options, ret_timer);
+        error = start_there(service, bound, options, source, ret_timer);
     }
     if (error != 0) {
         verge__service_give_room(service);
@@ -158,22 +179,34 @@ int verge_service_start(verge_service *service, const verge_start_options *optio
     }
     verge_start_options chosen = *options;
     chosen.deadline_ns = choose_in_window(options);
-    return start(service, &chosen, ret_timer);
+    uint32_t source =
+        options->label == NULL ? 0 : verge__source_find(&service->sources, verge__key_of_label(options->label));
+    return start(service, &chosen, source, ret_timer);
 }
 
 static VERGE__NOINLINE int start_at_length(verge_service *service, uint64_t deadline_ns, verge_callback callback,
-                                           void *argument, verge_timer *ret_timer) {
+                                           void *argument, uint32_t source, verge_timer *ret_timer) {
     const verge_start_options options = {.callback = callback, .argument = argument, .deadline_ns = deadline_ns};
     const bool is_wrong = service == NULL || !is_valid(&options) || verge__service_refuses(service, deadline_ns);
-    return is_wrong ? -EINVAL : start(service, &options, ret_timer);
+    return is_wrong ? -EINVAL : start(service, &options, source, ret_timer);
 }
 
 int verge_service_start_at(verge_service *service, uint64_t deadline_ns, verge_callback callback, void *argument,
                            verge_timer *ret_timer) {
     verge_worker *bound = verge__bound_plainly(service);
     if (VERGE__UNLIKELY(bound == NULL || callback == NULL || deadline_ns == VERGE_NEVER ||
-                        !start_shortly(service, bound, deadline_ns, callback, argument, ret_timer))) {
-        return start_at_length(service, deadline_ns, callback, argument, ret_timer);
+                        !start_shortly(service, bound, deadline_ns, callback, argument, 0, ret_timer))) {
+        return start_at_length(service, deadline_ns, callback, argument, 0, ret_timer);
+    }
+    return 0;
+}
+
+int verge__service_start_from(verge_service *service, uint64_t deadline_ns, verge_callback callback, void *argument,
+                              uint32_t source, verge_timer *ret_timer) {
+    verge_worker *bound = verge__bound_plainly(service);
+    if (VERGE__UNLIKELY(bound == NULL || callback == NULL || deadline_ns == VERGE_NEVER ||
+                        !start_shortly(service, bound, deadline_ns, callback, argument, source, ret_timer))) {
+        return start_at_length(service, deadline_ns, callback, argument, source, ret_timer);
     }
     return 0;
 }

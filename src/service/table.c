@@ -54,11 +54,11 @@ static void *allocate(verge__table *table, size_t size, size_t alignment) {
     return memory;
 }
 
-/* Makes the segment there is to be next. */
+/* Makes the next segment. */
 static int grow(verge__table *table) {
     uint32_t segment = table->next >> VERGE__TABLE_SEGMENT_BITS;
     if (segment == UINT32_MAX >> VERGE__TABLE_SEGMENT_BITS) {
-        return -ENOSPC; /* the last index is nobody's */
+        return -ENOSPC; /* the last index is not used */
     }
     verge__table_part *place = segment_place(table, segment);
     if (place == NULL) {
@@ -146,7 +146,7 @@ int verge__table_take_run(verge__table *table, uint32_t count, uint32_t *ret_fir
     uint32_t first = table->next;
     uint32_t index = first;
     int error = take_fresh(table, &index);
-    while (error == 0 && ++taken < count && table->next == index + 1) { /* else a segment ends here */
+    while (error == 0 && ++taken < count && table->next == index + 1) { /* otherwise a segment ends here */
         error = take_fresh(table, &index);
     }
     atomic_store_explicit(&table->fresh, table->next, memory_order_release);

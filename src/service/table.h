@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * service/table.h - the records of all timers of a service. A record never moves and its memory stays until the service
- * ends, so that any thread may look at the record of any handle.
+ * service/table.h - the records of all timers of a service. A record never moves, and its memory stays until the
+ * service ends. So any thread may read the record of any handle.
  *
- * Segments of 32,768 records (2 MiB). The first three hold 1,024, 4,096 and 16,384 only, so that a small service is
- * small: an index is segment << 15 | place, and there are gaps. Segments are found through two levels of pointers, the
- * lower of which are made as they are needed.
+ * Records are in segments of 32,768 (2 MiB). The first three segments hold only 1,024, 4,096 and 16,384, so that a
+ * small service is small. An index is segment << 15 | place, so there are gaps. Segments are found through two levels
+ * of pointers. The lower level is allocated as needed.
  *
- * Free records that no worker holds are in the pool, a list under a lock. Workers keep some of their own and
- * exchange them with the pool many at a time; other threads take one and give it to a worker by starting it. New ones a worker takes
- * by the run: where the records of two workers lie in turns, a processor that fetches ahead of what one of them uses takes
- * lines away from the other (two workers did 1.6 to 1.95 times the work of one with turns of 128 records; 2.0 with runs).
+ * Free records that no worker holds are in the pool, a list under a lock. A worker keeps some free records, and
+ * exchanges many at once with the pool. Other threads take single records from the pool. A worker takes new records in
+ * runs that lie side by side. If the records of two workers alternated in memory, prefetching for one worker would take
+ * cache lines from the other. (With runs of 128 records, two workers did 1.6 to 1.95 times the work of one; with runs
+ * of 1,024, 2.0 times.)
  *
- * What pairs: a record's index reaches another thread in a handle or through an inbox, after the segment's pointers
- * were stored (release); `known` and `fresh` are stored after that, and a handle whose place is not below them never was.
- * Who was given a handle by nobody, and sees the place known, sees the record as it was made (verge__table_has).
+ * Memory order: a record's index reaches another thread in a handle or through an inbox, after the segment's pointers
+ * were stored (release). `known` and `fresh` are stored after that. A handle whose place is not below them was never
+ * issued. A thread that made up a handle, and finds its place below them, sees an initialised record
+ * (verge__table_has).
  */
 #ifndef VERGE_SRC_SERVICE_TABLE_H
 #define VERGE_SRC_SERVICE_TABLE_H
@@ -27,13 +29,13 @@
 enum {
     VERGE__TABLE_SEGMENT_BITS = 15,
     VERGE__TABLE_SEGMENT_RECORDS = 1 << VERGE__TABLE_SEGMENT_BITS,
-    VERGE__TABLE_GROUP_BITS = 8, /* segments a group */
+    VERGE__TABLE_GROUP_BITS = 8, /* log2 of the segments in a group */
     VERGE__TABLE_GROUPS = 1 << (32 - VERGE__TABLE_SEGMENT_BITS - VERGE__TABLE_GROUP_BITS),
 };
 
 typedef struct verge__table_part {
     _Atomic(verge__timer *) records;
-    _Atomic uint32_t known; /* how many of them were ever handed out */
+    _Atomic uint32_t known; /* how many of its records were ever handed out */
 } verge__table_part;
 
 typedef struct verge__table_group {
@@ -41,12 +43,12 @@ typedef struct verge__table_group {
 } verge__table_group;
 
 typedef struct verge__table {
-    verge__table_group first_group; /* of 8 million records: one step less to them */
-    _Atomic uint32_t fresh;         /* indexes from here on never were */
+    verge__table_group first_group; /* for the first 8 million records, which are found with one step less */
+    _Atomic uint32_t fresh;         /* indexes from here on were never handed out */
     _Atomic(verge__table_group *) groups[VERGE__TABLE_GROUPS];
-    pthread_mutex_t lock;      /* of what follows */
+    pthread_mutex_t lock;      /* for the fields below */
     uint32_t pool;             /* free records, linked */
-    _Atomic size_t pool_count; /* read without the lock, too */
+    _Atomic size_t pool_count; /* also read without the lock */
     uint32_t next;             /* the first record that was never handed out */
     _Atomic size_t bytes;
     const verge_allocator *allocator;
@@ -55,13 +57,13 @@ typedef struct verge__table {
 int verge__table_init(verge__table *table, const verge_allocator *allocator);
 void verge__table_deinit(verge__table *table);
 
-/* Takes up to `count` free records from the pool, or new ones: a linked list. -ENOMEM, -ENOSPC: none at all. */
+/* Takes up to `count` free records from the pool, or new ones, as a linked list. -ENOMEM, -ENOSPC: it took none. */
 int verge__table_take(verge__table *table, size_t count, uint32_t *ret_first, size_t *ret_count);
 
-/* Takes up to `count` new records that lie side by side, from *ret_first on. The same errors. */
+/* Takes up to `count` new records that lie side by side, from *ret_first on. Errors as above. */
 int verge__table_take_run(verge__table *table, uint32_t count, uint32_t *ret_first, uint32_t *ret_count);
 
-/* How many free records there are in the pool, about. */
+/* About how many free records the pool has. */
 static inline size_t verge__table_pooled(const verge__table *table) {
     return atomic_load_explicit(&table->pool_count, memory_order_relaxed);
 }
@@ -78,12 +80,12 @@ static VERGE__ALWAYS_INLINE verge__timer *verge__table_part_at(const verge__tabl
     return atomic_load_explicit(&part->records, memory_order_relaxed) + (index & (VERGE__TABLE_SEGMENT_RECORDS - 1));
 }
 
-/* Whether an index is of the first group, as most are. */
+/* Whether an index is in the first group, as most are. */
 static VERGE__ALWAYS_INLINE bool verge__table_is_near(uint32_t index) {
     return VERGE__LIKELY(index >> (VERGE__TABLE_SEGMENT_BITS + VERGE__TABLE_GROUP_BITS) == 0);
 }
 
-/* The segment of an index that is not of the first group; there is one if the index was handed out. */
+/* The segment of an index that is not in the first group. It exists if the index was handed out. */
 static inline const verge__table_part *verge__table_far_part(const verge__table *table, uint32_t index) {
     uint32_t segment = index >> VERGE__TABLE_SEGMENT_BITS;
     const verge__table_group *group =
@@ -91,7 +93,7 @@ static inline const verge__table_part *verge__table_far_part(const verge__table 
     return group == NULL ? NULL : &group->segments[segment & ((1 << VERGE__TABLE_GROUP_BITS) - 1)];
 }
 
-/* The record of an index that was handed out. Relaxed: however the index got here, the pointers came before it. */
+/* The record of an index that was handed out. Relaxed, because the pointers were stored before the index got here. */
 static VERGE__ALWAYS_INLINE verge__timer *verge__table_at(const verge__table *table, uint32_t index) {
     const verge__table_part *part = verge__table_is_near(index)
                                         ? &table->first_group.segments[index >> VERGE__TABLE_SEGMENT_BITS]
@@ -99,7 +101,7 @@ static VERGE__ALWAYS_INLINE verge__timer *verge__table_at(const verge__table *ta
     return verge__table_part_at(part, index);
 }
 
-/* Whether there is a record of that index, and which. */
+/* Whether there is a record with that index; *ret_timer gets it. */
 static VERGE__ALWAYS_INLINE bool verge__table_has(const verge__table *table, uint32_t index, verge__timer **ret_timer) {
     const verge__table_part *part = NULL;
     if (verge__table_is_near(index)) {
@@ -122,17 +124,18 @@ static VERGE__ALWAYS_INLINE bool verge__table_has(const verge__table *table, uin
     return true;
 }
 
-/* The record of a handle, live or not; NULL if the handle never was. */
+/* The record of a handle, live or not. NULL: the handle was never issued. */
 static inline verge__timer *verge__table_find(const verge__table *table, verge_timer handle) {
     verge__timer *timer = NULL;
     bool is_odd = (handle & VERGE__GENERATION_ONE) != 0;
     return is_odd && verge__table_has(table, (uint32_t)handle, &timer) ? timer : NULL;
 }
 
-/* Why a handle is not live, when its record's word is `word`: it is gone, or never was. */
+/* The error for a handle that is not live, from its record's word: the timer has ended, or the handle was never
+ * issued. */
 int verge__table_why_not(uint64_t word, verge_timer handle);
 
-/* The index after this one, past the gaps. */
+/* The next index; skips the gaps. */
 static inline uint32_t verge__table_next_index(uint32_t index) {
     uint32_t segment = index >> VERGE__TABLE_SEGMENT_BITS;
     uint32_t place = (index & (VERGE__TABLE_SEGMENT_RECORDS - 1)) + 1;

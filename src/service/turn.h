@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * service/turn.h - whose turn it is to touch a worker's own part.
+ * service/turn.h - which thread may touch a worker's own part: the one that holds its turn.
  *
- * In a service that does not watch for stuck callbacks, it is always the worker's thread's. In one that does, the thread
- * lays the turn down for as long as a callback runs, and takes it up for each thing the callback does with this worker:
+ * If a service does not watch for stuck callbacks, the worker's thread always holds the turn. Otherwise the thread lays
+ * the turn down while a callback runs, and takes it again for each call that the callback makes on this worker:
  *
  *     HELD, AWAITED -> LAID     verge__turn_lay    release: what the holder did is seen by
  *     LAID -> HELD              verge__turn_take   acquire: whoever takes it next
  *     HELD -> AWAITED           verge__turn_await
  *
- * A rescuer holds the turn for a bounded batch of timers and runs no callback meanwhile. If the worker's thread finds it
- * taken by a rescuer, it says so (AWAITED) and sleeps; a rescuer that finds it taken comes back in its next pass.
+ * A rescuer holds the turn for a bounded batch of timers, and runs no callback meanwhile. If the worker's thread finds
+ * that a rescuer holds the turn, it changes it to AWAITED, and sleeps. If a rescuer finds the turn taken, it tries
+ * again in its next pass.
  */
 #ifndef VERGE_SRC_SERVICE_TURN_H
 #define VERGE_SRC_SERVICE_TURN_H
@@ -35,7 +36,7 @@ static inline void verge__turn_lay(verge_worker *worker) {
     }
 }
 
-/* Sleeps until the turn is laid down, unless it is already. One thread at most waits for a turn. */
+/* Sleeps until the turn is laid down. At most one thread waits for a turn. */
 static inline void verge__turn_await(verge_worker *worker) {
     uint32_t turn = VERGE__TURN_HELD;
     VERGE__STEP("turn: await");
@@ -52,7 +53,7 @@ static inline void verge__turn_take(verge_worker *worker) {
     }
 }
 
-/* For the worker's thread, inside a callback. Outside of one it has the turn. */
+/* For the worker's thread: takes the turn if it is inside a callback. Otherwise it has the turn already. */
 static inline void verge__turn_begin(verge_worker *worker) {
     if (VERGE__UNLIKELY(worker->is_in_callback && verge__service_watches(worker->service))) {
         verge__turn_take(worker);

@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Channels: a ring of items, and the tasks that wait at either end.
- *   H1  somebody waits to receive only while the ring is empty; somebody waits to send only while it is full.
- * So an item goes straight to a waiting receiver, and the item of a waiting sender moves up as room appears.
- */
+/* Channels: what they are made of is in channel.h. */
+#include "task/channel.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/assert.h"
-#include "task/waiters.h"
-
-struct verge_channel {
-    verge_allocator allocator;
-    size_t item_size;
-    size_t capacity;
-    uint32_t guard; /* of all below */
-    bool is_closed;
-    size_t first; /* the index of the oldest item */
-    size_t count;
-    void *senders[2];
-    void *receivers[2];
-    char items[];
-};
 
 static size_t channel_size(size_t item_size, size_t capacity) {
     return sizeof(struct verge_channel) + item_size * capacity;
@@ -74,8 +58,7 @@ static void take_first(verge_channel *channel, void *ret_item) {
     channel->count--;
 }
 
-/* 0: it went in, or to the receiver *ret_woken, which is to be delivered. */
-static int put(verge_channel *channel, const void *item, struct verge_task **ret_woken) {
+static inline int put(verge_channel *channel, const void *item, struct verge_task **ret_woken) {
     if (channel->is_closed) {
         return -EPIPE;
     }
@@ -92,7 +75,7 @@ static int put(verge_channel *channel, const void *item, struct verge_task **ret
     return 0;
 }
 
-static int get(verge_channel *channel, void *ret_item, struct verge_task **ret_woken) {
+static inline int get(verge_channel *channel, void *ret_item, struct verge_task **ret_woken) {
     if (channel->count == 0) {
         return channel->is_closed ? -EPIPE : -EAGAIN;
     }
@@ -105,14 +88,18 @@ static int get(verge_channel *channel, void *ret_item, struct verge_task **ret_w
     return 0;
 }
 
-/* ---- sending and receiving ---- */
-
-static bool is_wrong(const verge_channel *channel, const void *item) {
-    return channel == NULL || (item == NULL && channel->item_size != 0);
+int verge__channel_put(verge_channel *channel, const void *item, struct verge_task **ret_woken) {
+    return put(channel, item, ret_woken);
 }
 
+int verge__channel_get(verge_channel *channel, void *ret_item, struct verge_task **ret_woken) {
+    return get(channel, ret_item, ret_woken);
+}
+
+/* ---- sending and receiving ---- */
+
 int verge_channel_try_send(verge_channel *channel, const void *item) {
-    if (is_wrong(channel, item)) {
+    if (verge__channel_is_wrong(channel, item)) {
         return -EINVAL;
     }
     struct verge_task *woken = NULL;
@@ -124,7 +111,7 @@ int verge_channel_try_send(verge_channel *channel, const void *item) {
 }
 
 int verge_channel_try_receive(verge_channel *channel, void *ret_item) {
-    if (is_wrong(channel, ret_item)) {
+    if (verge__channel_is_wrong(channel, ret_item)) {
         return -EINVAL;
     }
     struct verge_task *woken = NULL;
@@ -136,16 +123,16 @@ int verge_channel_try_receive(verge_channel *channel, void *ret_item) {
 }
 
 int verge_channel_send_until(verge_channel *channel, const void *item, uint64_t deadline_ns) {
-    struct verge_task *self = verge__current_task();
-    if (self == NULL || is_wrong(channel, item)) {
-        return self == NULL ? -EPERM : -EINVAL;
+    if (verge__channel_is_wrong(channel, item)) {
+        return -EINVAL;
     }
     verge__begin_call();
     struct verge_task *woken = NULL;
     verge__lock(&channel->guard);
     int result = put(channel, item, &woken);
     if (result == -EAGAIN) {
-        struct verge__waiter waiter = {.task = self, .item = (void *)(uintptr_t)item};
+        struct verge__waiter waiter = {.task = verge__current_task(), .item = (void *)(uintptr_t)item};
+        verge__awaits(waiter.task, VERGE__AWAITS_SEND, (uintptr_t)channel);
         result = verge__wait_in(channel->senders, &channel->guard, &waiter, deadline_ns);
     }
     verge__unlock(&channel->guard);
@@ -154,16 +141,16 @@ int verge_channel_send_until(verge_channel *channel, const void *item, uint64_t 
 }
 
 int verge_channel_receive_until(verge_channel *channel, void *ret_item, uint64_t deadline_ns) {
-    struct verge_task *self = verge__current_task();
-    if (self == NULL || is_wrong(channel, ret_item)) {
-        return self == NULL ? -EPERM : -EINVAL;
+    if (verge__channel_is_wrong(channel, ret_item)) {
+        return -EINVAL;
     }
     verge__begin_call();
     struct verge_task *woken = NULL;
     verge__lock(&channel->guard);
     int result = get(channel, ret_item, &woken);
     if (result == -EAGAIN) {
-        struct verge__waiter waiter = {.task = self, .item = ret_item};
+        struct verge__waiter waiter = {.task = verge__current_task(), .item = ret_item};
+        verge__awaits(waiter.task, VERGE__AWAITS_RECEIVE, (uintptr_t)channel);
         result = verge__wait_in(channel->receivers, &channel->guard, &waiter, deadline_ns);
     }
     verge__unlock(&channel->guard);
@@ -181,19 +168,6 @@ int verge_channel_receive(verge_channel *channel, void *ret_item) {
 
 /* ---- closing ---- */
 
-static void turn_away(void **ends, struct verge__task_queue *claimed) {
-    for (;;) {
-        struct verge__waiter *waiter = verge__waiters_take_first(ends);
-        if (waiter == NULL) {
-            return;
-        }
-        waiter->is_closed = true;
-        if (verge__claim(waiter->task, 0)) {
-            verge__queue_push(claimed, waiter->task);
-        }
-    }
-}
-
 int verge_channel_close(verge_channel *channel) {
     if (channel == NULL) {
         return -EINVAL;
@@ -201,8 +175,8 @@ int verge_channel_close(verge_channel *channel) {
     struct verge__task_queue claimed = {0};
     verge__lock(&channel->guard);
     channel->is_closed = true;
-    turn_away(channel->senders, &claimed);
-    turn_away(channel->receivers, &claimed);
+    verge__turn_away(channel->senders, &claimed);
+    verge__turn_away(channel->receivers, &claimed);
     verge__unlock(&channel->guard);
     verge__deliver_all(&claimed);
     return 0;

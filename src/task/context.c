@@ -22,8 +22,8 @@
  * AddressSanitizer wants the bounds of the stack that is switched to, before, and tells those of the
  * one that was left, after. The bounds of a thread's own stack are learnt that way.
  *
- * ThreadSanitizer notes calls and returns for the flow that it believes to be running. So nothing may return between the
- * word that it is another one and the switch itself: the return would be noted for a flow that has called nothing.
+ * ThreadSanitizer notes calls and returns for the flow that it believes to be running. So nothing may return between
+ * the word that it is another one and the switch itself: the return would be noted for a flow that has called nothing.
  */
 
 static VERGE__ALWAYS_INLINE void before_switch(struct verge__context *from, struct verge__context *to, int leaves) {
@@ -39,10 +39,23 @@ static VERGE__ALWAYS_INLINE void before_switch(struct verge__context *from, stru
     (void)leaves;
 }
 
+#if VERGE__ASAN
+/* Not inline: the frame that has switched is below a task, and must have nothing that is watched (lost.c). */
+static VERGE__NOINLINE void finish_switch(struct verge__context *self) {
+    struct verge__context *left = self->resumed_by;
+    const void *low;
+    size_t size;
+    __sanitizer_finish_switch_fiber(self->fake_stack, &low, &size);
+    if (left->stack_low == NULL) { /* the others are known, and may run elsewhere by now */
+        left->stack_low = low;
+        left->stack_size = size;
+    }
+}
+#endif
+
 static void after_switch(struct verge__context *self) {
 #if VERGE__ASAN
-    struct verge__context *left = self->resumed_by;
-    __sanitizer_finish_switch_fiber(self->fake_stack, &left->stack_low, &left->stack_size);
+    finish_switch(self);
 #endif
     (void)self;
 }
@@ -55,8 +68,15 @@ static void begin(void *argument) {
     self->entry(self->argument);
 }
 
+/* But for is_live, which a thread that has an old address of the context may be reading (ring.h, R2). */
+static void clear(struct verge__context *context) {
+    atomic_store_explicit(&context->is_live, 0, memory_order_relaxed);
+    const size_t offset = offsetof(struct verge__context, stack_pointer);
+    memset((char *)context + offset, 0, sizeof(*context) - offset);
+}
+
 void verge__context_adopt(struct verge__context *context) {
-    memset(context, 0, sizeof(*context));
+    clear(context);
 #if VERGE__TSAN
     context->fiber = __tsan_get_current_fiber();
 #endif
@@ -64,7 +84,7 @@ void verge__context_adopt(struct verge__context *context) {
 
 void verge__context_init(struct verge__context *context, void *stack_low, size_t stack_size, void (*entry)(void *),
                          void *argument) {
-    memset(context, 0, sizeof(*context));
+    clear(context);
 #if VERGE__ASAN
     __asan_unpoison_memory_region(stack_low, stack_size); /* what had the stack before never returned from its frames */
 #endif
@@ -84,13 +104,13 @@ void verge__context_init(struct verge__context *context, void *stack_low, size_t
 
 VERGE__NOINLINE void verge__context_switch(struct verge__context *from, struct verge__context *to) {
     before_switch(from, to, 0);
-    verge__context_swap(&from->stack_pointer, to->stack_pointer);
+    verge__context_swap(from, to->stack_pointer);
     after_switch(from);
 }
 
 _Noreturn void verge__context_leave(struct verge__context *from, struct verge__context *to) {
     before_switch(from, to, 1);
-    verge__context_swap(&from->stack_pointer, to->stack_pointer);
+    verge__context_swap(from, to->stack_pointer);
     __builtin_unreachable();
 }
 

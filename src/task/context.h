@@ -16,11 +16,18 @@
  *
  * A function that was switched away from may continue on another thread: it must not keep the
  * address of a thread-local variable over a switch.
+ *
+ * A flow says that it is ready to be resumed before it has left its stack. Where other threads may act on that, whoever
+ * resumes it sets is_live before (verge__context_set_live), and the switch away from it clears is_live after the last
+ * use of its stack, by a store with release order. Who sees 0, with acquire order, may resume it.
  */
 #ifndef VERGE_SRC_TASK_CONTEXT_H
 #define VERGE_SRC_TASK_CONTEXT_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define VERGE__ASAN 1
@@ -44,7 +51,8 @@
 #endif
 
 struct verge__context {
-    void *stack_pointer; /* while it is suspended: what verge__context_swap left */
+    _Atomic uint64_t is_live; /* not 0: its stack may be in use, though it seems suspended. See above */
+    void *stack_pointer;      /* while it is suspended: what verge__context_swap left */
     void (*entry)(void *argument);
     void *argument;
 #if VERGE__ASAN
@@ -57,6 +65,14 @@ struct verge__context {
     void *fiber;
 #endif
 };
+
+static inline void verge__context_set_live(struct verge__context *context) {
+    atomic_store_explicit(&context->is_live, 1, memory_order_relaxed);
+}
+
+static inline bool verge__context_is_live(const struct verge__context *context) {
+    return atomic_load_explicit(&context->is_live, memory_order_acquire) != 0;
+}
 
 /* The flow that the calling thread is in. */
 void verge__context_adopt(struct verge__context *context);

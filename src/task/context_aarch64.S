@@ -4,7 +4,7 @@
 
     .text
 
-/* void verge__context_swap(void **ret_suspended, void *resumed) */
+/* void verge__context_swap(struct verge__context *from, void *resumed) */
     .globl  verge__context_swap
     .hidden verge__context_swap
     .type   verge__context_swap, %function
@@ -29,9 +29,10 @@ verge__context_swap:
     mrs     x9, fpcr
     str     x9, [sp, #160]
     mov     x10, sp
-    str     x10, [x0]
+    str     x10, [x0, #8]               /* stack_pointer */
 
     mov     sp, x1
+    stlr    xzr, [x0]                   /* is_live */
     ldp     x29, x30, [sp, #80]
     ldr     x11, [sp, #160]
     ldp     x19, x20, [sp, #0]

@@ -4,11 +4,21 @@
 #ifndef VERGE_SRC_TASK_CONTEXT_MACHINE_H
 #define VERGE_SRC_TASK_CONTEXT_MACHINE_H
 
-/* Suspends the running flow, stores what resumes it in *ret_suspended, and resumes another. */
-void verge__context_swap(void **ret_suspended, void *resumed);
+#include <stdbool.h>
+#include <stdint.h>
+
+struct verge__context;
+
+/* Suspends the running flow: stores what resumes it in from->stack_pointer. Resumes another, which is given by what it
+ * has stored there, and then clears from->is_live, with release order. */
+void verge__context_swap(struct verge__context *from, void *resumed);
 
 /* Lays out a stack that ends at stack_top such that resuming it calls entry(argument). */
 void *verge__context_prepare(void *stack_low, char *stack_top, void (*entry)(void *), void *argument);
+
+/* Where a suspended flow goes on, and its frame pointer. False: that is not known of this machine. What it reads is on
+ * the stack of the flow, and may be anything if that runs meanwhile. */
+bool verge__context_where(const void *suspended, uintptr_t *ret_address, uintptr_t *ret_frame);
 
 extern const char verge__context_machine_kind[];
 

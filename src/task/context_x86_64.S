@@ -4,7 +4,7 @@
 
     .text
 
-/* void verge__context_swap(void **ret_suspended, void *resumed) */
+/* void verge__context_swap(struct verge__context *from, void *resumed) */
     .globl  verge__context_swap
     .hidden verge__context_swap
     .type   verge__context_swap, @function
@@ -28,9 +28,10 @@ verge__context_swap:
     .cfi_adjust_cfa_offset 8
     stmxcsr (%rsp)
     fnstcw  4(%rsp)
-    movq    %rsp, (%rdi)
+    movq    %rsp, 8(%rdi)               /* stack_pointer */
 
     movq    %rsi, %rsp
+    movq    $0, (%rdi)                  /* is_live: stores are not reordered here */
     ldmxcsr (%rsp)
     fldcw   4(%rsp)
     addq    $8, %rsp

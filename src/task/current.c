@@ -8,6 +8,23 @@
 
 static _Thread_local struct verge__runner *current;
 
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static int error_of_watching;
+
+/* The child of a task that forks is in no task: nobody would wake it. */
+static void in_child(void) {
+    current = NULL;
+}
+
+static void watch_forks(void) {
+    error_of_watching = -pthread_atfork(NULL, NULL, in_child);
+}
+
+int verge__forget_runner_in_child(void) {
+    (void)pthread_once(&fork_once, watch_forks);
+    return error_of_watching;
+}
+
 VERGE__NOINLINE struct verge__runner *verge__current_runner(void) {
     __asm__ volatile("");
     return current;
@@ -21,6 +38,12 @@ VERGE__NOINLINE void verge__set_current_runner(struct verge__runner *runner) {
 struct verge_task *verge__current_task(void) {
     const struct verge__runner *runner = verge__current_runner();
     return runner != NULL ? runner->running : NULL;
+}
+
+VERGE__NOINLINE void *verge__current_thread(void) {
+    static _Thread_local uint64_t mark;
+    __asm__ volatile("");
+    return (char *)&mark + 1; /* odd, as no task is */
 }
 
 verge_task *verge_task_current(void) {
@@ -63,7 +86,7 @@ int verge_task_set_local(void *local) {
 
 const char *verge_task_name(void) {
     const struct verge_task *self = verge__current_task();
-    return self != NULL ? self->name : NULL;
+    return self != NULL && self->name[0] != '\0' ? self->name : NULL;
 }
 
 int verge_task_set_name(const char *name) {
@@ -71,13 +94,16 @@ int verge_task_set_name(const char *name) {
     if (self == NULL) {
         return -EPERM;
     }
-    self->name = name;
+    verge__lock(&self->guard);
+    verge__set_name(self, name);
+    verge__unlock(&self->guard);
     return 0;
 }
 
 uint64_t verge_now(void) {
     const struct verge_task *self = verge__current_task();
-    return self != NULL ? verge__clock_now(&self->runtime->clock) : 0;
+    const verge_clock clock = self != NULL ? self->runtime->clock : verge_clock_monotonic();
+    return verge__clock_now(&clock);
 }
 
 uint64_t verge_deadline_after(uint64_t duration_ns) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task/lock.h - a lock for a handful of instructions, among tasks of different workers and other threads. Whoever has it does not
- * switch to another task. A plain word, as the structs that hold it are C++ too.
+ * task/lock.h - a lock for a handful of instructions, among tasks of different workers and other threads. Whoever has
+ * it does not switch to another task. A plain word, as the structs that hold it are C++ too.
  *
  *     0   free
  *     1   locked
  *     2   locked, and somebody may sleep until it is free
  *
- * Who finds it locked looks again a number of times, and then sleeps: the holder may have lost its processor to this very
- * thread. Who unlocks does not read the word afterwards: the memory may be another's by then.
+ * Who finds it locked looks again a number of times, and then sleeps: the holder may have lost its processor to this
+ * very thread. Who unlocks does not read the word afterwards: the memory may be another's by then.
  */
 #ifndef VERGE_SRC_TASK_LOCK_H
 #define VERGE_SRC_TASK_LOCK_H

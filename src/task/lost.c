@@ -6,8 +6,8 @@
  * workers, unless it is worker 0, whose caller's frames are still there then. Only the task itself is lost:
  *   X1  it has ended without a result, and counts as ended; who joins it gets -EOWNERDEAD.
  *   X2  its stack stays as it is until the runtime is destroyed: a mutex that it has locked still names it.
- *   X3  is_lost is set before the stop that follows is counted. Each runner cancels its tasks after that, so that whoever waits
- *       for such a mutex wakes up, and sees it.
+ *   X3  is_lost is set before the stop that follows is counted. Each runner cancels its tasks after that, so that
+ *       whoever waits for such a mutex wakes up, and sees it.
  */
 #include "task/task_internal.h"
 

@@ -18,8 +18,8 @@ struct verge__runner *verge__pick_runner(struct verge_runtime *runtime) {
     return runtime->runners[0];
 }
 
-/* The caller sees to it that nobody else changes the task: it is popped from the ready queue, or MOVING. The runner it is
- * with then. */
+/* The caller sees to it that nobody else changes the task: it is popped from the ready queue, or MOVING. The runner it
+ * is with then. */
 static struct verge__runner *move(struct verge__runner *runner, struct verge_task *task) {
     verge__drop_io_timer(task);
     verge__unlist_task(runner, task);
@@ -58,8 +58,8 @@ static uint8_t reason_of(uint8_t state) {
     }
 }
 
-/* The runner it is with now may have cancelled its tasks before this one came: then nobody else will. Or it retires, and has
- * looked for tasks that wait before this one did: then it is to look again. */
+/* The runner it is with now may have cancelled its tasks before this one came: then nobody else will. Or it retires,
+ * and has looked for tasks that wait before this one did: then it is to look again. */
 static void go_on_waiting(struct verge__runner *target, struct verge_task *task) {
     const bool is_stopping = atomic_load(&task->runtime->is_stopping);
     uint8_t state = VERGE__TASK_MOVING;
@@ -79,7 +79,7 @@ static void go_on_waiting(struct verge__runner *target, struct verge_task *task)
 bool verge__runner_move_tasks(struct verge__runner *runner) {
     bool has_moved = false;
     for (;;) {
-        struct verge_task *task = verge__queue_pop(&runner->ready);
+        struct verge_task *task = verge__take_ready(runner);
         const bool is_ready = task != NULL;
         if (!is_ready) {
             task = first_waiting(runner);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Says which task has overflowed its stack. The fault is a SIGSEGV at an address in the guard below the stack of the running
- * task. Its handler cannot run on that stack, so each worker's thread has an alternate one while it runs tasks.
+ * Says which task has overflowed its stack. The fault is a SIGSEGV at an address in the guard below the stack of the
+ * running task. Its handler cannot run on that stack, so each worker's thread has an alternate one while it runs tasks.
  *
  * The handler prints a line and ends nothing: it restores the action that was there before, and returns. Then the
  * instruction faults again, and the process ends (or does whatever its own handler does) as without this file. What is
@@ -48,7 +48,7 @@ static void add_number(struct line *line, uint64_t number, unsigned base) {
 static void report(const struct verge_task *task, uint32_t worker_index) {
     struct line line = {.size = 0};
     add(&line, "verge: stack overflow in task ");
-    if (task->name != NULL) {
+    if (task->name[0] != '\0') {
         add(&line, task->name);
     } else {
         add(&line, "without a name, function 0x");

@@ -8,7 +8,7 @@
  */
 #include "base/assert.h"
 #include "base/step.h"
-#include "task/task_internal.h"
+#include "task/search.h"
 
 struct verge_task verge__inbox_closed;
 
@@ -19,20 +19,22 @@ void verge__deliver_all(struct verge__task_queue *queue) {
 }
 
 /* `notifying` keeps the reactor open until the wake is done: verge__runner_close. */
-void verge__runner_notify(struct verge__runner *runner) {
+bool verge__runner_notify(struct verge__runner *runner) {
     atomic_fetch_add(&runner->notifying, 1);
     VERGE__STEP("runner: notify");
-    if (atomic_exchange(&runner->is_waiting, false)) {
+    const bool is_waiting = atomic_exchange(&runner->is_waiting, false);
+    if (is_waiting) {
         verge__reactor_wake(runner->reactor);
     }
     if (atomic_fetch_sub(&runner->notifying, 1) == (VERGE__RUNNER_CLOSES | 1)) {
         verge__futex_wake_all(&runner->notifying);
     }
+    return is_waiting;
 }
 
 void verge__runner_alert(struct verge__runner *runner) {
     atomic_store(&runner->attention, true);
-    verge__runner_notify(runner);
+    (void)verge__runner_notify(runner);
 }
 
 void verge__alert_all(struct verge_runtime *runtime) {
@@ -44,19 +46,19 @@ void verge__alert_all(struct verge_runtime *runtime) {
 
 void verge__post(struct verge_task *task) {
     struct verge__runner *runner = atomic_load(&task->runner);
+    const bool may_go_elsewhere = verge__may_go_elsewhere(runner, task); /* though it may be live for a moment */
     struct verge_task *last = atomic_load_explicit(&runner->inbox, memory_order_relaxed);
     do {
         VERGE__INVARIANT(last != &verge__inbox_closed, "J5: a runner that has tasks has not left");
         task->next = last;
+        VERGE__STEP("inbox: push");
     } while (!atomic_compare_exchange_weak(&runner->inbox, &last, task));
-    verge__runner_notify(runner);
+    if (!verge__runner_notify(runner) && may_go_elsewhere) { /* it is busy */
+        verge__offer(runner->runtime);
+    }
 }
 
-struct verge_task *verge__inbox_take(struct verge__runner *runner) {
-    if (atomic_load_explicit(&runner->inbox, memory_order_relaxed) == NULL) {
-        return NULL;
-    }
-    struct verge_task *task = atomic_exchange(&runner->inbox, NULL);
+static struct verge_task *in_order(struct verge_task *task) {
     struct verge_task *first = NULL;
     while (task != NULL) { /* the last one came first */
         struct verge_task *next = task->next;
@@ -65,6 +67,27 @@ struct verge_task *verge__inbox_take(struct verge__runner *runner) {
         task = next;
     }
     return first;
+}
+
+struct verge_task *verge__inbox_take(struct verge__runner *runner) {
+    if (atomic_load_explicit(&runner->inbox, memory_order_relaxed) == NULL) {
+        return NULL;
+    }
+    VERGE__STEP("inbox: take");
+    return in_order(atomic_exchange(&runner->inbox, NULL));
+}
+
+bool verge__inbox_has_tasks(const struct verge__runner *runner) {
+    const struct verge_task *last = atomic_load(&runner->inbox);
+    return last != NULL && last != &verge__inbox_closed;
+}
+
+struct verge_task *verge__inbox_take_of_other(struct verge__runner *victim) {
+    struct verge_task *last = atomic_load(&victim->inbox);
+    VERGE__STEP("inbox: take of another");
+    const bool is_mine = last != NULL && last != &verge__inbox_closed &&
+                         atomic_compare_exchange_strong(&victim->inbox, &last, NULL); /* all that is below `last` now */
+    return is_mine ? in_order(last) : NULL;
 }
 
 bool verge__list_task(struct verge__runner *runner, struct verge_task *task) {

@@ -34,7 +34,8 @@ static bool report(struct verge__runner *runner, int error) {
     return runs;
 }
 
-/* The handler of a thread that ends in a task (lost.c); if another task wants to end it here, it is called once more. */
+/* The handler of a thread that ends in a task (lost.c); if another task wants to end it here, it is called once
+ * more. */
 static void retire_lost(void *argument) {
     struct verge__runner *runner = argument;
     verge__lose_running_task();
@@ -128,7 +129,7 @@ static int run_main(struct verge_runtime *runtime, struct main_call *call) {
         options.worker_index = 0;
         options.function = call_main;
         options.argument = call;
-        options.name = "main";
+        options.name = options.label = "main";
         const int error = verge_spawn_with(&options, NULL);
         if (error != 0) {
             return error;
@@ -174,6 +175,7 @@ static void loop_run(struct verge_runtime *runtime) {
 
 static void close_run(struct verge_runtime *runtime) {
     struct verge__runner *first = runtime->runners[0];
+    verge__observe_end(runtime);
     set_stage(runtime, VERGE__RUNTIME_ENDING);
     if (is_virtual(runtime)) {
         verge__virtual_close(runtime);
@@ -212,6 +214,9 @@ static int run(struct verge_runtime *runtime, struct main_call *call) {
         VERGE__STEP("run: threads started");
     }
     if (error == 0) {
+        error = verge__observe_begin(runtime);
+    }
+    if (error == 0) {
         error = run_main(runtime, call);
     }
     if (error == 0) {
@@ -230,6 +235,9 @@ static int run(struct verge_runtime *runtime, struct main_call *call) {
 int verge_runtime_run(verge_runtime *runtime, verge_task_function function, void *argument, intptr_t *ret_result) {
     if (runtime == NULL || verge__current_runner() != NULL) {
         return runtime == NULL ? -EINVAL : -EBUSY;
+    }
+    if (verge__runtime_is_forked(runtime)) {
+        return -ECHILD;
     }
     (void)pthread_mutex_lock(&runtime->lock);
     const bool is_idle = runtime->stage == VERGE__RUNTIME_IDLE;
@@ -254,7 +262,7 @@ int verge_runtime_run(verge_runtime *runtime, verge_task_function function, void
 }
 
 void verge_runtime_stop(verge_runtime *runtime) {
-    if (runtime != NULL) {
+    if (runtime != NULL && !verge__runtime_is_forked(runtime)) {
         atomic_store(&runtime->is_stopping, true);
         (void)atomic_fetch_add(&runtime->stop_count, 1);
         verge__alert_all(runtime);
@@ -264,8 +272,8 @@ void verge_runtime_stop(verge_runtime *runtime) {
 /* ---- workers ---- */
 
 int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_index) {
-    if (runtime == NULL) {
-        return -EINVAL;
+    if (runtime == NULL || verge__runtime_is_forked(runtime)) {
+        return runtime == NULL ? -EINVAL : -ECHILD;
     }
     (void)pthread_mutex_lock(&runtime->lock);
     VERGE__STEP("add: stage");
@@ -281,8 +289,8 @@ int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_index) {
             atomic_store(&runtime->runners[index]->is_retiring, true);
         }
     }
-    if (error == 0 && runtime->options.virtual_clock != NULL) { /* worker 0 may wait for all */
-        verge__runner_alert(runtime->runners[0]);
+    if (error == 0) { /* in virtual time worker 0 may wait for all; else the others begin to share */
+        verge__alert_all(runtime);
     }
     (void)pthread_mutex_unlock(&runtime->lock);
     if (error == 0 && ret_index != NULL) {
@@ -294,6 +302,9 @@ int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_index) {
 int verge_runtime_retire_worker(verge_runtime *runtime, uint32_t index) {
     if (runtime == NULL || index == 0 || index >= atomic_load(&runtime->runner_count)) {
         return -EINVAL;
+    }
+    if (verge__runtime_is_forked(runtime)) {
+        return -ECHILD;
     }
     struct verge__runner *runner = runtime->runners[index];
     if (atomic_exchange(&runner->is_retiring, true)) {

@@ -8,7 +8,8 @@
 
 #include "base/assert.h"
 #include "base/step.h"
-#include "task/task_internal.h"
+#include "service/last_pass.h"
+#include "task/search.h"
 
 /* Tasks that are resumed in a turn, so that timers and I/O have theirs, however many tasks yield. */
 enum { resumes_per_turn = 64 };
@@ -16,7 +17,7 @@ enum { resumes_per_turn = 64 };
 /* ---- open and close ---- */
 
 static void on_service_wake(void *context) {
-    verge__runner_notify(context);
+    (void)verge__runner_notify(context);
 }
 
 enum verge__reactor_kind verge__reactor_kind(verge_backend backend) {
@@ -56,6 +57,9 @@ int verge__runner_open(struct verge__runner *runner, struct verge__reactor *shar
     }
     if (error == 0) {
         runner->stops_seen = atomic_load(&runtime->stop_count) - 1; /* of a stop that is on, it has seen nothing */
+        runner->search.is_mine = false;
+        runner->offers_later = true;
+        atomic_store(&runner->attention, true); /* to look how many there are */
         verge__context_adopt(&runner->context);
         verge__set_current_runner(runner);
     }
@@ -90,25 +94,43 @@ void verge__runner_close(struct verge__runner *runner) {
  * run. So `running` may have changed when the loop is back.
  */
 
-static struct verge_task *begin_next(struct verge__runner *runner) {
-    struct verge_task *next = runner->resumes_left > 0 ? verge__queue_pop(&runner->ready) : NULL;
+static int resumes_left(const struct verge__runner *runner) {
+    return atomic_load_explicit(&runner->resumes_left, memory_order_relaxed);
+}
+
+static void set_resumes_left(struct verge__runner *runner, int count) {
+    atomic_store_explicit(&runner->resumes_left, count, memory_order_relaxed);
+}
+
+static struct verge_task *begin_next(struct verge__runner *runner, const struct verge_task *self) {
+    struct verge_task *next = resumes_left(runner) > 0 ? verge__runner_pop(runner, self) : NULL;
     if (next != NULL) {
         atomic_store_explicit(&next->state, VERGE__TASK_RUNNING, memory_order_relaxed);
-        runner->resumes_left--;
+        set_resumes_left(runner, resumes_left(runner) - 1);
         runner->running = next;
     }
     return next;
 }
 
 static void switch_from(struct verge__runner *runner, struct verge_task *self) {
-    struct verge_task *next = begin_next(runner);
+    VERGE__STEP("task: switch");
+    struct verge_task *next = begin_next(runner, self);
     if (next != self) {
         verge__context_switch(&self->context, next != NULL ? &next->context : &runner->context);
     }
 }
 
 void verge__suspend(struct verge_task *self) {
-    switch_from(verge__current_runner(), self);
+    struct verge__runner *runner = verge__current_runner();
+    atomic_store_explicit(&self->stopped_ns, runner->turn_ns, memory_order_relaxed);
+    switch_from(runner, self);
+}
+
+/* Apart, so that the way of a runner without others is short. */
+static VERGE__NOINLINE int yield_shared(struct verge__runner *runner, struct verge_task *self) {
+    verge__share(runner, self);
+    switch_from(runner, self);
+    return 0;
 }
 
 int verge_yield(void) {
@@ -118,14 +140,21 @@ int verge_yield(void) {
     }
     struct verge_task *self = runner->running;
     atomic_store_explicit(&self->state, VERGE__TASK_READY, memory_order_relaxed);
+    if (VERGE__UNLIKELY(runner->has_others)) {
+        return yield_shared(runner, self);
+    }
     verge__queue_push(&runner->ready, self);
     switch_from(runner, self);
     return 0;
 }
 
 static bool run_tasks(struct verge__runner *runner) {
-    runner->resumes_left = resumes_per_turn;
-    for (struct verge_task *task = begin_next(runner); task != NULL; task = begin_next(runner)) {
+    set_resumes_left(runner, resumes_per_turn);
+    struct verge_task *task = begin_next(runner, NULL);
+    if (runner->has_others) {
+        verge__offer_rest(runner);
+    }
+    for (; task != NULL; task = begin_next(runner, NULL)) {
         verge__context_switch(&runner->context, &task->context);
         task = runner->running;
         runner->running = NULL;
@@ -133,35 +162,31 @@ static bool run_tasks(struct verge__runner *runner) {
             verge__task_ended(runner, task);
         }
     }
-    const int resumed = resumes_per_turn - runner->resumes_left;
+    runner->offers_later = true;
+    const int resumed = resumes_per_turn - resumes_left(runner);
     verge__count_more(&runner->switches, (uint64_t)resumed);
     return resumed != 0;
 }
 
 /* ---- a turn ---- */
 
-/* Its tasks are cancelled. */
-static bool has_stopped(const struct verge__runner *runner) {
-    return atomic_load(&runner->runtime->is_stopping) &&
-           runner->stops_seen == atomic_load(&runner->runtime->stop_count);
-}
-
 static void empty_inbox(struct verge__runner *runner) {
     struct verge_task *next;
     for (struct verge_task *task = verge__inbox_take(runner); task != NULL; task = next) {
         next = task->next;
+        if (verge__has_stopped(runner)) { /* it was on its way when the others were cancelled */
+            atomic_store(&task->is_cancelled, true);
+        }
         if (atomic_load(&task->state) == VERGE__TASK_IO_CANCEL) {
             verge__io_cancel(runner, task);
         } else {
-            verge__queue_push(&runner->ready, task);
-        }
-        if (has_stopped(runner)) { /* it was on its way when the others were cancelled */
-            atomic_store(&task->is_cancelled, true);
+            verge__runner_push(runner, task);
         }
     }
 }
 
-/* Not inline: a thread may end in a task, and what its frames below have on the stack must not be watched by then (lost.c). */
+/* Not inline: a thread may end in a task, and what its frames below have on the stack must not be watched by then
+ * (lost.c). */
 static VERGE__NOINLINE void cancel_all(struct verge__runner *runner) {
     verge__lock(&runner->list_guard);
     for (struct verge_task *task = runner->listed; task != NULL; task = task->listed_next) {
@@ -171,11 +196,23 @@ static VERGE__NOINLINE void cancel_all(struct verge__runner *runner) {
 }
 
 bool verge__runner_has_work(struct verge__runner *runner) {
-    return runner->ready.first != NULL || atomic_load(&runner->inbox) != NULL || atomic_load(&runner->attention);
+    return runner->ready.first != NULL || atomic_load(&runner->inbox) != NULL || atomic_load(&runner->attention) ||
+           (runner->has_others && (runner->handed_over != NULL || verge__has_shared(runner)));
 }
 
-bool verge__runner_turn(struct verge__runner *runner) {
-    (void)atomic_exchange(&runner->attention, false);
+/* With other runners there. In virtual time each task stays where it was put (T7). */
+static void begin_to_share(struct verge__runner *runner) {
+    const struct verge_runtime *runtime = runner->runtime;
+    if (runtime->options.virtual_clock == NULL && atomic_load(&runtime->runner_count) > 1) {
+        runner->has_others = true;
+        atomic_store_explicit(&runner->shares, true, memory_order_release);
+    }
+}
+
+static bool turn(struct verge__runner *runner) {
+    if (atomic_exchange(&runner->attention, false)) {
+        begin_to_share(runner);
+    }
     empty_inbox(runner);
     if (verge__run_is_over(runner->runtime)) {
         return false;
@@ -188,10 +225,20 @@ bool verge__runner_turn(struct verge__runner *runner) {
     }
     const int fired = verge_worker_run_once(runner->worker, 0);
     VERGE__INVARIANT(fired >= 0, "a runner leaves its service last");
+    runner->turn_ns = verge__worker_last_pass_ns(runner->worker);
+    if (runner->search.is_mine && (verge__runner_has_work(runner) || atomic_load(&runner->is_retiring))) {
+        verge__search_end(runner);
+    }
     if (atomic_load_explicit(&runner->is_retiring, memory_order_relaxed)) {
         return verge__runner_move_tasks(runner) || fired > 0;
     }
     return run_tasks(runner) || fired > 0;
+}
+
+bool verge__runner_turn(struct verge__runner *runner) {
+    const bool any = turn(runner);
+    verge__give_credit_back(runner);
+    return any;
 }
 
 static void ask_reactor(struct verge__runner *runner, uint64_t timeout_ns) {
@@ -202,8 +249,8 @@ static void ask_reactor(struct verge__runner *runner, uint64_t timeout_ns) {
     }
 }
 
-/* The kernel counts on the monotonic clock. Any other may jump while it waits, after the machine has slept say: then it is
- * looked at every so often. */
+/* The kernel counts on the monotonic clock. Any other may jump while it waits, after the machine has slept say: then it
+ * is looked at every so often. */
 static uint64_t time_until(const struct verge_runtime *runtime, uint64_t until_ns) {
     const uint64_t foreign_clock_nap_ns = 20000000;
     const uint64_t now_ns = verge__clock_now(&runtime->clock);
@@ -212,14 +259,21 @@ static uint64_t time_until(const struct verge_runtime *runtime, uint64_t until_n
     return is_foreign && left_ns > foreign_clock_nap_ns ? foreign_clock_nap_ns : left_ns;
 }
 
-static void wait_in_reactor(struct verge__runner *runner) {
+static bool may_search(const struct verge__runner *runner) {
+    return runner->has_others && !atomic_load_explicit(&runner->is_retiring, memory_order_relaxed);
+}
+
+/* For longest_ns at most; VERGE_NEVER: it parks, if it is one of those that search. */
+static void wait_in_reactor(struct verge__runner *runner, uint64_t longest_ns) {
+    const bool parks = longest_ns == VERGE_NEVER && may_search(runner);
     atomic_store(&runner->is_waiting, true);
     const uint64_t until_ns = verge_worker_begin_wait(runner->worker);
-    uint64_t timeout_ns = VERGE_NEVER;
-    if (verge__runner_has_work(runner)) {
+    uint64_t timeout_ns = longest_ns;
+    if ((parks && !verge__park(runner)) || verge__runner_has_work(runner)) {
         timeout_ns = 0;
     } else if (until_ns != VERGE_NEVER) {
-        timeout_ns = time_until(runner->runtime, until_ns);
+        const uint64_t left_ns = time_until(runner->runtime, until_ns);
+        timeout_ns = left_ns < timeout_ns ? left_ns : timeout_ns;
     }
     if (timeout_ns != 0) {
         VERGE__STEP("runner: wait");
@@ -227,18 +281,30 @@ static void wait_in_reactor(struct verge__runner *runner) {
     ask_reactor(runner, timeout_ns);
     verge_worker_end_wait(runner->worker);
     atomic_store(&runner->is_waiting, false);
+    if (parks) {
+        verge__unpark(runner);
+    }
+}
+
+static void wait_for_work(struct verge__runner *runner) {
+    const uint64_t longest_ns = may_search(runner) ? verge__search(runner) : VERGE_NEVER;
+    if (longest_ns != 0) {
+        wait_in_reactor(runner, longest_ns);
+    } else {
+        ask_reactor(runner, 0);
+    }
 }
 
 void verge__runner_loop(struct verge__runner *runner) {
-    while (!verge__run_is_over(runner->runtime)) {
+    bool has_left = false;
+    while (!has_left && !verge__run_is_over(runner->runtime)) {
         if (verge__runner_has_work(runner)) {
             ask_reactor(runner, 0);
         } else {
-            wait_in_reactor(runner);
+            wait_for_work(runner);
         }
         (void)verge__runner_turn(runner);
-        if (atomic_load(&runner->is_retiring) && verge__runner_has_left(runner)) {
-            return;
-        }
+        has_left = atomic_load(&runner->is_retiring) && verge__runner_has_left(runner);
     }
+    verge__search_end(runner);
 }

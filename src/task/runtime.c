@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,12 +24,27 @@ int verge_runtime_options_init_sized(verge_runtime_options *options, size_t stru
         .io_grace_ns = UINT64_C(20000000),
         .precision_ns = UINT64_C(1) << 20,
         .stack_size = VERGE_STACK_SIZE_DEFAULT,
+        .dump_fd = STDERR_FILENO,
+        .blocking_thread_max = 64,
+        .blocking_idle_ns = UINT64_C(10000000000),
     };
     if (options == NULL || struct_size < sizeof(size_t)) {
         return -EINVAL;
     }
     memset(options, 0, struct_size);
     memcpy(options, &all, struct_size < sizeof(all) ? struct_size : sizeof(all));
+    return 0;
+}
+
+static int explain_observed(const verge_runtime_options *options, struct verge__explanation why) {
+    if (options->dump_signal < 0 || options->dump_signal > SIGRTMAX || options->dump_signal == SIGKILL ||
+        options->dump_signal == SIGSTOP) {
+        return verge__explain(why, "dump_signal is %d: no signal that a program can handle", options->dump_signal);
+    }
+    if (options->stuck_after_ns != 0 && options->on_stuck == NULL) {
+        return verge__explain(why, "stuck_after_ns is %" PRIu64 ", and on_stuck is NULL: nobody would hear of it",
+                              options->stuck_after_ns);
+    }
     return 0;
 }
 
@@ -62,7 +78,12 @@ static int read_options(const verge_runtime_options *options, verge_runtime_opti
         return verge__explain(why, "stack_size is %zu: it has to be from %zu (VERGE_STACK_SIZE_MIN) to %zu",
                               ret_all->stack_size, VERGE_STACK_SIZE_MIN, VERGE__STACK_SIZE_MAX);
     }
-    return verge__explain_power_of_two(why, "precision_ns", ret_all->precision_ns, PRECISION_EXPONENT_MAX);
+    if (ret_all->blocking_thread_max == 0) {
+        return verge__explain(why, "blocking_thread_max is 0: it has to be 1 at least");
+    }
+    const int error = explain_observed(ret_all, why);
+    return error != 0 ? error
+                      : verge__explain_power_of_two(why, "precision_ns", ret_all->precision_ns, PRECISION_EXPONENT_MAX);
 }
 
 int verge_runtime_options_explain(const verge_runtime_options *options, char *text, size_t size) {
@@ -108,6 +129,7 @@ static int create_service(struct verge_runtime *runtime) {
 }
 
 static void free_runtime(struct verge_runtime *runtime) {
+    verge__blocking_deinit(&runtime->pool);
     const uint32_t count = atomic_load(&runtime->runner_count);
     for (uint32_t i = 0; i < count; i++) {
         runtime->allocator.release(runtime->allocator.context, runtime->runners[i], sizeof(struct verge__runner));
@@ -132,7 +154,9 @@ static uint64_t last_refused(const struct verge_runtime *runtime) {
 }
 
 static int fill_runtime(struct verge_runtime *runtime) {
-    int error = create_service(runtime);
+    int error = verge__forget_runner_in_child();
+    runtime->forks = verge__forks();
+    error = error == 0 ? create_service(runtime) : error;
     for (uint32_t i = 0; error == 0 && i < runtime->options.worker_count; i++) {
         error = verge__add_runner(runtime, false);
     }
@@ -162,6 +186,7 @@ int verge_runtime_create(const verge_runtime_options *options, verge_runtime **r
                                                 : verge_clock_monotonic();
     (void)pthread_mutex_init(&runtime->lock, NULL);
     (void)pthread_cond_init(&runtime->changed, NULL);
+    verge__blocking_init(&runtime->pool);
     error = fill_runtime(runtime);
     if (error != 0) {
         free_runtime(runtime);
@@ -176,6 +201,9 @@ int verge_runtime_create(const verge_runtime_options *options, verge_runtime **r
 int verge_runtime_destroy(verge_runtime *runtime) {
     if (runtime == NULL) {
         return 0;
+    }
+    if (verge__runtime_is_forked(runtime)) {
+        return -ECHILD;
     }
     (void)pthread_mutex_lock(&runtime->lock);
     const bool is_idle = runtime->stage == VERGE__RUNTIME_IDLE;

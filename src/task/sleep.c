@@ -9,6 +9,7 @@ static int sleep_until(struct verge_task *self, uint64_t now_ns, uint64_t time_n
         return 0;
     }
     verge__wait_begin(self);
+    verge__awaits(self, VERGE__AWAITS_TIME, 0);
     const int reason = verge__wait(self, time_ns, VERGE__WAIT);
     const bool is_scope = verge__effective_deadline(self, time_ns) < time_ns;
     return reason == -ETIMEDOUT && !is_scope ? 0 : reason;

@@ -5,7 +5,8 @@
 
 #include "base/assert.h"
 #include "base/step.h"
-#include "task/task_internal.h"
+#include "service/sources.h"
+#include "task/waiters.h"
 
 /* ---- memory: the task is in the head of its stack ---- */
 
@@ -42,15 +43,35 @@ static void release_task(const struct verge_task *task) {
 
 static void task_main(void *argument) {
     struct verge_task *self = argument;
+    atomic_store_explicit(&self->has_begun, true, memory_order_relaxed);
     self->result = self->function(self->argument);
     verge__drop_io_timer(self);
     atomic_store(&self->state, VERGE__TASK_ENDED);
     verge__context_leave(&self->context, &verge__current_runner()->context);
 }
 
-/* Only tasks that will run are counted: whoever ends the last one ends the loops. */
+/*
+ * Only tasks that will run are counted: whoever ends the last one ends the loops. Runners would compete for the count
+ * with each task that comes or goes. So during a turn a runner has a credit: tasks that are counted and do not exist.
+ * One that comes uses it, one that goes adds to it, and at the end of the turn what is left is given back.
+ */
+static void add_credit(struct verge__runner *runner, uint64_t more) {
+    atomic_store_explicit(&runner->credit, atomic_load_explicit(&runner->credit, memory_order_relaxed) + more,
+                          memory_order_relaxed);
+}
+
 static int count_task(struct verge_runtime *runtime) {
+    enum { credit_at_once = 32 };
     const uint64_t max = runtime->options.task_count_max;
+    struct verge__runner *runner = verge__current_runner();
+    if (max == 0 && runner != NULL && runner->runtime == runtime && runner->running != NULL) {
+        if (atomic_load_explicit(&runner->credit, memory_order_relaxed) == 0) {
+            (void)atomic_fetch_add(&runtime->tasks, credit_at_once);
+            add_credit(runner, credit_at_once);
+        }
+        add_credit(runner, UINT64_MAX);
+        return 0;
+    }
     uint64_t tasks = atomic_load(&runtime->tasks);
     do {
         if (max != 0 && (tasks & ~VERGE__RUN_OVER) >= max) {
@@ -60,14 +81,21 @@ static int count_task(struct verge_runtime *runtime) {
     return 0;
 }
 
-static void uncount_task(struct verge_runtime *runtime) {
+void verge__give_credit_back(struct verge__runner *runner) {
+    struct verge_runtime *runtime = runner->runtime;
+    const uint64_t credit = atomic_load_explicit(&runner->credit, memory_order_relaxed);
+    if (credit == 0) {
+        return;
+    }
+    atomic_store_explicit(&runner->credit, 0, memory_order_relaxed);
     uint64_t tasks = atomic_load(&runtime->tasks);
     uint64_t left;
     do {
-        left = tasks == 1 ? VERGE__RUN_OVER : tasks - 1;
+        left = tasks == credit ? VERGE__RUN_OVER : tasks - credit;
     } while (!atomic_compare_exchange_weak(&runtime->tasks, &tasks, left));
     if (left == VERGE__RUN_OVER) {
         verge__alert_all(runtime);
+        VERGE__STEP("run: over");
     }
 }
 
@@ -84,10 +112,16 @@ static int create_task(struct verge_runtime *runtime, const verge_spawn_options 
         return error;
     }
     struct verge_task *task = verge__stack_block(&runtime->stacks, stack);
-    memset(task, 0, sizeof(*task));
+    const size_t offset =
+        offsetof(struct verge_task, state); /* the context is initialised below, and may be looked at now */
+    memset((char *)task + offset, 0, sizeof(*task) - offset);
     task->function = options->function;
     task->argument = options->argument;
-    task->name = options->name;
+    verge__set_name(task, options->name);
+    task->source = verge__service_source(
+        runtime->service, options->label != NULL ? verge__key_of_label(options->label)
+                                                 : verge__key_of_function((void (*)(void))options->function));
+    task->is_pinned = options->worker_index < VERGE_WORKER_HERE;
     task->is_detached = is_detached;
     task->stack = stack;
     task->runtime = runtime;
@@ -105,16 +139,21 @@ void verge__task_ended(struct verge__runner *runner, struct verge_task *task) {
     verge__lock(&task->guard);
     task->has_ended = true;
     const bool is_detached = task->is_detached;
-    struct verge_task *joiner = task->joiner;
-    const bool is_claimed = joiner != NULL && verge__claim(joiner, 0);
+    const bool is_member = task->group != NULL; /* and detached, so that it is still there below */
+    struct verge__waiter *joiner = task->joiner;
+    struct verge_task *woken = joiner != NULL && verge__choose(joiner) ? verge__grant(joiner) : NULL;
     verge__unlock(&task->guard); /* from here on it is its joiner's */
-    if (is_claimed) {
-        verge__deliver(joiner);
+    verge__deliver_granted(woken);
+    if (is_member) {
+        verge__group_leave(task);
     }
     if (is_detached) {
         release_task(task);
     }
-    uncount_task(runtime);
+    add_credit(runner, 1);
+    if (runtime->options.task_count_max != 0) {
+        verge__give_credit_back(runner);
+    }
     VERGE__STEP("task: ended");
 }
 
@@ -133,11 +172,19 @@ static void hand_over(struct verge__runner *runner, struct verge_task *task) {
     while (!verge__list_task(runner, task)) { /* it has left in this very moment */
         runner = verge__pick_runner(runner->runtime);
     }
-    verge__deliver(task);
+    verge__deliver_home(task);
+}
+
+/* The member of a group inherits the scope and the cancellation of who spawned it. */
+static void make_member(const struct verge_task *self, struct verge_group *group, struct verge_task *task) {
+    task->inherited.deadline_ns = verge__effective_deadline(self, VERGE_NEVER);
+    task->scope = &task->inherited;
+    task->group = group;
+    verge__group_join(task);
 }
 
 static int spawn(struct verge_runtime *runtime, struct verge__runner *target, const verge_spawn_options *options,
-                 verge_task **ret_task) {
+                 struct verge_group *group, verge_task **ret_task) {
     if (options->function == NULL) {
         return -EINVAL;
     }
@@ -152,6 +199,9 @@ static int spawn(struct verge_runtime *runtime, struct verge__runner *target, co
     count_spawned(runtime);
     if (ret_task != NULL) {
         *ret_task = task; /* before it can run, and end */
+    }
+    if (group != NULL) {
+        make_member(verge__current_task(), group, task);
     }
     hand_over(target, task);
     return 0;
@@ -173,8 +223,8 @@ int verge_spawn(verge_task_function function, void *argument, verge_task **ret_t
     if (runner == NULL || runner->running == NULL) {
         return -EPERM;
     }
-    const verge_spawn_options options = {.function = function, .argument = argument};
-    return spawn(runner->runtime, runner, &options, ret_task);
+    const verge_spawn_options options = {.function = function, .argument = argument, .worker_index = VERGE_WORKER_HERE};
+    return spawn(runner->runtime, runner, &options, NULL, ret_task);
 }
 
 int verge_spawn_on(uint32_t worker_index, verge_task_function function, void *argument, verge_task **ret_task) {
@@ -184,9 +234,12 @@ int verge_spawn_on(uint32_t worker_index, verge_task_function function, void *ar
 
 int verge_runtime_spawn(verge_runtime *runtime, uint32_t worker_index, verge_task_function function, void *argument,
                         verge_task **ret_task) {
+    if (runtime != NULL && verge__runtime_is_forked(runtime)) {
+        return -ECHILD;
+    }
     struct verge__runner *runner = runtime != NULL ? runner_at(runtime, worker_index) : NULL;
-    const verge_spawn_options options = {.function = function, .argument = argument};
-    return runner != NULL ? spawn(runtime, runner, &options, ret_task) : -EINVAL;
+    const verge_spawn_options options = {.function = function, .argument = argument, .worker_index = worker_index};
+    return runner != NULL ? spawn(runtime, runner, &options, NULL, ret_task) : -EINVAL;
 }
 
 int verge_spawn_options_init_sized(verge_spawn_options *options, size_t struct_size) {
@@ -199,25 +252,35 @@ int verge_spawn_options_init_sized(verge_spawn_options *options, size_t struct_s
     return 0;
 }
 
-int verge_spawn_with(const verge_spawn_options *options, verge_task **ret_task) {
+/* Of options of any size. */
+static int spawn_with(const struct verge_task *self, struct verge_group *group, const verge_spawn_options *options,
+                      verge_task **ret_task) {
     verge_spawn_options all;
     (void)verge_spawn_options_init(&all);
     if (options == NULL || options->struct_size < sizeof(size_t)) {
         return -EINVAL;
     }
     memcpy(&all, options, options->struct_size < sizeof(all) ? options->struct_size : sizeof(all));
-    const struct verge_task *self = verge__current_task();
     if (all.runtime == NULL && self == NULL) {
         return -EPERM;
     }
     struct verge_runtime *runtime = all.runtime != NULL ? all.runtime : self->runtime;
     struct verge__runner *runner = runner_at(runtime, all.worker_index);
-    return runner != NULL ? spawn(runtime, runner, &all, ret_task) : -EINVAL;
+    const bool is_foreign = group != NULL && runtime != self->runtime;
+    return runner != NULL && !is_foreign ? spawn(runtime, runner, &all, group, ret_task) : -EINVAL;
+}
+
+int verge_spawn_with(const verge_spawn_options *options, verge_task **ret_task) {
+    return spawn_with(verge__current_task(), NULL, options, ret_task);
+}
+
+int verge__spawn_member(struct verge_task *self, struct verge_group *group, const verge_spawn_options *options) {
+    return spawn_with(self, group, options, NULL);
 }
 
 /* ---- join and detach ---- */
 
-static int take_result(struct verge_task *task, intptr_t *ret_result) {
+int verge__take_result(struct verge_task *task, intptr_t *ret_result) {
     if (atomic_load(&task->is_lost)) {
         return -EOWNERDEAD;
     }
@@ -228,46 +291,36 @@ static int take_result(struct verge_task *task, intptr_t *ret_result) {
     return 0;
 }
 
-/* 1: it has ended. 0: the calling task is registered, and has begun to wait. */
-static int begin_join(struct verge_task *self, struct verge_task *task) {
-    int result = 0;
-    verge__lock(&task->guard);
-    if (task->is_detached) {
-        result = -EINVAL;
-    } else if (task->joiner != NULL) { /* also if it has ended: its joiner has yet to see that */
-        result = -EBUSY;
-    } else if (task->has_ended) {
-        result = 1;
-    } else {
+int verge__join_state(const struct verge_task *self, const struct verge_task *task) {
+    if (task == self || task->is_detached) {
+        return task == self ? -EDEADLK : -EINVAL;
+    }
+    if (task->joiner != NULL) { /* also if it has ended: its joiner has yet to see that */
+        return -EBUSY;
+    }
+    return task->has_ended ? 0 : -EAGAIN;
+}
+
+/* With the guard held; it is held again when it returns. Regardless: it is woken for no good when it is cancelled. */
+static int wait_for_end(struct verge_task *self, struct verge_task *task, uint64_t deadline_ns,
+                        enum verge__wait_mode mode) {
+    struct verge__waiter waiter = {.task = self};
+    int reason;
+    // cppcheck-suppress autoVariables
+    task->joiner = &waiter; /* until it has ended, or below */
+    do {
         verge__wait_begin(self);
-        task->joiner = self;
-    }
-    verge__unlock(&task->guard);
-    return result;
-}
-
-static bool end_join(struct verge_task *task) {
-    verge__lock(&task->guard);
-    const bool has_ended = task->has_ended;
-    if (!has_ended) {
-        task->joiner = NULL;
-    }
-    verge__unlock(&task->guard);
-    return has_ended;
-}
-
-/* Having begun to wait. It stays registered: who is woken for no good, as it is cancelled, begins again. */
-static void wait_for_end(struct verge_task *self, struct verge_task *task) {
-    bool has_ended = false;
-    while (!has_ended) {
-        (void)verge__wait(self, VERGE_NEVER, VERGE__WAIT_REGARDLESS);
-        verge__lock(&task->guard);
-        has_ended = task->has_ended;
-        if (!has_ended) {
-            verge__wait_begin(self);
-        }
+        verge__awaits(self, VERGE__AWAITS_TASK, (uintptr_t)task);
         verge__unlock(&task->guard);
+        reason = verge__wait(self, deadline_ns, mode);
+        verge__lock(&task->guard);
+    } while (mode == VERGE__WAIT_REGARDLESS && !task->has_ended);
+    if (task->has_ended) {
+        return 0;
     }
+    VERGE__INVARIANT(reason != 0, "J2: whoever wakes a joiner has ended");
+    task->joiner = NULL;
+    return verge__count_if_timeout(reason);
 }
 
 static int join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns, enum verge__wait_mode mode) {
@@ -275,24 +328,14 @@ static int join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns, en
     if (self == NULL || task == NULL) {
         return self == NULL ? -EPERM : -EINVAL;
     }
-    if (task == self) {
-        return -EDEADLK;
-    }
     verge__begin_call();
-    const int begun = begin_join(self, task);
-    if (begun < 0) {
-        return begun;
+    verge__lock(&task->guard);
+    int result = verge__join_state(self, task);
+    if (result == -EAGAIN) {
+        result = wait_for_end(self, task, deadline_ns, mode);
     }
-    if (begun == 0 && mode == VERGE__WAIT_REGARDLESS) {
-        wait_for_end(self, task);
-    } else if (begun == 0) {
-        const int reason = verge__wait(self, deadline_ns, mode);
-        if (!end_join(task)) {
-            VERGE__INVARIANT(reason != 0, "J2: whoever wakes a joiner has ended");
-            return verge__count_if_timeout(reason);
-        }
-    }
-    return take_result(task, ret_result);
+    verge__unlock(&task->guard);
+    return result == 0 ? verge__take_result(task, ret_result) : result;
 }
 
 int verge_join_until(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns) {

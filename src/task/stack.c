@@ -12,9 +12,9 @@
 #include "base/assert.h"
 
 /*
- * Where its header is there, valgrind is told of each stack; or it takes a switch for a frame of that size, and complains of
- * whatever is read then. They are never taken back: where one has gone, another that comes is told of in its turn, and
- * the last one told of counts. Without valgrind that is a few instructions a stack.
+ * Where its header is there, valgrind is told of each stack; or it takes a switch for a frame of that size, and
+ * complains of whatever is read then. They are never taken back: where one has gone, another that comes is told of in
+ * its turn, and the last one told of counts. Without valgrind that is a few instructions a stack.
  */
 #if defined(VERGE_VALGRIND) && VERGE_VALGRIND
 #include <valgrind/valgrind.h>
@@ -26,8 +26,9 @@
 enum { advice_guard_install = 102 };
 
 /*
- * Frames of up to this size cannot step over a guard. Larger ones do not if they are compiled with -fstack-clash-protection,
- * which touches the stack at such distances: for aarch64 these are 64 KiB, and elsewhere a page.
+ * Frames of up to this size cannot step over a guard. Larger ones do not if they are compiled with
+ * -fstack-clash-protection, which touches the stack at such distances: for aarch64 these are 64 KiB, and elsewhere a
+ * page.
  */
 #if defined(__aarch64__)
 enum { guard_size_min = 64 << 10 };

@@ -17,16 +17,30 @@ static void add_runner(const struct verge__runner *runner, verge_runtime_stats *
     stats->workers += atomic_load(&runner->inbox) != &verge__inbox_closed;
 }
 
+/* While others spawn tasks it is about right, as any count of them. */
+uint64_t verge__existing_tasks(const struct verge_runtime *runtime) {
+    const uint32_t count = atomic_load(&runtime->runner_count);
+    uint64_t tasks = verge__task_count(runtime);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t credit = atomic_load_explicit(&runtime->runners[i]->credit, memory_order_relaxed);
+        tasks -= credit < tasks ? credit : tasks;
+    }
+    return tasks;
+}
+
 int verge_runtime_get_stats(verge_runtime *runtime, verge_runtime_stats *ret_stats) {
     if (runtime == NULL || ret_stats == NULL || ret_stats->struct_size < sizeof(size_t)) {
         return -EINVAL;
+    }
+    if (verge__runtime_is_forked(runtime)) {
+        return -ECHILD;
     }
     struct verge__stack_stats stacks;
     verge__stack_store_stats(&runtime->stacks, &stacks);
     (void)pthread_mutex_lock(&runtime->lock);
     verge_runtime_stats stats = {
         .struct_size = ret_stats->struct_size,
-        .tasks = verge__task_count(runtime),
+        .tasks = verge__existing_tasks(runtime),
         .spawned = atomic_load(&runtime->spawned_outside),
         .stacks = stacks.stack_count,
         .stack_resident_bytes = stacks.resident_bytes,

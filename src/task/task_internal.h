@@ -15,14 +15,20 @@
  *                            '----return, or the thread ends (lost.c)--> ENDED
  *
  *   J1  Only the runner's thread resumes a task, and only the one that moved a task from WAITING to READY puts it into
- *       a queue: so it is in at most one queue, once, and a wake that comes second changes nothing. A task that is woken
- *       while it is MOVING is put into a queue by the loop that moves it: who wakes it does not wait for that.
+ *       a queue: so it is in at most one queue, once, and a wake that comes second changes nothing. A task that is
+ *       woken while it is MOVING is put into a queue by the loop that moves it: who wakes it does not wait for that.
+ *       Whoever has made a task READY, or has taken it out of a queue, has it alone: it may make another runner the
+ *       task's.
  *   J2  Who wakes a task for a reason that a lock guards (a mutex handed over, an item, an end that is joined) does so
  *       before it releases that lock. Whoever was woken for another reason (time, cancellation) takes the lock
  *       before it decides: it then sees what it was given, and nobody wakes it for that any more.
  *   J3  The timer of a waiting task has run or is cancelled, and its callback has returned, before the call returns.
- *   J4  A task in IN_IO or IO_CANCEL stays with its runner: the reactor has its operation.
+ *   J4  A task in IN_IO or IO_CANCEL stays with its runner: the reactor has its operation. A select with descriptors
+ *       waits there, too: to wake it is to cancel its operations.
  *   J5  A runner closes its inbox when it retires and no task is listed as its own; none is listed there afterwards.
+ *   J7  A task that is pinned was placed by name: it changes its runner only if that retires. Any other goes to whoever
+ *       has a use for it while it is READY: to the runner whose task has woken it, or to one that searches (share.c,
+ *       search.h).
  */
 #ifndef VERGE_SRC_TASK_TASK_INTERNAL_H
 #define VERGE_SRC_TASK_TASK_INTERNAL_H
@@ -31,9 +37,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/fork.h"
 #include "reactor/reactor.h"
 #include "task/context.h"
 #include "task/lock.h"
+#include "task/ring.h"
 #include "task/stack.h"
 #include "verge/service.h"
 #include "verge/task.h"
@@ -51,12 +59,32 @@ enum verge__task_state {
     VERGE__TASK_ENDED,
 };
 
+/* What a task waits for, as a dump tells it. OPERATION + kind: I/O of that kind (enum verge__operation_kind). */
+enum verge__awaited {
+    VERGE__AWAITS_SOMETHING,
+    VERGE__AWAITS_TIME,
+    VERGE__AWAITS_TASK,
+    VERGE__AWAITS_MUTEX,
+    VERGE__AWAITS_CONDITION,
+    VERGE__AWAITS_SEND,
+    VERGE__AWAITS_RECEIVE,
+    VERGE__AWAITS_SELECT,
+    VERGE__AWAITS_GROUP,
+    VERGE__AWAITS_SEMAPHORE,
+    VERGE__AWAITS_RWLOCK,
+    VERGE__AWAITS_BROADCAST,
+    VERGE__AWAITS_BLOCKING,
+    VERGE__AWAITS_OPERATION,
+};
+
 struct verge__runner;
+struct verge__waiter;
 
 struct verge_task {
     struct verge__context context;
     _Atomic uint8_t state;
     uint8_t wake_reason;       /* 0, -ETIMEDOUT or -ECANCELED, negated; by whoever made it READY */
+    bool is_pinned;            /* J7 */
     bool is_detached;          /* under guard */
     bool has_ended;            /* under guard */
     _Atomic bool is_lost;      /* its worker's thread has ended in it (lost.c); its stack is not used again */
@@ -64,24 +92,45 @@ struct verge_task {
     uint32_t guard;
     struct verge_task *next; /* in a queue or an inbox */
     struct verge__runner *_Atomic runner;
-    struct verge__operation *operation; /* IN_IO */
-    verge_timer io_timer;               /* 0: none */
-    uint64_t io_timer_ns;
-    uint64_t io_deadline_ns; /* of the operation; VERGE_NEVER: none, or not in I/O */
-    int io_error;            /* why the operation was cancelled, other than by verge__cancel; 0 */
-    int drained_fd;          /* a socket from which it has received all there was; -1 */
+    struct verge__operation *operation; /* IN_IO; of several, the first of a list linked by `sibling` */
+    verge_timer io_timer;               /* J6; 0: none */
+    uint64_t io_timer_ns;               /* VERGE_NEVER: it has run */
+    uint64_t io_deadline_ns;            /* of the operation; VERGE_NEVER: none, or not in I/O */
+    int io_error;                       /* why the operation was cancelled, other than by verge__cancel; 0 */
+    uint32_t source;                    /* of its timers (service/sources.h) */
+    int drained_fd;                     /* a socket from which it has received all there was; -1 */
     verge_deadline *scope;
-    struct verge_task *joiner; /* under guard */
+    struct verge__waiter *joiner; /* under guard */
+
+    /* For dumps: written by the task's own thread, read by any, and by nobody relied upon. */
+    _Atomic uint8_t awaits;               /* enum verge__awaited */
+    _Atomic uintptr_t awaited;            /* the address of what it waits for, or a descriptor */
+    _Atomic uint64_t awaited_deadline_ns; /* VERGE_NEVER: none */
+    _Atomic uint64_t stopped_ns;          /* the time of the turn in which it began to wait */
+    _Atomic bool has_begun;
 
     verge_task_function function;
     void *argument;
-    const char *name; /* the caller's; NULL: none */
+    char name[VERGE_TASK_NAME_SIZE]; /* empty: none. Written by its own task, under guard; others read it under guard */
     intptr_t result;
     void *local;
     struct verge__stack *stack;
     struct verge_runtime *runtime;
     struct verge_task *listed_next, *listed_previous; /* in the runner's list, under its list_guard */
+    struct verge_group *group; /* that it belongs to; NULL: none. What follows is for its members */
+    struct verge_task *member_next, *member_previous; /* under the group's guard */
+    verge_deadline inherited;                         /* the scope it was spawned in */
 };
+
+/* As much of the name as fits. */
+static inline void verge__set_name(struct verge_task *task, const char *name) {
+    size_t size = 0;
+    while (name != NULL && size < VERGE_TASK_NAME_SIZE - 1 && name[size] != '\0') {
+        task->name[size] = name[size];
+        size++;
+    }
+    task->name[size] = '\0';
+}
 
 struct verge__task_queue {
     struct verge_task *first, *last;
@@ -108,11 +157,38 @@ static inline struct verge_task *verge__queue_pop(struct verge__task_queue *queu
     return task;
 }
 
+/* Threads for calls that block (blocking.c). All under lock. */
+struct verge__blocking_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t work;    /* a call was queued, or the pool closes */
+    pthread_cond_t changed; /* a call was done for a thread that waits, or a thread has ended */
+    struct verge__blocking_call *first, *last;
+    uint32_t queued_count;
+    uint32_t thread_count;
+    uint32_t idle_count; /* of them, those that wait for work; some may have been woken for what is queued */
+    bool is_closing;
+    bool has_ended; /* the thread that ended last is to be joined */
+    pthread_t ended;
+};
+
 /* What a thread that runs tasks has for the handler of overflow.c. */
 struct verge__overflow_watch {
     bool is_on;
     void *alternate; /* the stack of the handler; NULL: the thread's own, or none */
     size_t alternate_size;
+};
+
+enum { VERGE__PARKED_WORDS = (VERGE_RUNTIME_WORKERS_MAX + 63) / 64 };
+
+/* A runner's search for tasks (search.c). */
+struct verge__search {
+    bool is_mine; /* it searches, */
+    bool has_napped;
+    uint32_t patience;                  /* how many times it looks again before it sleeps */
+    uint64_t nap_ns;                    /* the last one; 0: none since it has found something */
+    uint32_t pulse;                     /* of the others, when it last looked */
+    const struct verge__runner *few_of; /* whom it has left alone before the nap, */
+    uint32_t few_head;                  /* and where its ring was */
 };
 
 struct verge__runner {
@@ -123,30 +199,46 @@ struct verge__runner {
     struct verge__context context;
     struct verge_task *running;
     struct verge__task_queue ready;
-    int resumes_left; /* in this turn */
+    struct verge_task *handed_over; /* share.c */
+    _Atomic int resumes_left;       /* in this turn; observe.c reads it */
+    uint64_t turn_ns;               /* when this turn began, as its timers saw it */
+    bool has_others;                /* as `shares`, for its own thread */
+    bool ring_is_next;
+    bool offers_later; /* what it pushes */
     struct verge__reactor *reactor;
     verge_worker *worker;
     struct verge__stack_cache stacks;
     uint32_t at_once_count; /* calls in a row that needed no wait */
     uint32_t stops_seen;    /* has cancelled its tasks since */
+    uint32_t random;        /* select: which of the cases that are ready is taken */
     bool owns_reactor;
     struct verge__overflow_watch overflow;
+    struct verge__search search;
 
     /* From any thread. */
     struct verge_task *_Atomic inbox; /* the last one first; verge__inbox_closed: the runner has left */
     _Atomic bool is_waiting;          /* in the reactor: who has something for it wakes it */
     _Atomic bool attention;           /* a flag of the runner or of the runtime has changed */
     _Atomic bool is_retiring;
+    _Atomic bool shares; /* its tasks may go to other runners. Set by its own thread, between tasks; never taken back */
     _Atomic uint32_t notifying; /* threads that are about to wake the reactor, and VERGE__RUNNER_CLOSES */
     uint32_t list_guard;
-    _Atomic int reactor_error;                                          /* its reactor has failed; 0: it has not */
-    struct verge_task *listed;                                          /* all tasks of the runner */
+    _Atomic int reactor_error; /* its reactor has failed; 0: it has not */
+    struct verge_task *listed; /* all tasks of the runner */
+    _Atomic uint64_t credit; /* of runtime->tasks, that do not exist. 0 between turns. Written by the runner's thread */
     _Atomic uint64_t switches, operations, timeouts, migrated, spawned; /* written by the runner's thread */
 
     pthread_t thread;
     bool has_thread; /* under the runtime's lock */
     bool has_reported;
     int start_error;
+
+    /* Tasks that are ready and not pinned, where the runner shares: the oldest in the ring, the rest in `overflow`. */
+    char other_lines[64]; /* what other threads look at is not beside what only this one uses */
+    struct verge__task_ring ring;
+    uint32_t overflow_guard;
+    _Atomic uint32_t overflow_count; /* written under the guard */
+    struct verge__task_queue overflow_queue;
 };
 
 /* In `notifying`: the runner's thread sleeps until there are none of those threads. */
@@ -164,6 +256,7 @@ struct verge_runtime {
     verge_allocator allocator;
     verge_clock clock;
     verge_service *service;
+    uint32_t forks; /* as they were counted when it was created */
     struct verge__stack_store stacks;
     uint64_t refused_ns; /* deadlines from 1 to here are durations by mistake; 0: not checked */
 
@@ -177,17 +270,30 @@ struct verge_runtime {
     struct verge__runner *_Atomic runners[VERGE_RUNTIME_WORKERS_MAX];
     _Atomic uint32_t runner_count;
     _Atomic uint32_t next_runner; /* for tasks from outside */
-    _Atomic uint64_t tasks;       /* how many there are, and VERGE__RUN_OVER */
+    _Atomic uint64_t tasks;       /* how many there are, with the credits of runners, and VERGE__RUN_OVER */
     uint64_t timer_count;         /* in virtual time: that are to run */
     _Atomic uint64_t spawned_outside;
     _Atomic bool is_stopping;
     _Atomic uint32_t stop_count; /* a stop begins */
     _Atomic bool has_lost_worker;
+    _Atomic bool is_searching;                    /* search.h: a runner searches, or is being called to */
+    _Atomic uint64_t parked[VERGE__PARKED_WORDS]; /* a bit a runner */
+
+    struct verge__blocking_pool pool;
+
+    struct {
+        pthread_t thread;
+        bool has_thread;
+        bool handles_signal;
+        uint32_t requests; /* of the signal, when it began */
+        _Atomic bool ends;
+        _Atomic uint32_t word; /* where its thread sleeps, unless it is for a signal */
+    } observer;
 };
 
 /*
- * Set with the end of the last task, in one step: the loops end, and run no more tasks. One that comes from outside after
- * that is the next run's, or it might be in the middle of something when its loop ends.
+ * Set with the end of the last task, in one step: the loops end, and run no more tasks. One that comes from outside
+ * after that is the next run's, or it might be in the middle of something when its loop ends.
  */
 #define VERGE__RUN_OVER (UINT64_C(1) << 63)
 
@@ -199,25 +305,51 @@ static inline bool verge__run_is_over(const struct verge_runtime *runtime) {
     return (atomic_load(&runtime->tasks) & VERGE__RUN_OVER) != 0;
 }
 
+/* Without the credits of runners (stats.c). */
+uint64_t verge__existing_tasks(const struct verge_runtime *runtime);
+
 extern struct verge_task verge__inbox_closed;
 
 /* ---- current.c ---- */
 
 /* The calling thread's runner and its running task; NULL. Never inlined: a task may wake up on another thread. */
 struct verge__runner *verge__current_runner(void);
+
+/* In the child of a fork no thread is a runner. -ENOMEM. */
+int verge__forget_runner_in_child(void);
+
+/* Whether the runtime is the parent's, and this process is the child of a fork. */
+static inline bool verge__runtime_is_forked(const struct verge_runtime *runtime) {
+    return runtime->forks != verge__forks();
+}
 void verge__set_current_runner(struct verge__runner *runner);
 struct verge_task *verge__current_task(void);
+
+/* What a plain thread is called as the owner of a mutex: no task, whose addresses are even. */
+void *verge__current_thread(void);
+
+/* Who calls, as the owner of a mutex. */
+static inline void *verge__owner_of(struct verge_task *self) {
+    return self != NULL ? (void *)self : verge__current_thread();
+}
+
+static inline bool verge__is_thread(const void *owner) {
+    return ((uintptr_t)owner & 1) != 0;
+}
 
 /* ---- queue.c ---- */
 
 /* Hands a task that is READY, or in IO_CANCEL, to its runner by way of its inbox. */
 void verge__post(struct verge_task *task);
 
-/* What is in the inbox, the oldest first, linked by `next`. */
+/* What is in the inbox, the oldest first, linked by `next`. of_other: by the thread of another runner; NULL: others
+ * were faster. */
 struct verge_task *verge__inbox_take(struct verge__runner *runner);
+struct verge_task *verge__inbox_take_of_other(struct verge__runner *victim);
+bool verge__inbox_has_tasks(const struct verge__runner *runner);
 
-/* Makes the loop of a runner look around; alert: after a flag was set. From any thread. */
-void verge__runner_notify(struct verge__runner *runner);
+/* Makes the loop of a runner look around: true if it has slept. alert: after a flag was set. From any thread. */
+bool verge__runner_notify(struct verge__runner *runner);
 void verge__runner_alert(struct verge__runner *runner);
 void verge__alert_all(struct verge_runtime *runtime);
 
@@ -225,12 +357,67 @@ void verge__alert_all(struct verge_runtime *runtime);
 bool verge__list_task(struct verge__runner *runner, struct verge_task *task);
 void verge__unlist_task(struct verge__runner *runner, struct verge_task *task);
 
+/* ---- share.c ---- */
+
+/* For a runner that shares; by its own thread. */
+void verge__share(struct verge__runner *runner, struct verge_task *task);
+struct verge_task *verge__take_shared(struct verge__runner *runner,
+                                      const struct verge_task *self); /* to be resumed now */
+bool verge__has_shared(const struct verge__runner *runner);
+
+/* Of any runner, by its own thread: a task that can run, to be given to another runner; NULL. */
+struct verge_task *verge__take_ready(struct verge__runner *runner);
+
+/* From here on to the end of the turn tasks run, and the runner offers at once what it shares. */
+void verge__offer_rest(struct verge__runner *runner);
+
+/* Whether the calling runner may take over a task that it has made READY, and does so. */
+bool verge__take_over(struct verge__runner *runner, struct verge_task *task);
+
+/* Takes tasks that another runner has ready, and makes them its own. False: there were none, or others were faster.
+ * inbox: of those that the other one has not come to yet. */
+bool verge__steal(struct verge__runner *runner, struct verge__runner *victim);
+bool verge__steal_inbox(struct verge__runner *runner, struct verge__runner *victim);
+
+/* Whether a task of this runner that is READY, or in its inbox, is one that others may take; and whether they may take
+ * it now. Only a runner that shares keeps is_live: it has said so before it ran any of the tasks whose is_live is seen
+ * here. */
+static inline bool verge__may_go_elsewhere(const struct verge__runner *runner, const struct verge_task *task) {
+    return !task->is_pinned && atomic_load_explicit(&runner->shares, memory_order_acquire) &&
+           atomic_load(&task->state) == VERGE__TASK_READY;
+}
+
+static inline bool verge__may_be_taken(const struct verge__runner *runner, const struct verge_task *task) {
+    return verge__may_go_elsewhere(runner, task) && !verge__context_is_live(&task->context);
+}
+
+/* Puts a task that is READY into the queue of the calling runner, which is the task's. */
+static inline void verge__runner_push(struct verge__runner *runner, struct verge_task *task) {
+    if (VERGE__LIKELY(!runner->has_others)) {
+        verge__queue_push(&runner->ready, task);
+    } else {
+        verge__share(runner, task);
+    }
+}
+
+/* The next, which is resumed now, taken out; NULL. self: the one whose stack this is, if any. */
+static inline struct verge_task *verge__runner_pop(struct verge__runner *runner, const struct verge_task *self) {
+    if (VERGE__LIKELY(!runner->has_others)) {
+        return verge__queue_pop(&runner->ready);
+    }
+    return verge__take_shared(runner, self);
+}
+
 /* ---- wait.c ---- */
 
-/* True: the task waited, and it is now the caller's part to deliver it. The reason is what its wait returns. False: it did not
- * wait, or is being moved to another runner, and whoever moves it delivers it. */
+/* True: the task waited, and it is now the caller's part to deliver it. The reason is what its wait returns; in I/O,
+ * that is for the operation to tell, and delivering the task means to cancel it. False: it did not wait, or is being
+ * moved to another runner, and whoever moves it delivers it. */
 bool verge__claim(struct verge_task *task, int reason);
+
+/* The calling runner takes it over, if it may (J7), or else its own runner gets it. home: in any case. */
 void verge__deliver(struct verge_task *task);
+void verge__deliver_home(struct verge_task *task);
 void verge__wake(struct verge_task *task, int reason);
 void verge__cancel(struct verge_task *task);
 
@@ -238,8 +425,8 @@ void verge__cancel(struct verge_task *task);
 void verge__deliver_all(struct verge__task_queue *queue);
 
 /*
- * At the beginning of a call that may wait. However long what a task wants is always there, it lets the others run: after so
- * many calls in a row, none of which had to wait, it yields.
+ * At the beginning of a call that may wait. However long what a task wants is always there, it lets the others run:
+ * after so many calls in a row, none of which had to wait, it yields. (In a plain thread it does nothing.)
  */
 void verge__begin_call(void);
 
@@ -253,6 +440,9 @@ enum verge__wait_mode { VERGE__WAIT, VERGE__WAIT_REGARDLESS };
  * it was given what it waited for. REGARDLESS: neither time nor cancellation ends it.
  */
 int verge__wait(struct verge_task *self, uint64_t deadline_ns, enum verge__wait_mode mode);
+
+/* In place of verge__wait: there is no need to. It lets others run if it has been woken meanwhile. */
+void verge__wait_end(struct verge_task *self);
 
 /* Whether a deadline of the caller's is a duration by mistake. */
 static inline bool verge__refuses(const struct verge_task *self, uint64_t deadline_ns) {
@@ -268,15 +458,59 @@ uint64_t verge__effective_deadline(const struct verge_task *self, uint64_t deadl
 /* Submits an operation and waits for it. The result is the operation's, -ETIMEDOUT or -ECANCELED. */
 int verge__wait_for_operation(struct verge_task *self, struct verge__operation *operation, uint64_t deadline_ns);
 
+/*
+ * For select, which waits for several operations, and to be woken. io_begin submits operations, and is for them what
+ * verge__wait_begin is: from here on the task can be woken, which cancels them, as the first of them does that is done.
+ * True: all are pending. False: one was done at once, and those after it are not submitted. io_wait waits until all
+ * are done: 0, -ETIMEDOUT, -ECANCELED or what kept it from waiting. io_end cancels them, and waits for that.
+ */
+bool verge__io_begin(struct verge_task *self, struct verge__operation *operations, size_t count);
+int verge__io_wait(struct verge_task *self, uint64_t deadline_ns);
+void verge__io_end(struct verge_task *self);
+
 void verge__drop_io_timer(struct verge_task *task);
 
 /* The callbacks of the loop: an operation is done; an IO_CANCEL has arrived. */
 void verge__operation_done(struct verge__runner *runner, struct verge__operation *operation);
 void verge__io_cancel(struct verge__runner *runner, struct verge_task *task);
 
+/* Notes what the calling task is about to wait for. NULL: a plain thread calls. */
+static inline void verge__awaits(struct verge_task *self, unsigned awaits, uintptr_t awaited) {
+    if (self != NULL) {
+        atomic_store_explicit(&self->awaits, (uint8_t)awaits, memory_order_relaxed);
+        atomic_store_explicit(&self->awaited, awaited, memory_order_relaxed);
+    }
+}
+
+/* After a wait: who waits next, and does not say for what, waits for something. */
+static inline void verge__awaits_nothing_known(struct verge_task *self) {
+    atomic_store_explicit(&self->awaits, VERGE__AWAITS_SOMETHING, memory_order_relaxed);
+}
+
 /* ---- spawn.c ---- */
 
 void verge__task_ended(struct verge__runner *runner, struct verge_task *task);
+
+/* At the end of a turn. If no task is left, the run is over. */
+void verge__give_credit_back(struct verge__runner *runner);
+/* For a group of `self`'s, which counts the task already. */
+int verge__spawn_member(struct verge_task *self, struct verge_group *group, const verge_spawn_options *options);
+
+/* Under the task's guard: what a join of it by `self` would return now, without its result; -EAGAIN: it would wait. */
+int verge__join_state(const struct verge_task *self, const struct verge_task *task);
+
+/* Of a task that has ended, and whose joiner the caller is: its handle is gone then. */
+int verge__take_result(struct verge_task *task, intptr_t *ret_result);
+
+/* ---- mutex.c ---- */
+
+bool verge__mutex_is_owner(verge_mutex *mutex, const void *owner);
+
+/* ---- group.c ---- */
+
+/* A new task joins the group that counts it; has ended. */
+void verge__group_join(struct verge_task *task);
+void verge__group_leave(struct verge_task *task);
 
 /* ---- runner.c ---- */
 
@@ -290,6 +524,12 @@ void verge__suspend(struct verge_task *self);
 /* What arrived, what is due, what can run. True: something did. */
 bool verge__runner_turn(struct verge__runner *runner);
 
+/* Its tasks are cancelled. */
+static inline bool verge__has_stopped(const struct verge__runner *runner) {
+    return atomic_load(&runner->runtime->is_stopping) &&
+           runner->stops_seen == atomic_load(&runner->runtime->stop_count);
+}
+
 /* Tasks can run, or something has arrived. */
 bool verge__runner_has_work(struct verge__runner *runner);
 
@@ -302,6 +542,29 @@ enum verge__reactor_kind verge__reactor_kind(verge_backend backend);
 
 /* One more, at index runner_count. Closed: it takes no tasks until its thread runs. */
 int verge__add_runner(struct verge_runtime *runtime, bool is_closed);
+
+/* ---- blocking.c ---- */
+
+void verge__blocking_init(struct verge__blocking_pool *pool);
+
+/* Waits for what runs. */
+void verge__blocking_deinit(struct verge__blocking_pool *pool);
+
+/* Calls a function that blocks on a thread, and waits for its end; neither time nor cancellation ends that. Not in
+ * virtual time. awaits and awaited are for verge__awaits. -EAGAIN: no thread can be started, and it was not called. */
+int verge__blocking_regardless(struct verge_task *self, intptr_t (*function)(void *argument), void *argument,
+                               unsigned awaits, uintptr_t awaited);
+
+/* ---- dump.c ---- */
+
+/* The name of the task, or an empty one; of a task that is kept from ending meanwhile. */
+void verge__copy_name(struct verge_task *task, char name[VERGE_TASK_NAME_SIZE]);
+
+/* ---- observe.c ---- */
+
+/* From here to there a thread watches the workers and dumps when the signal comes, if the options want either. */
+int verge__observe_begin(struct verge_runtime *runtime);
+void verge__observe_end(struct verge_runtime *runtime);
 
 /* ---- overflow.c ---- */
 

@@ -3,6 +3,9 @@
 #include <errno.h>
 
 #include "base/assert.h"
+#include "base/step.h"
+#include "reactor/attempt.h"
+#include "service/sources.h"
 #include "task/task_internal.h"
 
 /* ---- waking ---- */
@@ -15,26 +18,57 @@ static uint8_t woken_while_moving(int reason) {
 
 bool verge__claim(struct verge_task *task, int reason) {
     uint8_t state = atomic_load(&task->state);
+    VERGE__STEP("task: claim");
     for (;;) {
-        if (state == VERGE__TASK_MOVING) {
+        if (state == VERGE__TASK_WAITING) {
+            if (atomic_compare_exchange_weak(&task->state, &state, VERGE__TASK_READY)) {
+                task->wake_reason = (uint8_t)-reason;
+                return true;
+            }
+        } else if (state == VERGE__TASK_IN_IO) {
+            if (atomic_compare_exchange_weak(&task->state, &state, VERGE__TASK_IO_CANCEL)) {
+                return true;
+            }
+        } else if (state == VERGE__TASK_MOVING) {
             if (atomic_compare_exchange_weak(&task->state, &state, woken_while_moving(reason))) {
                 return false;
             }
-        } else if (state != VERGE__TASK_WAITING) {
+        } else {
             return false;
-        } else if (atomic_compare_exchange_weak(&task->state, &state, VERGE__TASK_READY)) {
-            task->wake_reason = (uint8_t)-reason;
-            return true;
         }
+    }
+}
+
+/* It stays with its runner (J4). */
+static VERGE__NOINLINE void deliver_in_io(struct verge_task *task) {
+    struct verge__runner *runner = verge__current_runner();
+    if (runner != NULL && runner == atomic_load_explicit(&task->runner, memory_order_relaxed)) {
+        verge__io_cancel(runner, task);
+    } else {
+        verge__post(task);
+    }
+}
+
+void verge__deliver_home(struct verge_task *task) {
+    if (VERGE__UNLIKELY(atomic_load_explicit(&task->state, memory_order_relaxed) == VERGE__TASK_IO_CANCEL)) {
+        deliver_in_io(task);
+        return;
+    }
+    struct verge__runner *runner = verge__current_runner();
+    if (runner != NULL && runner == atomic_load_explicit(&task->runner, memory_order_relaxed)) {
+        verge__runner_push(runner, task);
+    } else {
+        verge__post(task);
     }
 }
 
 void verge__deliver(struct verge_task *task) {
     struct verge__runner *runner = verge__current_runner();
-    if (runner != NULL && runner == atomic_load_explicit(&task->runner, memory_order_relaxed)) {
-        verge__queue_push(&runner->ready, task);
+    if (runner != NULL && runner != atomic_load_explicit(&task->runner, memory_order_relaxed) &&
+        verge__take_over(runner, task)) {
+        verge__runner_push(runner, task);
     } else {
-        verge__post(task);
+        verge__deliver_home(task);
     }
 }
 
@@ -53,7 +87,7 @@ static bool is_virtual(const struct verge_task *task) {
 static int start_timer(struct verge_task *self, uint64_t deadline_ns, verge_callback callback, verge_timer *ret_timer) {
     verge_service *service = self->runtime->service;
     if (!is_virtual(self)) {
-        return verge_service_start_at(service, deadline_ns, callback, self, ret_timer);
+        return verge__service_start_from(service, deadline_ns, callback, self, self->source, ret_timer);
     }
     /* One thread steps all workers, and is bound to none. */
     verge_start_options options;
@@ -89,8 +123,9 @@ uint64_t verge__effective_deadline(const struct verge_task *self, uint64_t deadl
 }
 
 int verge__count_if_timeout(int result) {
-    if (result == -ETIMEDOUT) {
-        verge__count(&verge__current_runner()->timeouts);
+    struct verge__runner *runner = result == -ETIMEDOUT ? verge__current_runner() : NULL;
+    if (runner != NULL) {
+        verge__count(&runner->timeouts);
     }
     return result;
 }
@@ -101,7 +136,7 @@ enum { at_once_max = 64 };
 
 void verge__begin_call(void) {
     struct verge__runner *runner = verge__current_runner();
-    if (++runner->at_once_count > at_once_max) {
+    if (runner != NULL && ++runner->at_once_count > at_once_max) {
         runner->at_once_count = 0;
         (void)verge_yield();
     }
@@ -113,7 +148,21 @@ void verge__wait_begin(struct verge_task *self) {
 
 static void on_time(const verge_firing *firing) {
     uncount_timer(firing->argument);
-    verge__wake(firing->argument, -ETIMEDOUT);
+    if (verge__claim(firing->argument, -ETIMEDOUT)) {
+        verge__deliver_home(firing->argument); /* a callback does not wait, as taking over may */
+    }
+}
+
+/* False: somebody has woken it already, and it is in a queue. */
+static bool take_back(struct verge_task *self) {
+    uint8_t state = VERGE__TASK_WAITING;
+    return atomic_compare_exchange_strong(&self->state, &state, VERGE__TASK_RUNNING);
+}
+
+void verge__wait_end(struct verge_task *self) {
+    if (!take_back(self)) {
+        verge__suspend(self);
+    }
 }
 
 int verge__wait(struct verge_task *self, uint64_t deadline_ns, enum verge__wait_mode mode) {
@@ -130,12 +179,15 @@ int verge__wait(struct verge_task *self, uint64_t deadline_ns, enum verge__wait_
             error = start_timer(self, deadline_ns, on_time, &timer);
         }
     }
-    uint8_t state = VERGE__TASK_WAITING;
-    if (error != 0 && atomic_compare_exchange_strong(&self->state, &state, VERGE__TASK_RUNNING)) {
+    if (error != 0 && take_back(self)) {
         return error;
     }
+    atomic_store_explicit(&self->awaited_deadline_ns, mode == VERGE__WAIT ? deadline_ns : VERGE_NEVER,
+                          memory_order_relaxed);
     verge__current_runner()->at_once_count = 0;
+    VERGE__STEP("task: suspend");
     verge__suspend(self);
+    verge__awaits_nothing_known(self);
     const int reason = -(int)self->wake_reason;
     if (timer != 0 && reason != -ETIMEDOUT) {
         end_timer(self, timer);
@@ -161,13 +213,30 @@ static int done_at_once(struct verge__runner *runner, const struct verge__operat
     return operation->result;
 }
 
+static intptr_t attempt(void *argument) {
+    struct verge__operation *operation = argument;
+    (void)verge__attempt(operation, VERGE__ALWAYS_READY, &operation->result);
+    return 0;
+}
+
+/* Where no thread is to be had, the worker is blocked. */
+static int attempt_on_a_thread(struct verge_task *self, struct verge__operation *operation) {
+    const unsigned awaits = VERGE__AWAITS_OPERATION + operation->kind;
+    if (verge__blocking_regardless(self, attempt, operation, awaits, (uintptr_t)(unsigned)operation->fd) != 0) {
+        (void)attempt(operation);
+    }
+    return operation->result;
+}
+
 static bool can_be_cancelled(const struct verge__operation *operation) {
     return operation->kind != VERGE__CLOSE; /* or its descriptor might stay open for good */
 }
 
 static void cancel_operation(struct verge__runner *runner, struct verge__operation *operation) {
-    if (operation->state != VERGE__DONE && can_be_cancelled(operation)) {
-        verge__reactor_cancel(runner->reactor, operation);
+    for (; operation != NULL; operation = operation->sibling) {
+        if (operation->state != VERGE__DONE && can_be_cancelled(operation)) {
+            verge__reactor_cancel(runner->reactor, operation);
+        }
     }
 }
 
@@ -175,8 +244,10 @@ static void cancel_operation(struct verge__runner *runner, struct verge__operati
  * Deadlines of operations are many, and hardly one of them comes. So a task keeps its timer from one operation to the
  * next: a later deadline needs no more than a store, and the timer, when it runs, moves on to the deadline that is
  * there then.
- *   J6  While the task is in I/O with a deadline, io_timer runs at io_timer_ns <= io_deadline_ns. It is the runner's
- *       thread that starts it, runs it and drops it; a task that moves has none.
+ *   J6  While the task is in I/O with a deadline, io_timer runs at io_timer_ns <= io_deadline_ns. The runner's thread
+ *       starts it and runs it; a task that moves has none. io_timer itself is written only by whoever has the task
+ *       (J1), and that one touches the other fields only when the timer cannot run: on the thread that runs it, or
+ *       after it was dropped.
  */
 
 static void on_operation_time(const verge_firing *firing) {
@@ -189,7 +260,7 @@ static void on_operation_time(const verge_firing *firing) {
             return;
         }
     }
-    task->io_timer = 0;
+    task->io_timer_ns = VERGE_NEVER;
     uncount_timer(task);
     if (task->io_deadline_ns != VERGE_NEVER) {
         task->io_error = error;
@@ -244,48 +315,105 @@ static bool is_over(const struct verge_task *self, uint64_t deadline_ns) {
            (deadline_ns != VERGE_NEVER && deadline_ns <= verge__clock_now(&self->runtime->clock));
 }
 
+/* Having begun: it is IN_IO, with operations that are pending, or was a moment ago. */
+static void wait_until_done(struct verge_task *self, struct verge__runner *runner, uint64_t deadline_ns) {
+    runner->at_once_count = 0;
+    self->io_error = 0;
+    atomic_store_explicit(&self->awaited_deadline_ns, deadline_ns, memory_order_relaxed);
+    if (atomic_load(&self->is_cancelled)) {
+        self->io_error = -ECANCELED;
+    } else if (verge__refuses(self, deadline_ns)) {
+        self->io_error = -EINVAL;
+    } else if (can_be_cancelled(self->operation)) {
+        self->io_error = arm(self, deadline_ns);
+    }
+    if (self->io_error != 0) {
+        cancel_operation(runner, self->operation);
+    }
+    verge__suspend(self);
+    verge__awaits_nothing_known(self);
+    disarm(self);
+}
+
 int verge__wait_for_operation(struct verge_task *self, struct verge__operation *operation, uint64_t deadline_ns) {
     struct verge__runner *runner = verge__current_runner();
     deadline_ns = verge__effective_deadline(self, deadline_ns);
     operation->owner = self;
     operation->is_over = must_know_if_over(operation) && is_over(self, deadline_ns);
+    operation->has_threads = !is_virtual(self);
     verge__count(&runner->operations);
     if (verge__reactor_submit(runner->reactor, operation)) {
-        return done_at_once(runner, operation);
+        return operation->blocks ? attempt_on_a_thread(self, operation) : done_at_once(runner, operation);
     }
-    runner->at_once_count = 0;
     self->operation = operation;
-    self->io_error = 0;
+    verge__awaits(self, VERGE__AWAITS_OPERATION + operation->kind, (uintptr_t)(unsigned)operation->fd);
     atomic_store(&self->state, VERGE__TASK_IN_IO);
-    if (atomic_load(&self->is_cancelled)) {
-        self->io_error = -ECANCELED;
-    } else if (verge__refuses(self, deadline_ns)) {
-        self->io_error = -EINVAL;
-    } else if (can_be_cancelled(operation)) {
-        self->io_error = arm(self, deadline_ns);
-    }
-    if (self->io_error != 0) {
-        cancel_operation(runner, operation);
-    }
-    verge__suspend(self);
-    disarm(self);
+    wait_until_done(self, runner, deadline_ns);
     const bool gives_reason = operation->result == -ECANCELED && !atomic_load(&self->is_cancelled); /* T4 */
     const int result = gives_reason && self->io_error != 0 ? self->io_error : operation->result;
     return self->io_error == -ETIMEDOUT ? verge__count_if_timeout(result) : result;
 }
 
+bool verge__io_begin(struct verge_task *self, struct verge__operation *operations, size_t count) {
+    struct verge__runner *runner = verge__current_runner();
+    self->operation = NULL;
+    for (size_t i = 0; i < count; i++) {
+        verge__count(&runner->operations);
+        operations[i].owner = self;
+        if (verge__reactor_submit(runner->reactor, &operations[i])) {
+            note_failure(runner);
+            break;
+        }
+        operations[i].sibling = self->operation;
+        self->operation = &operations[i];
+    }
+    if (self->operation != NULL) {
+        atomic_store(&self->state, VERGE__TASK_IN_IO);
+    }
+    return self->operation == &operations[count - 1];
+}
+
+int verge__io_wait(struct verge_task *self, uint64_t deadline_ns) {
+    wait_until_done(self, verge__current_runner(), deadline_ns);
+    return atomic_load(&self->is_cancelled) ? -ECANCELED : self->io_error;
+}
+
+void verge__io_end(struct verge_task *self) {
+    if (self->operation != NULL) {
+        cancel_operation(verge__current_runner(), self->operation);
+        verge__suspend(self);
+    }
+}
+
+/* Of several operations: the first that is done ends the others, and the task goes on when the kernel has let go of
+ * all. */
+static bool others_are_pending(struct verge__runner *runner, struct verge__operation *done,
+                               struct verge__operation *all) {
+    done->owner = NULL;
+    for (const struct verge__operation *one = all; one != NULL; one = one->sibling) {
+        if (one->owner != NULL) {
+            cancel_operation(runner, all);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void resume_after_io(struct verge__runner *runner, struct verge_task *task) {
     atomic_store(&task->state, VERGE__TASK_READY);
-    verge__queue_push(&runner->ready, task);
+    verge__runner_push(runner, task);
 }
 
 void verge__operation_done(struct verge__runner *runner, struct verge__operation *operation) {
     struct verge_task *task = operation->owner;
     note_failure(runner);
+    if (VERGE__UNLIKELY(task->operation->sibling != NULL) && others_are_pending(runner, operation, task->operation)) {
+        return;
+    }
     task->operation = NULL;
     uint8_t state = VERGE__TASK_IN_IO;
     if (atomic_compare_exchange_strong(&task->state, &state, VERGE__TASK_READY)) {
-        verge__queue_push(&runner->ready, task);
+        verge__runner_push(runner, task);
     } else { /* it is on its way through the inbox, and is resumed when it gets out of it */
         VERGE__INVARIANT(state == VERGE__TASK_IO_CANCEL, "J4: whoever has an operation waits for it");
     }
@@ -304,17 +432,7 @@ void verge__io_cancel(struct verge__runner *runner, struct verge_task *task) {
 
 void verge__cancel(struct verge_task *task) {
     atomic_store(&task->is_cancelled, true);
-    verge__wake(task, -ECANCELED);
-    uint8_t state = VERGE__TASK_IN_IO;
-    if (!atomic_compare_exchange_strong(&task->state, &state, VERGE__TASK_IO_CANCEL)) {
-        return; /* it runs, or is about to, and will look before it waits */
-    }
-    struct verge__runner *runner = verge__current_runner();
-    if (runner != NULL && runner == atomic_load_explicit(&task->runner, memory_order_relaxed)) {
-        verge__io_cancel(runner, task);
-    } else {
-        verge__post(task);
-    }
+    verge__wake(task, -ECANCELED); /* if it runs, or is about to, it will look before it waits */
 }
 
 int verge_task_cancel(verge_task *task) {

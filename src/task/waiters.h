@@ -1,18 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* task/waiters.h - tasks that wait for the same thing, in the order in which they came. A waiter is in the frame of the
- * call that waits; the list and the waiters in it are under the guard of what is waited for. */
+/*
+ * task/waiters.h - tasks that wait for the same thing, in the order in which they came. A waiter is in the frame of the
+ * call that waits; the list and the waiters in it are under the guard of what is waited for. Plain threads, which run
+ * no task, wait in the same lists: they sleep until `is_woken` is set, and are never cancelled.
+ *
+ * A select is one task with a waiter in each of several lists, and a choice that its waiters share:
+ *   V1  The choice falls once, by a compare-and-exchange from NULL: to the waiter that gets what it waits for, or to
+ *       none, when the select gives up. Whoever has something to give makes it fall, under the guard of the list,
+ *       before it gives: it passes over waiters whose choice has fallen. So nothing is given to a select twice, or
+ *       after it gave up.
+ *   V2  The select takes the guard of every list that it has joined before it returns: there it leaves the list, and
+ *       has what the chosen waiter was given under that guard (J2).
+ * A waiter that waits for one thing alone has no choice, and what it is given while it gives up is still its own: it
+ * looks under the guard.
+ */
 #ifndef VERGE_SRC_TASK_WAITERS_H
 #define VERGE_SRC_TASK_WAITERS_H
 
 #include "task/task_internal.h"
 
+struct verge__choice {
+    void *_Atomic fallen_to; /* NULL: it has not fallen. A waiter; or the choice itself, for none of them */
+};
+
 struct verge__waiter {
     struct verge__waiter *next, *previous;
-    struct verge_task *task;
-    void *item;      /* of a channel */
+    struct verge_task *task;      /* NULL: a plain thread waits */
+    struct verge__choice *choice; /* of a select; NULL: it waits for this alone */
+    void *item;                   /* of a channel; the owner-to-be of a mutex */
+    union {
+        uint32_t amount;    /* of a semaphore */
+        uint64_t *position; /* of a broadcast */
+    };
+    _Atomic uint32_t is_woken; /* a plain thread */
+    bool is_listed;
     bool is_granted; /* it has what it waits for */
     bool is_closed;  /* it will never have it */
 };
+
+/* plain.c: the calling thread sleeps until its waiter is woken: 0 or -ETIMEDOUT. The deadline is on the monotonic
+ * clock. */
+int verge__plain_wait(struct verge__waiter *waiter, uint64_t deadline_ns);
+void verge__plain_wake(struct verge__waiter *waiter);
 
 /* ends[0] is the first, ends[1] the last. */
 
@@ -25,6 +54,7 @@ static inline void verge__waiters_append(void **ends, struct verge__waiter *wait
         ends[0] = waiter;
     }
     ends[1] = waiter;
+    waiter->is_listed = true;
 }
 
 static inline void verge__waiters_remove(void **ends, struct verge__waiter *waiter) {
@@ -38,20 +68,64 @@ static inline void verge__waiters_remove(void **ends, struct verge__waiter *wait
     } else {
         ends[1] = waiter->previous;
     }
+    waiter->is_listed = false;
 }
 
+/* V1. False: the choice has fallen to another. */
+static inline bool verge__choose(struct verge__waiter *waiter) {
+    void *none = NULL;
+    return waiter->choice == NULL || atomic_compare_exchange_strong(&waiter->choice->fallen_to, &none, waiter);
+}
+
+/* The first that is still there to be given something. */
 static inline struct verge__waiter *verge__waiters_take_first(void **ends) {
-    struct verge__waiter *waiter = ends[0];
-    if (waiter != NULL) {
+    struct verge__waiter *waiter;
+    do {
+        waiter = ends[0];
+        if (waiter == NULL) {
+            return NULL;
+        }
         verge__waiters_remove(ends, waiter);
-    }
+    } while (!verge__choose(waiter));
     return waiter;
 }
 
-/* Under the guard (J2). Not NULL: the task is to be delivered when the guard is released. */
+/* Under the guard (J2), which a plain thread takes, too, before it leaves with its waiter. Not NULL: the task is to be
+ * delivered when the guard is released. */
+static inline struct verge_task *verge__wake_waiter(struct verge__waiter *waiter) {
+    if (waiter->task == NULL) {
+        verge__plain_wake(waiter);
+        return NULL;
+    }
+    return verge__claim(waiter->task, 0) ? waiter->task : NULL;
+}
+
 static inline struct verge_task *verge__grant(struct verge__waiter *waiter) {
     waiter->is_granted = true;
-    return verge__claim(waiter->task, 0) ? waiter->task : NULL;
+    return verge__wake_waiter(waiter);
+}
+
+/* The same of several: to be delivered by verge__deliver_all. */
+static inline void verge__grant_into(struct verge__task_queue *granted, struct verge__waiter *waiter) {
+    struct verge_task *task = verge__grant(waiter);
+    if (task != NULL) {
+        verge__queue_push(granted, task);
+    }
+}
+
+/* None of them will have what it waits for. With the guard held. */
+static inline void verge__turn_away(void **ends, struct verge__task_queue *claimed) {
+    for (;;) {
+        struct verge__waiter *waiter = verge__waiters_take_first(ends);
+        if (waiter == NULL) {
+            return;
+        }
+        waiter->is_closed = true;
+        struct verge_task *task = verge__wake_waiter(waiter);
+        if (task != NULL) {
+            verge__queue_push(claimed, task);
+        }
+    }
 }
 
 static inline void verge__deliver_granted(struct verge_task *task) {
@@ -60,19 +134,26 @@ static inline void verge__deliver_granted(struct verge_task *task) {
     }
 }
 
-static inline bool verge__waiters_have(void *const *ends, const struct verge__waiter *waiter) {
-    return waiter->next != NULL || waiter->previous != NULL || ends[0] == waiter;
+/* With the guard held. When that is released, verge__wait_for follows. */
+static inline void verge__wait_begin_in(void **ends, struct verge__waiter *waiter) {
+    if (waiter->task != NULL) {
+        verge__wait_begin(waiter->task);
+    }
+    if (!waiter->is_listed) {
+        verge__waiters_append(ends, waiter);
+    }
+}
+
+static inline int verge__wait_for(struct verge__waiter *waiter, uint64_t deadline_ns, enum verge__wait_mode mode) {
+    return waiter->task != NULL ? verge__wait(waiter->task, deadline_ns, mode) : verge__plain_wait(waiter, deadline_ns);
 }
 
 /* Waits with the guard held, and returns with it held. The waiter keeps its place in the list. */
 static inline int verge__wait_once(void **ends, uint32_t *guard, struct verge__waiter *waiter, uint64_t deadline_ns,
                                    enum verge__wait_mode mode) {
-    verge__wait_begin(waiter->task);
-    if (!verge__waiters_have(ends, waiter)) {
-        verge__waiters_append(ends, waiter);
-    }
+    verge__wait_begin_in(ends, waiter);
     verge__unlock(guard);
-    const int reason = verge__wait(waiter->task, deadline_ns, mode);
+    const int reason = verge__wait_for(waiter, deadline_ns, mode);
     verge__lock(guard);
     return reason;
 }

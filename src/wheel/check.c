@@ -18,7 +18,7 @@ static void count_one(census *count, verge__entry entry, const verge__node *node
     count->pending++;
     count->earliest_ns = node->deadline_ns < count->earliest_ns ? node->deadline_ns : count->earliest_ns;
     if (verge__entry_is_in_table(entry) && (node->generation & 1) == 0) {
-        count->broken = "T2: a pending node has an odd generation";
+        count->broken = "WN2: a pending node has an odd generation";
     }
 }
 
@@ -93,6 +93,9 @@ const char *verge_wheel_check(const verge_wheel *wheel) {
     }
     if (wheel->runs == 0 && calendar->quiet_until > 0 && verge__wheel_has_due(wheel)) {
         return "W5: while something is due, the calendar is not quiet";
+    }
+    if (wheel->attached > 0 && (calendar->levels_ready == 0 || calendar->entry_capacity < calendar->promised)) {
+        return "W6: there is room for an entry of each timeout that is attached";
     }
     return NULL;
 }

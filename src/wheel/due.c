@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is due, handed out: poll fills an array, run calls a function, and both go the same way, one timer at a time. After each
- * the wheel is as any with a backlog, so the function may do everything with it.
+ * What is due, handed out: poll fills an array, run calls a function, and both go the same way, one timer at a time.
+ * After each the wheel is as any with a backlog, so the function may do everything with it.
  *
- * What the function of a run sets for a time that has come is deferred: it becomes past when the run is over. So a run has an
- * end, even if each call sets another timer.
+ * What the function of a run sets for a time that has come is deferred: it becomes past when the run is over. So a run
+ * has an end, even if each call sets another timer.
  */
 #include "base/probes.h"
 #include "wheel/wheel_internal.h"
@@ -66,13 +66,16 @@ static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, verge__entry entry
         verge__nodes_put_free(&wheel->nodes, index);
         VERGE__PROBE4(fire, wheel, expiry.timer, expiry.deadline_ns, wheel->now_ns);
     } else {
+        if (VERGE__UNLIKELY(!verge__timeout_is_attached(&node->node))) {
+            wheel->loose--;
+        }
         VERGE__PROBE4(fire, wheel, node, expiry.deadline_ns, wheel->now_ns);
     }
     if (to->out != NULL) {
         to->out[to->count++] = expiry;
     } else {
         to->count++;
-        to->on_expiry(to->context, &expiry);
+        VERGE__OUTSIDE(wheel, to->on_expiry(to->context, &expiry));
     }
 }
 
@@ -105,8 +108,12 @@ static VERGE__ALWAYS_INLINE void hand_out_of_tick(verge_wheel *wheel, verge__han
     if (wheel->is_large) {
         prefetch_ahead(wheel, *calendar->due_slot - 1);
     }
+    const verge__entry *place = *calendar->due_slot - 1;
     verge__entry entry = verge__calendar_pop(calendar);
     verge__timer_node *node = verge__wheel_node(wheel, entry);
+    VERGE__INVARIANT(verge__node_place(&node->node) == place,
+                     "C2: a node knows its place; if it is a timeout, its object was freed or copied while it was set");
+    (void)place;
     to->budget--;
     if (VERGE__UNLIKELY(!verge__node_is_pending(&node->node))) {
         drop_idle(wheel, &node->node);
@@ -175,7 +182,8 @@ static bool hand_out_sorted(verge_wheel *wheel, bool is_past, verge__handout *to
 
 /* ---- all that is due ---- */
 
-/* Timers that are past, then tick by tick. Nothing is remembered from one to the next: a function may have done anything. */
+/* Timers that are past, then tick by tick. Nothing is remembered from one to the next: a function may have done
+ * anything. */
 static void hand_out_until_full(verge_wheel *wheel, verge__handout *to) {
     verge__calendar *calendar = &wheel->calendar;
     while (!is_full(to)) {
@@ -203,8 +211,8 @@ static void hand_out_until_full(verge_wheel *wheel, verge__handout *to) {
 
 /* ---- the tick under way, to the nanosecond ---- */
 
-/* Takes the timers of the tick under way whose deadline has come out of their slot, as far as `limit` and the budget allow; in an
- * ordered wheel all of them, to be sorted. They become past. */
+/* Takes the timers of the tick under way whose deadline has come out of their slot, as far as `limit` and the budget
+ * allow; in an ordered wheel all of them, to be sorted. They become past. */
 static void pick_exact(verge_wheel *wheel, size_t limit, size_t *budget) {
     verge__calendar *calendar = &wheel->calendar;
     if (calendar->levels_ready == 0 || !verge__calendar_open_cursor(calendar, budget)) {
@@ -228,7 +236,8 @@ static void pick_exact(verge_wheel *wheel, size_t limit, size_t *budget) {
     }
 }
 
-/* What was picked and not handed out goes back to its tick, so that it comes out in order with what is scheduled later. */
+/* What was picked and not handed out goes back to its tick, so that it comes out in order with what is scheduled
+ * later. */
 static void put_back_exact(verge_wheel *wheel) {
     verge__calendar *calendar = &wheel->calendar;
     size_t unlimited = SIZE_MAX;
@@ -263,7 +272,8 @@ static void hand_out_exact(verge_wheel *wheel, verge__handout *to) {
 
 /* ---- a poll ---- */
 
-/* Brings the nodes of ticks that come soon towards the cache: those not brought yet, up to some ticks after the next one. */
+/* Brings the nodes of ticks that come soon towards the cache: those not brought yet, up to some ticks after the next
+ * one. */
 static void prefetch_soon(verge_wheel *wheel) {
     const verge__calendar *calendar = &wheel->calendar;
     const verge__level *lowest = &calendar->levels[0];
@@ -363,6 +373,7 @@ static VERGE__NOINLINE size_t poll_due(verge_wheel *wheel, uint64_t now_ns, verg
 }
 
 size_t verge_wheel_poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
+    VERGE__ENTER(wheel);
     if (VERGE__UNLIKELY(wheel == NULL) || VERGE__LIKELY(pass_quietly(wheel, now_ns))) {
         return 0;
     }
@@ -370,6 +381,7 @@ size_t verge_wheel_poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, 
 }
 
 size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
+    VERGE__ENTER(wheel);
     return wheel == NULL ? 0 : poll_within(wheel, now_ns, out, limit, true, work_limit(wheel));
 }
 
@@ -415,6 +427,7 @@ static VERGE__NOINLINE size_t run_due(verge_wheel *wheel, uint64_t now_ns, on_ex
 }
 
 size_t verge_wheel_run(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry, void *context) {
+    VERGE__ENTER(wheel);
     if (VERGE__UNLIKELY(wheel == NULL) || VERGE__LIKELY(pass_quietly(wheel, now_ns))) {
         return 0;
     }
@@ -423,8 +436,9 @@ size_t verge_wheel_run(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *
 
 /* ---- to the next timer ---- */
 
-/* The time at which the next timer may come out: its deadline, or the tick at which it does, in a strict wheel, and where a poll was
- * there already and may not look at all of the tick under way. A coarse wheel knows no better than next_wakeup. */
+/* The time at which the next timer may come out: its deadline, or the tick at which it does, in a strict wheel, and
+ * where a poll was there already and may not look at all of the tick under way. A coarse wheel knows no better than
+ * next_wakeup. */
 static uint64_t next_stop(verge_wheel *wheel, bool is_exact, bool was_there) {
     if (wheel->options.coarse) {
         return verge_wheel_next_wakeup(wheel);
@@ -434,14 +448,15 @@ static uint64_t next_stop(verge_wheel *wheel, bool is_exact, bool was_there) {
 }
 
 size_t verge_wheel_poll_to_next(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
+    VERGE__ENTER(wheel);
     if (wheel == NULL) {
         return 0;
     }
     bool is_exact = !wheel->options.coarse && !wheel->options.strict;
     size_t budget = work_limit(wheel);
     size_t work = 0;
-    /* A slot of a coarse wheel may have nothing but idle entries and timers that were moved. The work limit is for all of them
-     * together: when it is reached, what is left is a backlog. */
+    /* A slot of a coarse wheel may have nothing but idle entries and timers that were moved. The work limit is for all
+     * of them together: when it is reached, what is left is a backlog. */
     for (bool was_there = false;; was_there = true) {
         uint64_t next_ns = next_stop(wheel, is_exact, was_there);
         next_ns = next_ns < now_ns ? next_ns : now_ns;

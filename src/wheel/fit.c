@@ -24,8 +24,8 @@ int verge_wheel_schedule_window(verge_wheel *wheel, uint64_t earliest_ns, uint64
     return verge_wheel_schedule(wheel, verge__roundest(earliest_ns, latest_ns), data, ret_timer);
 }
 
-/* Of a coarse wheel, the last deadline up to this one that comes out without delay: where a slot of its level starts or, if none
- * does before it, at the end of the level below, and so on. */
+/* Of a coarse wheel, the last deadline up to this one that comes out without delay: where a slot of its level starts
+ * or, if none does before it, at the end of the level below, and so on. */
 static uint64_t undelayed(const verge_wheel *wheel, uint64_t deadline_ns) {
     unsigned shift = (unsigned)wheel->calendar.shift;
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);

@@ -10,10 +10,74 @@ enum { SLABS_AT_ONCE = 64 }; /* looked at, at the end of a poll */
 size_t verge__idle_max = VERGE__IDLE_MAX;
 #endif
 
-/* Each timer has one entry. Idle ones come on top and, where entries are sorted, vacant ones: at most as many as others, as four
- * are looked at for each that becomes vacant. */
+/* Where entries are sorted there are vacant ones, at most as many as others, as four are looked at for each that
+ * becomes vacant. */
+static size_t with_vacant(const verge_wheel *wheel, size_t entries) {
+    return verge__wheel_is_ordered(wheel) ? 2 * entries + 1 : entries;
+}
+
+/* Each timer has one entry. Idle ones come on top, and nodes on the stack, which may become timers (W6). */
 size_t verge__wheel_entries_for(const verge_wheel *wheel, size_t timers) {
-    return timers + verge__idle_max + (verge__wheel_is_ordered(wheel) ? timers : 0) + 1;
+    return with_vacant(wheel, timers + VERGE__STACK_MAX + 1) + verge__idle_max + 1;
+}
+
+/* Of the nodes in the table those have entries that are timers, those that are on the stack or were when it was last
+ * refilled, and idle ones. Until the next refill there are no more. */
+size_t verge__wheel_promised(const verge_wheel *wheel, size_t more) {
+    const verge__nodes *nodes = &wheel->nodes;
+    size_t in_table = verge__nodes_live(nodes) + nodes->stack_count + (nodes->spare != 0);
+    size_t idle = (size_t)verge__calendar_idle(&wheel->calendar);
+    return with_vacant(wheel, wheel->attached + wheel->loose + in_table + idle + more);
+}
+
+static size_t max_of(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* Timers whose entries there must be room for, because that was reserved; 0: nothing was. */
+static size_t reserved(const verge_wheel *wheel) {
+    size_t timers = max_of(wheel->reserved_entries, wheel->reserved_beside);
+    bool is_any = timers > 0 || wheel->reserved_timeouts > 0;
+    return is_any ? timers + max_of(wheel->reserved_timeouts, wheel->attached) : 0;
+}
+
+/* A level is needed, too: with one, an entry for any time can be filed, and comes up early if that level does not reach
+ * so far. */
+static int promise(verge_wheel *wheel, size_t entries) {
+    verge__calendar *calendar = &wheel->calendar;
+    int error = verge__calendar_ready_for(calendar, calendar->cursor);
+    if (error == 0 && entries > calendar->entry_capacity) {
+        error = verge__calendar_secure(calendar, entries + entries / 8, false);
+        error = error == 0 ? 0 : verge__calendar_secure(calendar, entries, false);
+    }
+    if (error == 0) {
+        calendar->promised = entries;
+        verge__wheel_set_short_reach(wheel);
+    }
+    return error;
+}
+
+int verge__wheel_promise_entry(verge_wheel *wheel) {
+    return wheel->attached > 0 ? promise(wheel, verge__wheel_promised(wheel, 1)) : 0;
+}
+
+int verge__wheel_promise_nodes(verge_wheel *wheel) {
+    bool is_refilled = wheel->nodes.spare == 0 && wheel->nodes.stack_count == 0;
+    return is_refilled && wheel->attached > 0 ? promise(wheel, verge__wheel_promised(wheel, VERGE__STACK_MAX)) : 0;
+}
+
+/* What is reserved stays so: it is for others. */
+int verge__wheel_attach_one(verge_wheel *wheel) {
+    wheel->attached++;
+    size_t entries = reserved(wheel) == 0 ? 0 : verge__wheel_entries_for(wheel, reserved(wheel));
+    int error = promise(wheel, max_of(entries, verge__wheel_promised(wheel, 0)));
+    wheel->attached -= error != 0;
+    return error;
+}
+
+void verge__wheel_detach_one(verge_wheel *wheel) {
+    wheel->attached--;
+    wheel->calendar.promised = wheel->attached == 0 ? 0 : verge__wheel_promised(wheel, 0);
 }
 
 static int reserve_entries(verge_wheel *wheel, size_t timers) {
@@ -23,80 +87,6 @@ static int reserve_entries(verge_wheel *wheel, size_t timers) {
     }
     verge__wheel_set_short_reach(wheel);
     return error;
-}
-
-int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
-    if (wheel == NULL) {
-        return -EINVAL;
-    }
-    size_t pending = (size_t)verge__wheel_pending(wheel);
-    if (timer_count == 0) {
-        wheel->reserved_entries = 0;
-        wheel->reserved_nodes = 0;
-        return 0;
-    }
-    if (timer_count > UINT32_MAX ||
-        (wheel->options.timer_cap != 0 && timer_count > wheel->options.timer_cap - pending)) {
-        return -ENOSPC;
-    }
-    size_t nodes = verge__nodes_live(&wheel->nodes) + timer_count;
-    size_t total = pending + timer_count;
-    int error = verge__nodes_reserve(&wheel->nodes, nodes);
-    wheel->calendar.slabs = wheel->nodes.slabs;
-    if (error == 0) {
-        size_t beside = wheel->reserved_beside > total ? wheel->reserved_beside : total;
-        error = reserve_entries(wheel, beside + wheel->reserved_timeouts);
-    }
-    if (error == 0) {
-        wheel->reserved_entries = total;
-        wheel->reserved_nodes = nodes;
-    }
-    return error;
-}
-
-int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count) {
-    if (wheel == NULL) {
-        return -EINVAL;
-    }
-    if (timeout_count == 0) {
-        wheel->reserved_timeouts = 0;
-        wheel->reserved_beside = 0;
-        return 0;
-    }
-    if (timeout_count > UINT32_MAX) {
-        return -ENOSPC;
-    }
-    size_t beside = verge__nodes_live(&wheel->nodes);
-    size_t timers = beside > wheel->reserved_entries ? beside : wheel->reserved_entries;
-    int error = reserve_entries(wheel, timers + wheel->attached + timeout_count);
-    if (error == 0) {
-        wheel->reserved_timeouts = wheel->attached + timeout_count;
-        wheel->reserved_beside = beside;
-    }
-    return error;
-}
-
-/* ---- giving back ---- */
-
-/* Timers whose entries there must be room for. */
-static size_t reserved(const verge_wheel *wheel) {
-    size_t timers = wheel->reserved_entries > wheel->reserved_beside ? wheel->reserved_entries : wheel->reserved_beside;
-    return timers + wheel->reserved_timeouts;
-}
-
-static size_t max_of(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
-static bool is_sparse(const verge_wheel *wheel, size_t used, size_t reserved_count, size_t room) {
-    const verge_wheel_compaction *compaction = &wheel->options.compaction;
-    return room > compaction->minimum && used < room / compaction->ratio && reserved_count < room;
-}
-
-/* What there must be room for, when so much is used and so much reserved. */
-static size_t to_keep(const verge_wheel *wheel, size_t used, size_t reserved_count) {
-    return max_of(max_of(used * wheel->options.compaction.multiplier, wheel->options.compaction.minimum),
-                  reserved_count);
 }
 
 /* Free nodes may have idle entries. */
@@ -124,6 +114,78 @@ static bool release_slabs(verge_wheel *wheel, size_t keep, uint32_t count) {
     }
     table->release_at = slab;
     return slab == 0;
+}
+
+int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
+    VERGE__ENTER(wheel);
+    if (wheel == NULL) {
+        return -EINVAL;
+    }
+    size_t pending = (size_t)verge__wheel_pending(wheel);
+    if (timer_count == 0) {
+        wheel->reserved_entries = 0;
+        wheel->reserved_nodes = 0;
+        return 0;
+    }
+    size_t live = verge__nodes_live(&wheel->nodes);
+    if (timer_count > UINT32_MAX - live ||
+        (wheel->options.timer_cap != 0 && timer_count > wheel->options.timer_cap - pending)) {
+        return -ENOSPC;
+    }
+    size_t nodes = live + timer_count;
+    size_t nodes_before = wheel->nodes.node_count;
+    size_t total = pending + timer_count;
+    int error = verge__nodes_reserve(&wheel->nodes, nodes);
+    wheel->calendar.slabs = wheel->nodes.slabs;
+    if (error == 0) {
+        size_t beside = wheel->reserved_beside > total ? wheel->reserved_beside : total;
+        size_t timeouts = max_of(wheel->attached, wheel->reserved_timeouts);
+        error = reserve_entries(wheel, beside + timeouts);
+    }
+    if (error == 0) {
+        wheel->reserved_entries = total;
+        wheel->reserved_nodes = nodes;
+    } else { /* what could be had of it is not to be missing elsewhere */
+        wheel->nodes.release_at = 0;
+        (void)release_slabs(wheel, nodes_before, UINT32_MAX);
+    }
+    return error;
+}
+
+int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count) {
+    VERGE__ENTER(wheel);
+    if (wheel == NULL) {
+        return -EINVAL;
+    }
+    if (timeout_count == 0) {
+        wheel->reserved_timeouts = 0;
+        wheel->reserved_beside = 0;
+        return 0;
+    }
+    if (timeout_count > UINT32_MAX) {
+        return -ENOSPC;
+    }
+    size_t beside = verge__nodes_live(&wheel->nodes);
+    size_t timers = beside > wheel->reserved_entries ? beside : wheel->reserved_entries;
+    int error = reserve_entries(wheel, timers + wheel->attached + wheel->loose + timeout_count);
+    if (error == 0) {
+        wheel->reserved_timeouts = wheel->attached + wheel->loose + timeout_count;
+        wheel->reserved_beside = beside;
+    }
+    return error;
+}
+
+/* ---- giving back ---- */
+
+static bool is_sparse(const verge_wheel *wheel, size_t used, size_t reserved_count, size_t room) {
+    const verge_wheel_compaction *compaction = &wheel->options.compaction;
+    return room > compaction->minimum && used < room / compaction->ratio && reserved_count < room;
+}
+
+/* What there must be room for, when so much is used and so much reserved. */
+static size_t to_keep(const verge_wheel *wheel, size_t used, size_t reserved_count) {
+    return max_of(max_of(used * wheel->options.compaction.multiplier, wheel->options.compaction.minimum),
+                  reserved_count);
 }
 
 bool verge__wheel_give_back(verge_wheel *wheel) {
@@ -162,6 +224,7 @@ static bool compact_entry(void *context, verge_wheel *wheel, verge__entry entry,
 }
 
 void verge_wheel_compact(verge_wheel *wheel) {
+    VERGE__ENTER(wheel);
     if (wheel == NULL) {
         return;
     }
@@ -169,6 +232,9 @@ void verge_wheel_compact(verge_wheel *wheel) {
     (void)verge__wheel_visit(wheel, compact_entry, &compaction_);
     size_t live = verge__nodes_live(&wheel->nodes);
     wheel->nodes.release_at = 0;
+    if (!wheel->is_visiting) { /* a visitor stands at an entry */
+        verge__calendar_pack(&wheel->calendar);
+    }
     (void)release_slabs(wheel, max_of(live, wheel->reserved_nodes), UINT32_MAX);
     if (reserved(wheel) == 0) {
         verge__calendar_shed_levels(&wheel->calendar, compaction_.last_tick);

@@ -6,10 +6,12 @@
 #include "wheel/wheel_internal.h"
 
 bool verge_wheel_has_backlog(const verge_wheel *wheel) {
+    VERGE__LOOK(wheel);
     return wheel != NULL && verge__wheel_has_due(wheel);
 }
 
 uint64_t verge_wheel_next_wakeup(const verge_wheel *wheel) {
+    VERGE__LOOK(wheel);
     if (wheel == NULL || verge__wheel_pending(wheel) == 0) {
         return VERGE_NEVER;
     }
@@ -49,8 +51,17 @@ static bool add_any(void *context, verge_wheel *wheel, verge__entry entry, verge
     return true;
 }
 
-/* Looks at a slot's timers. Idle entries are withdrawn, and those of timers that were moved out of the slot are filed anew: so the
- * next search does not meet them again. False: there were such. */
+/* Whether an entry is where it has to wait, as its tick is beyond the levels that are ready: there was no memory for
+ * another. */
+static bool is_parked(const verge_wheel *wheel, size_t k, uint64_t position, uint64_t tick) {
+    const verge__calendar *calendar = &wheel->calendar;
+    uint64_t last = calendar->cursor + calendar->ready_reach - 1;
+    return verge__wheel_rounded(wheel, tick) - calendar->cursor >= calendar->ready_reach &&
+           k + 1 == calendar->levels_ready && last >> calendar->levels[k].shift == position;
+}
+
+/* Looks at a slot's timers. Idle entries are withdrawn, and those of timers that were moved out of the slot are filed
+ * anew: so the next search does not meet them again. False: there were such. */
 static bool look_at_slot(verge_wheel *wheel, size_t k, uint64_t position, extent *found) {
     verge__calendar *calendar = &wheel->calendar;
     const verge__level *level = &calendar->levels[k];
@@ -61,7 +72,7 @@ static bool look_at_slot(verge_wheel *wheel, size_t k, uint64_t position, extent
         verge__node *node = verge__calendar_node(calendar, entry);
         at = verge__entry_older(at); /* what takes the place of an entry was looked at before */
         uint64_t tick = verge__node_is_pending(node) ? verge__wheel_tick(wheel, node->deadline_ns) : VERGE__NO_TICK;
-        if (tick != VERGE__NO_TICK && tick >> level->shift <= position) {
+        if (tick != VERGE__NO_TICK && (tick >> level->shift <= position || is_parked(wheel, k, position, tick))) {
             extent_add(wheel, found, node->deadline_ns);
             continue;
         }
@@ -85,8 +96,9 @@ static uint64_t smallest_tick(const verge_wheel *wheel, const verge__level *leve
 }
 
 /*
- * The timers that come out first; nothing is due. Every timer has an entry in a slot that starts no later than it comes out, so
- * slots that start after the best one found so far need not be looked at. False if entries were filed anew: they may be anywhere.
+ * The timers that come out first; nothing is due. Every timer has an entry in a slot that starts no later than it comes
+ * out, so slots that start after the best one found so far need not be looked at. False if entries were filed anew:
+ * they may be anywhere.
  */
 static bool try_find_first(verge_wheel *wheel, extent *found) {
     const verge__calendar *calendar = &wheel->calendar;
@@ -130,6 +142,7 @@ uint64_t verge__wheel_earliest(verge_wheel *wheel) {
 }
 
 uint64_t verge_wheel_next_deadline(verge_wheel *wheel) {
+    VERGE__ENTER(wheel);
     if (wheel == NULL || verge__wheel_pending(wheel) == 0) {
         return VERGE_NEVER;
     }
@@ -138,6 +151,7 @@ uint64_t verge_wheel_next_deadline(verge_wheel *wheel) {
 
 int verge_wheel_first_interval(verge_wheel *wheel, uint64_t *ret_interval, uint64_t *ret_smallest_ns,
                                uint64_t *ret_largest_ns) {
+    VERGE__ENTER(wheel);
     if (wheel == NULL) {
         return -EINVAL;
     }

@@ -51,7 +51,7 @@ void verge__nodes_deinit(verge__nodes *nodes) {
         release(nodes, nodes->info, nodes->slab_room * sizeof(*nodes->info));
         release(nodes, nodes->with_free, words_for(nodes->slab_room) * sizeof(*nodes->with_free));
     }
-    VERGE__INVARIANT(nodes->bytes == 0, "T3: the table's bytes are those of its slabs");
+    VERGE__INVARIANT(nodes->bytes == 0, "WN3: the table's bytes are those of its slabs");
 }
 
 /* How many free nodes a slab has in its bitmap has changed. */
@@ -195,7 +195,7 @@ bool verge__nodes_is_slab_free(const verge__nodes *nodes, uint32_t slab) {
 void verge__nodes_release_slab(verge__nodes *nodes, uint32_t slab) {
     verge__slab *info = &nodes->info[slab];
     uint32_t node_count = verge__nodes_slab_nodes(nodes, slab);
-    VERGE__INVARIANT(verge__nodes_is_slab_free(nodes, slab), "T1: a slab that is given back has no timer");
+    VERGE__INVARIANT(verge__nodes_is_slab_free(nodes, slab), "WN1: a slab that is given back has no timer");
     uint32_t floor = info->generation_floor;
     for (uint32_t i = 0; i < node_count; i++) {
         const verge__node *node = &verge__nodes_at(nodes, (slab << VERGE__SLAB_BITS) + i)->node;
@@ -275,7 +275,8 @@ int verge__nodes_refill(verge__nodes *nodes) {
             note_free(nodes, slab);
         }
     }
-    /* Their generations are asked for when all of them are on their way to the cache. The lowest is the first to be used. */
+    /* Their generations are asked for when all of them are on their way to the cache. The lowest is the first to be
+     * used. */
     for (size_t i = 0; 2 * i < nodes->stack_count; i++) {
         size_t j = nodes->stack_count - 1 - i;
         uint32_t low = (uint32_t)nodes->stack[i];
@@ -327,10 +328,10 @@ static const char *check_slab(const verge__nodes *nodes, uint32_t slab, size_t *
         free_count += is_free;
         retired += node->generation == 0;
         if (is_live != verge__node_is_pending(node) || (is_live && is_free)) {
-            return "T2: a node is free and even, or live and odd";
+            return "WN2: a node is free and even, or live and odd";
         }
     }
-    return free_count != info->free_count || retired != info->retired_count ? "T1: a slab's free nodes are counted"
+    return free_count != info->free_count || retired != info->retired_count ? "WN1: a slab's free nodes are counted"
                                                                             : NULL;
 }
 
@@ -349,11 +350,11 @@ const char *verge__nodes_check(const verge__nodes *nodes) {
     for (size_t i = 0; i < nodes->stack_count + (nodes->spare != 0); i++) {
         verge_timer last = i < nodes->stack_count ? nodes->stack[i] : nodes->spare;
         if (verge__nodes_at(nodes, (uint32_t)last)->node.generation != (uint32_t)(last >> 32) + 1) {
-            return "T1: the stack has the last handles of free nodes";
+            return "WN1: the stack has the last handles of free nodes";
         }
     }
     if (node_count != nodes->node_count) {
-        return "T3: node_count is that of the slabs";
+        return "WN3: node_count is that of the slabs";
     }
-    return live != verge__nodes_live(nodes) ? "T1: each node is live, free or retired" : NULL;
+    return live != verge__nodes_live(nodes) ? "WN1: each node is live, free or retired" : NULL;
 }

@@ -2,21 +2,21 @@
 /*
  * wheel/nodes.h - the nodes of timers with handles.
  *
- * A handle is generation << 32 | index. The generation of a node is odd while it is a timer and even while it is free, and
- * only grows: a handle is live if and only if its generation is the node's.
+ * A handle is generation << 32 | index. The generation of a node is odd while it is a timer and even while it is free,
+ * and only grows: a handle is live if and only if its generation is the node's.
  *
  * Nodes lie in slabs of 512 (16 KiB). A slab without a timer can be given back: the highest generation it reached is
- * remembered, so that no handle is ever issued twice. Slab 0 starts small and is copied as it grows; entries name nodes by
- * their index, so nobody minds.
+ * remembered, so that no handle is ever issued twice. Slab 0 starts small and is copied as it grows; entries name nodes
+ * by their index, so nobody minds.
  *
- * Free nodes are in one of two places: a stack of those freed last, at most 64 and a spare one on top, which are in the cache and
- * whose idle entries can be used again, or a bitmap of their slab. New timers take the stack's, then those of the lowest slab that has some, so that the
- * higher slabs become empty.
+ * Free nodes are in one of two places: a stack of those freed last, at most 64 and a spare one on top, which are in the
+ * cache and whose idle entries can be used again, or a bitmap of their slab. New timers take the stack's, then those of
+ * the lowest slab that has some, so that the higher slabs become empty.
  *
  * Invariants (verge__nodes_check)
- *   T1  a node is live, free in its slab's bitmap, on the stack, or retired
- *   T2  a free node has an even generation and is not pending; a live one has an odd generation and is pending
- *   T3  the table's counts and bytes are those of its slabs
+ *   WN1  a node is live, free in its slab's bitmap, on the stack, or retired
+ *   WN2  a free node has an even generation and is not pending; a live one has an odd generation and is pending
+ *   WN3  the table's counts and bytes are those of its slabs
  */
 #ifndef VERGE_SRC_WHEEL_NODES_H
 #define VERGE_SRC_WHEEL_NODES_H
@@ -49,9 +49,9 @@ typedef struct verge__slab {
 
 typedef struct verge__nodes {
     unsigned char **slabs; /* NULL: given back, or not there yet */
-    verge_timer
-        spare; /* the last timer of the node to be used next; 0: none. Where each cancel is followed by a schedule, neither
-                          waits for the stack */
+    /* The last timer of the node to be used next; 0: none. Where each cancel is followed by a schedule, neither waits
+     * for the stack. */
+    verge_timer spare;
     size_t stack_count;
     verge_timer *stack;   /* handles of the last timers of free nodes; the wheel's memory */
     uint32_t index_limit; /* indexes below this may be in use */
@@ -85,8 +85,8 @@ int verge__nodes_reserve(verge__nodes *nodes, size_t count);
 void verge__nodes_put_free(verge__nodes *nodes, uint32_t index);
 void verge__nodes_empty_stack(verge__nodes *nodes, size_t count);
 
-/* Whether a slab has memory, and all of its nodes are free: they may have idle entries, which are to be withdrawn first. One with a
- * retired node stays, to remember which one it is. */
+/* Whether a slab has memory, and all of its nodes are free: they may have idle entries, which are to be withdrawn
+ * first. One with a retired node stays, to remember which one it is. */
 bool verge__nodes_is_slab_free(const verge__nodes *nodes, uint32_t slab);
 void verge__nodes_release_slab(verge__nodes *nodes, uint32_t slab);
 

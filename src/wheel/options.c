@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Options, presets, and which geometries make sense. */
 #include <errno.h>
+#include <inttypes.h>
 
+#include "base/explain.h"
 #include "wheel/wheel_internal.h"
 
 enum { DEFAULT_PRECISION_SHIFT = 20 };
@@ -35,6 +37,7 @@ static const struct {
                               .level_count = 7,
                               .shifts = {20, 26, 32, 38, 44, 50, 56},
                               .bits = {6, 6, 6, 6, 6, 6, 6}},
+    [VERGE_PRESET_MILLISECONDS] = {.first_shift = 0},
 };
 
 int verge_wheel_options_preset_sized(verge_wheel_options *options, size_t struct_size, verge_wheel_preset preset) {
@@ -94,41 +97,45 @@ int verge_wheel_options_from_duration(verge_wheel_options *options, uint64_t tic
     return verge_wheel_options_levels(options, precision_ns, bits, level_count);
 }
 
-static bool is_geometry_sound(const verge_wheel_level *levels, size_t count) {
-    for (size_t k = 0; k < count; k++) {
-        if (levels[k].shift > 63 || levels[k].bits == 0 || levels[k].bits > VERGE_LEVEL_BITS_MAX ||
-            levels[k].shift + levels[k].bits > 64) {
-            return false;
-        }
-        if (k > 0) {
-            unsigned end_below = (unsigned)levels[k - 1].shift + levels[k - 1].bits;
-            bool rises = levels[k].shift > levels[k - 1].shift;
-            bool leaves_gap = levels[k].shift > end_below;
-            bool adds_range = (unsigned)levels[k].shift + levels[k].bits > end_below;
-            if (!rises || leaves_gap || !adds_range) {
-                return false;
-            }
-        }
+/* ---- what is refused, and why ---- */
+
+static int check_level(const verge_wheel_level *levels, size_t k, verge__explanation why) {
+    unsigned shift = levels[k].shift;
+    unsigned bits = levels[k].bits;
+    if (bits == 0 || bits > VERGE_LEVEL_BITS_MAX) {
+        return verge__explain(why, "levels[%zu].bits is %u: it has to be from 1 to %d (VERGE_LEVEL_BITS_MAX)", k, bits,
+                              VERGE_LEVEL_BITS_MAX);
     }
-    return true;
+    if (shift > 63 || shift + bits > 64) {
+        return verge__explain(why, "levels[%zu]: shift %u and bits %u add up to %u, but time has 64 bits", k, shift,
+                              bits, shift + bits);
+    }
+    if (k == 0) {
+        return 0;
+    }
+    unsigned end_below = (unsigned)levels[k - 1].shift + levels[k - 1].bits;
+    if (shift <= levels[k - 1].shift) {
+        return verge__explain(why, "levels[%zu].shift is %u: it has to be greater than the %u of the level below", k,
+                              shift, levels[k - 1].shift);
+    }
+    if (shift > end_below) {
+        return verge__explain(why,
+                              "levels[%zu].shift is %u: a slot is wider than the level below, which covers 2^%u ns", k,
+                              shift, end_below);
+    }
+    if (shift + bits <= end_below) {
+        return verge__explain(why, "levels[%zu] covers 2^%u ns, which is no more than the level below", k,
+                              shift + bits);
+    }
+    return 0;
 }
 
-int verge__wheel_check_options(const verge_wheel_options *options, size_t *ret_level_count,
-                               verge_wheel_level ret_levels[VERGE_LEVEL_COUNT_MAX]) {
-    if (options->struct_size != sizeof(*options) || options->level_count > VERGE_LEVEL_COUNT_MAX ||
-        (unsigned)options->order > VERGE_ORDER_DEADLINE || (unsigned)options->past > VERGE_PAST_REJECTED) {
-        return -EINVAL;
-    }
-    const verge_wheel_compaction *compaction = &options->compaction;
-    if (compaction->ratio == 0 || compaction->multiplier == 0 || compaction->multiplier >= compaction->ratio) {
-        return -EINVAL;
-    }
-    if (options->allocator != NULL && (options->allocator->allocate == NULL || options->allocator->release == NULL)) {
-        return -EINVAL;
-    }
+static int read_levels(const verge_wheel_options *options, verge__explanation why, size_t *ret_level_count,
+                       verge_wheel_level ret_levels[VERGE_LEVEL_COUNT_MAX]) {
     if (options->level_count == 0) {
-        if (!verge__is_power_of_two(options->precision_ns)) {
-            return -EINVAL;
+        int error = verge__explain_power_of_two(why, "precision_ns", options->precision_ns, 63);
+        if (error != 0) {
+            return error;
         }
         unsigned shift = verge__bit_floor_index(options->precision_ns);
         verge__level_shape shapes[VERGE__LEVELS_MAX];
@@ -138,15 +145,82 @@ int verge__wheel_check_options(const verge_wheel_options *options, size_t *ret_l
         }
         return 0;
     }
-    /* A precision beside levels would not be used: it must be theirs, or none. */
-    bool is_other_precision =
-        options->precision_ns != 0 && options->precision_ns != UINT64_C(1) << (options->levels[0].shift & 63);
-    if (!is_geometry_sound(options->levels, options->level_count) || is_other_precision) {
-        return -EINVAL;
-    }
     for (size_t k = 0; k < options->level_count; k++) {
+        int error = check_level(options->levels, k, why);
+        if (error != 0) {
+            return error;
+        }
         ret_levels[k] = options->levels[k];
+    }
+    /* A precision beside levels would not be used: it must be theirs, or none. */
+    if (options->precision_ns != 0 && options->precision_ns != UINT64_C(1) << options->levels[0].shift) {
+        return verge__explain(why, "precision_ns is %" PRIu64 ": with levels it has to be 0, or 2^%u, as levels[0]",
+                              options->precision_ns, options->levels[0].shift);
     }
     *ret_level_count = options->level_count;
     return 0;
+}
+
+static int check_choices(const verge_wheel_options *options, verge__explanation why) {
+    const verge_wheel_compaction *compaction = &options->compaction;
+    if (options->struct_size != sizeof(*options)) {
+        return verge__explain(why, "struct_size is %zu, not %zu: fill the options by verge_wheel_options_init first",
+                              options->struct_size, sizeof(*options));
+    }
+    if (options->level_count > VERGE_LEVEL_COUNT_MAX) {
+        return verge__explain(why, "level_count is %zu: it may be %d at most (VERGE_LEVEL_COUNT_MAX)",
+                              options->level_count, VERGE_LEVEL_COUNT_MAX);
+    }
+    if ((unsigned)options->order > VERGE_ORDER_DEADLINE) {
+        return verge__explain(why, "order is %d: it has to be a verge_order, from 0 to %d", (int)options->order,
+                              (int)VERGE_ORDER_DEADLINE);
+    }
+    if ((unsigned)options->past > VERGE_PAST_REJECTED) {
+        return verge__explain(why, "past is %d: it has to be a verge_past, from 0 to %d", (int)options->past,
+                              (int)VERGE_PAST_REJECTED);
+    }
+    if (compaction->multiplier == 0 || compaction->multiplier >= compaction->ratio) {
+        return verge__explain(why,
+                              "compaction: multiplier %" PRIu32 " and ratio %" PRIu32 ", where 1 <= multiplier < ratio",
+                              compaction->multiplier, compaction->ratio);
+    }
+    if (options->allocator != NULL && (options->allocator->allocate == NULL || options->allocator->release == NULL)) {
+        return verge__explain(why, "allocator has no function to %s memory",
+                              options->allocator->allocate == NULL ? "allocate" : "release");
+    }
+    return 0;
+}
+
+uint64_t verge__wheel_last_tick(const verge_wheel_options *options, const verge_wheel_level *levels,
+                                size_t level_count) {
+    uint64_t last = (VERGE_NEVER - 1) >> levels[0].shift;
+    last = last < VERGE__NO_TICK - 2 ? last : VERGE__NO_TICK - 2;
+    unsigned coarsest = options->coarse ? (unsigned)levels[level_count - 1].shift - levels[0].shift : 0;
+    return last & ~verge__bit_mask(coarsest);
+}
+
+int verge__wheel_check_options(const verge_wheel_options *options, verge__explanation why, size_t *ret_level_count,
+                               verge_wheel_level ret_levels[VERGE_LEVEL_COUNT_MAX]) {
+    int error = check_choices(options, why);
+    if (error == 0) {
+        error = read_levels(options, why, ret_level_count, ret_levels);
+    }
+    if (error != 0) {
+        return error;
+    }
+    uint64_t last_tick = verge__wheel_last_tick(options, ret_levels, *ret_level_count);
+    if (options->start_ns >> ret_levels[0].shift >= last_tick) {
+        return verge__explain(why, "start_ns is %" PRIu64 ": no tick is left after it before time ends",
+                              options->start_ns);
+    }
+    return 0;
+}
+
+int verge_wheel_options_explain(const verge_wheel_options *options, char *text, size_t size) {
+    verge__explanation why = {.size = size};
+    why.text = text;
+    size_t level_count = 0;
+    verge_wheel_level levels[VERGE_LEVEL_COUNT_MAX] = {{0}};
+    return options != NULL ? verge__wheel_check_options(options, why, &level_count, levels)
+                           : verge__explain(why, "there are no options: the pointer is NULL");
 }

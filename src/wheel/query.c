@@ -15,6 +15,7 @@ uint64_t verge_wheel_start(const verge_wheel *wheel) {
 }
 
 size_t verge_wheel_count(const verge_wheel *wheel) {
+    VERGE__LOOK(wheel);
     return wheel == NULL ? 0 : (size_t)verge__wheel_pending(wheel);
 }
 
@@ -69,6 +70,7 @@ uint64_t verge_wheel_fires_at(const verge_wheel *wheel, uint64_t deadline_ns) {
 /* ---- statistics ---- */
 
 int verge_wheel_get_stats(const verge_wheel *wheel, verge_wheel_stats *ret_stats) {
+    VERGE__LOOK(wheel);
     if (wheel == NULL || ret_stats == NULL || ret_stats->struct_size != sizeof(*ret_stats)) {
         return -EINVAL;
     }
@@ -110,6 +112,7 @@ static void count_list(const verge__calendar *calendar, verge__list list, verge_
 }
 
 int verge_wheel_get_level_stats(const verge_wheel *wheel, size_t level, verge_wheel_level_stats *ret_stats) {
+    VERGE__LOOK(wheel);
     if (wheel == NULL || ret_stats == NULL || ret_stats->struct_size != sizeof(*ret_stats) ||
         level >= wheel->level_count) {
         return -EINVAL;

@@ -2,8 +2,8 @@
 /*
  * Schedule, reschedule, cancel.
  *
- * What they touch, beside the wheel's own hot lines and the caller's handle: the node, and if the entry has to move, the ends of
- * two lists and the node whose entry takes its place. Two nodes share a cache line.
+ * What they touch, beside the wheel's own hot lines and the caller's handle: the node, and if the entry has to move,
+ * the ends of two lists and the node whose entry takes its place. Two nodes share a cache line.
  */
 #include <errno.h>
 
@@ -84,8 +84,15 @@ static void set_sequence(verge_wheel *wheel, verge__entry entry, verge__node *no
     if (verge__entry_is_in_table(entry)) {
         *verge__nodes_sequence(&wheel->nodes, verge__entry_index(entry)) = (uint32_t)(sequence >> 32);
     } else {
-        node->generation = (uint32_t)(sequence >> 32);
+        node->generation = (uint32_t)(sequence >> 32) << 1 | (node->generation & 1);
     }
+}
+
+/* Makes room for the entry of a timer that has been promised none: but not where another has. */
+static int secure_entry(verge_wheel *wheel, verge__entry entry) {
+    bool is_loose = !verge__entry_is_in_table(entry);
+    int error = is_loose ? verge__wheel_promise_entry(wheel) : 0;
+    return error == 0 ? verge__calendar_secure_one(&wheel->calendar) : error;
 }
 
 int verge__wheel_arm(verge_wheel *wheel, verge__entry entry, verge__node *node, uint64_t deadline_ns) {
@@ -100,9 +107,13 @@ int verge__wheel_arm(verge_wheel *wheel, verge__entry entry, verge__node *node, 
     bool is_kept = tick >= target && calendar->cursor == target && verge__calendar_serves(calendar, node, tick);
     bool has_entry = verge__node_has_entry(node);
     bool is_alone = verge__wheel_pending(wheel) == verge__node_is_pending(node);
+    bool is_timeout = !verge__entry_is_in_table(entry);
+    bool is_promised = is_timeout && verge__timeout_is_attached(node); /* W6 */
     error = tick >= target ? verge__calendar_ready_for(calendar, tick) : 0;
-    if (error == 0 && (!has_entry || is_sorted(node))) {
-        error = verge__calendar_secure_one(calendar);
+    error =
+        is_timeout && calendar->levels_ready > 0 ? 0 : error; /* else its entry comes up early, and is filed again */
+    if (error == 0 && !is_promised && (!has_entry || is_sorted(node))) {
+        error = secure_entry(wheel, entry);
     }
     if (error != 0) {
         return error;
@@ -156,6 +167,9 @@ static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline
     int error = judge(wheel, deadline_ns); /* before memory is asked for */
     if (error == 0 && wheel->options.timer_cap != 0 && verge__wheel_pending(wheel) >= wheel->options.timer_cap) {
         error = -ENOSPC;
+    }
+    if (error == 0) {
+        error = verge__wheel_promise_nodes(wheel);
     }
     if (error == 0) {
         error = verge__nodes_refill(&wheel->nodes);
@@ -245,6 +259,7 @@ static VERGE__NOINLINE int schedule_anew(verge_wheel *wheel, uint64_t deadline_n
 }
 
 int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer) {
+    VERGE__ENTER(wheel);
     if (VERGE__UNLIKELY(wheel == NULL || ret_timer == NULL)) {
         return schedule_slowly(wheel, deadline_ns, data, ret_timer);
     }
@@ -297,6 +312,7 @@ static VERGE__NOINLINE int reschedule_anew(verge_wheel *wheel, verge_timer timer
 }
 
 int verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
+    VERGE__ENTER(wheel);
     if (VERGE__UNLIKELY(wheel == NULL)) {
         return -EINVAL;
     }
@@ -316,6 +332,7 @@ static VERGE__NOINLINE int rearm_anew(verge_wheel *wheel, verge_timer *timer, ui
 }
 
 int verge_wheel_rearm(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data) {
+    VERGE__ENTER(wheel);
     if (VERGE__UNLIKELY(wheel == NULL || timer == NULL)) {
         return -EINVAL;
     }
@@ -328,12 +345,13 @@ int verge_wheel_rearm(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_
 }
 
 int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data) {
+    VERGE__ENTER(wheel);
     if (VERGE__UNLIKELY(wheel == NULL)) {
         return -EINVAL;
     }
     verge__timer_node *node = verge__nodes_find(&wheel->nodes, timer);
     uint32_t generation = (uint32_t)(timer >> 32) + 1;
-    if (VERGE__UNLIKELY(node == NULL || generation == 0 || !verge__wheel_may_keep_idle(wheel, &node->node) ||
+    if (VERGE__UNLIKELY(node == NULL || generation == 0 || !verge__wheel_may_keep_idle_handle(wheel, &node->node) ||
                         node->node.deadline_ns == wheel->earliest_ns || !verge__nodes_push(&wheel->nodes, timer))) {
         return cancel_slowly(wheel, timer, ret_data);
     }
@@ -348,6 +366,7 @@ int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data) {
 }
 
 int verge_wheel_get(const verge_wheel *wheel, verge_timer timer, verge_expiry *ret_expiry) {
+    VERGE__LOOK(wheel);
     if (wheel == NULL || ret_expiry == NULL) {
         return -EINVAL;
     }

@@ -78,7 +78,7 @@ static void forget_entry(verge_wheel *wheel, verge__sorter *sorter, bool is_vaca
 /* Drops vacant entries at the front of a run. False: there is no other, or the budget ran out before it was found. */
 static bool run_front(verge_wheel *wheel, verge__sorter *sorter, verge__sorted_run *run, size_t *budget, key *ret_key) {
     VERGE__INVARIANT((run->head != NULL) == (run->count > 0),
-                     "S2: a run has a first chunk if and only if it is not empty");
+                     "WS2: a run has a first chunk if and only if it is not empty");
     while (run->head != NULL && *budget > 0) {
         if (run_first(run) != 0) {
             *ret_key = key_of(wheel, run_first(run));
@@ -96,7 +96,7 @@ static bool run_front(verge_wheel *wheel, verge__sorter *sorter, verge__sorted_r
 void verge__sorter_add_chunk(verge_wheel *wheel, verge__sorter *sorter, verge__list *list) {
     verge__chunk *chunk = verge__list_chunk(*list);
     uint32_t count = (uint32_t)verge__list_chunk_count(*list);
-    VERGE__INVARIANT(sorter->run_count < VERGE__RUNS_MAX, "S1: the runs are few when a chunk is added");
+    VERGE__INVARIANT(sorter->run_count < VERGE__RUNS_MAX, "WS1: the runs are few when a chunk is added");
     VERGE__INVARIANT(chunk->below == NULL, "L1: what is picked for sorting is one chunk");
     *list = NULL;
     for (uint32_t i = 1; i < count; i++) {

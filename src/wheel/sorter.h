@@ -2,17 +2,18 @@
 /*
  * wheel/sorter.h - the due entries of an ordered wheel, smallest key first.
  *
- * Entries come in by the chunk. Each chunk is sorted and becomes a run; runs are merged like the digits of a binary counter,
- * so that each is at least twice as long as the next and there are few. A merge can stop after any entry and go on later: so
- * the work of one poll can be bounded. No memory is needed beside the chunks the entries lie in.
+ * Entries come in by the chunk. Each chunk is sorted and becomes a run; runs are merged like the digits of a binary
+ * counter, so that each is at least twice as long as the next and there are few. A merge can stop after any entry and
+ * go on later: so the work of one poll can be bounded. No memory is needed beside the chunks the entries lie in.
  *
- * Unlike lists, runs are read from their oldest chunk on; `below` of a run's chunk is the next one. An entry that is withdrawn
- * leaves a vacant one behind, as no other may take its place; it is dropped by whoever meets it. Who withdraws one also has a
- * look at a few others (verge__sorter_purge), so that vacant entries never outnumber the others.
+ * Unlike lists, runs are read from their oldest chunk on; `below` of a run's chunk is the next one. An entry that is
+ * withdrawn leaves a vacant one behind, as no other may take its place; it is dropped by whoever meets it. Who
+ * withdraws one also has a look at a few others (verge__sorter_purge), so that vacant entries never outnumber the
+ * others.
  *
  * Invariants
- *   S1  the runs are few when a chunk is added
- *   S2  a run has a first chunk if and only if it is not empty
+ *   WS1  the runs are few when a chunk is added
+ *   WS2  a run has a first chunk if and only if it is not empty
  */
 #ifndef VERGE_SRC_WHEEL_SORTER_H
 #define VERGE_SRC_WHEEL_SORTER_H

@@ -9,23 +9,28 @@ static verge__timer_node *node_of(verge_timeout *timeout) {
     return (verge__timer_node *)(void *)timeout;
 }
 
-/* Zeroed memory is no timeout, nor is one that was detached. */
-static bool is_attached(const verge__timer_node *node) {
-    return node->node.place != 0;
+/* Zeroed memory is a timeout that is not set; so is one that was detached. */
+static bool is_zeroed(const verge__timer_node *node) {
+    return node->node.place == 0;
 }
 
 int verge_timeout_attach(verge_wheel *wheel, verge_timeout *timeout, void *data) {
+    VERGE__ENTER(wheel);
     if (wheel == NULL || timeout == NULL) {
         return -EINVAL;
     }
-    *node_of(timeout) =
-        (verge__timer_node){.node = {.deadline_ns = VERGE_NEVER, .place = VERGE__NO_PLACE}, .data = data};
-    wheel->attached++;
+    int error = verge__wheel_attach_one(wheel);
+    if (error != 0) {
+        return error;
+    }
+    *node_of(timeout) = (verge__timer_node){
+        .node = {.deadline_ns = VERGE_NEVER, .place = VERGE__NO_PLACE, .generation = 1}, .data = data};
     return 0;
 }
 
 int verge_timeout_detach(verge_wheel *wheel, verge_timeout *timeout) {
-    if (wheel == NULL || timeout == NULL || !is_attached(node_of(timeout))) {
+    VERGE__ENTER(wheel);
+    if (wheel == NULL || timeout == NULL || is_zeroed(node_of(timeout))) {
         return -EINVAL;
     }
     verge__node *node = &node_of(timeout)->node;
@@ -33,23 +38,29 @@ int verge_timeout_detach(verge_wheel *wheel, verge_timeout *timeout) {
     if (verge__node_has_entry(node)) {
         verge__wheel_drop(wheel, node);
     }
-    node->place = 0;
-    wheel->attached--;
+    if (verge__timeout_is_attached(node)) {
+        verge__wheel_detach_one(wheel);
+    }
+    *node_of(timeout) = (verge__timer_node){0};
     return 0;
 }
 
 static VERGE__NOINLINE int set_slowly(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
-    if (wheel == NULL || timeout == NULL || !is_attached(node_of(timeout))) {
-        return -EINVAL;
-    }
-    verge__node *node = &node_of(timeout)->node;
-    if (!verge__node_is_pending(node) && wheel->options.timer_cap != 0 &&
-        verge__wheel_pending(wheel) >= wheel->options.timer_cap) {
+    verge__timer_node *node = node_of(timeout);
+    bool was_zeroed = is_zeroed(node);
+    bool was_set = !was_zeroed && verge__node_is_pending(&node->node);
+    if (!was_set && wheel->options.timer_cap != 0 && verge__wheel_pending(wheel) >= wheel->options.timer_cap) {
         return -ENOSPC;
     }
-    int error = verge__wheel_arm(wheel, verge__entry_for_node(node), node, deadline_ns);
+    if (was_zeroed) {
+        *node = (verge__timer_node){.node = {.deadline_ns = VERGE_NEVER, .place = VERGE__NO_PLACE}, .data = timeout};
+    }
+    int error = verge__wheel_arm(wheel, verge__entry_for_node(&node->node), &node->node, deadline_ns);
     if (error == 0) {
+        wheel->loose += !was_set && !verge__timeout_is_attached(&node->node);
         VERGE__PROBE3(schedule, wheel, timeout, deadline_ns);
+    } else if (was_zeroed) {
+        *node = (verge__timer_node){0};
     }
     return error;
 }
@@ -57,9 +68,12 @@ static VERGE__NOINLINE int set_slowly(verge_wheel *wheel, verge_timeout *timeout
 /* The entry has to move. */
 static VERGE__NOINLINE int set_anew(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
     verge__node *node = &node_of(timeout)->node;
-    bool was_idle = !verge__node_is_pending(node) && verge__node_has_entry(node);
+    bool was_set = verge__node_is_pending(node);
+    bool was_idle = !was_set && verge__node_has_entry(node);
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    if (VERGE__UNLIKELY(!is_attached(node_of(timeout)) ||
+    /* One that is not attached and not set has no room of its own: the long way looks for some. */
+    bool has_room = verge__timeout_is_attached(node) || (was_set && !is_zeroed(node_of(timeout)));
+    if (VERGE__UNLIKELY(!has_room ||
                         !verge__calendar_move(&wheel->calendar, verge__entry_for_node(node), node, tick))) {
         return set_slowly(wheel, timeout, deadline_ns);
     }
@@ -71,6 +85,7 @@ static VERGE__NOINLINE int set_anew(verge_wheel *wheel, verge_timeout *timeout, 
 }
 
 int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
+    VERGE__ENTER(wheel);
     if (VERGE__UNLIKELY(wheel == NULL || timeout == NULL)) {
         return -EINVAL;
     }
@@ -92,15 +107,17 @@ int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadl
 }
 
 static VERGE__NOINLINE int clear_slowly(verge_wheel *wheel, verge_timeout *timeout) {
-    if (!is_attached(node_of(timeout))) {
+    if (is_zeroed(node_of(timeout))) {
         return -ENOENT;
     }
+    wheel->loose -= !verge__timeout_is_attached(&node_of(timeout)->node);
     verge__wheel_retract(wheel, &node_of(timeout)->node);
     VERGE__PROBE2(cancel, wheel, timeout);
     return 0;
 }
 
 int verge_timeout_clear(verge_wheel *wheel, verge_timeout *timeout) {
+    VERGE__ENTER(wheel);
     if (VERGE__UNLIKELY(wheel == NULL || timeout == NULL)) {
         return -EINVAL;
     }
@@ -120,5 +137,5 @@ int verge_timeout_clear(verge_wheel *wheel, verge_timeout *timeout) {
 
 uint64_t verge_timeout_deadline(const verge_timeout *timeout) {
     const verge__timer_node *node = (const verge__timer_node *)(const void *)timeout;
-    return timeout == NULL || !is_attached(node) ? VERGE_NEVER : node->node.deadline_ns;
+    return timeout == NULL || is_zeroed(node) ? VERGE_NEVER : node->node.deadline_ns;
 }

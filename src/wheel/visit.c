@@ -59,12 +59,13 @@ static bool visit_timeout(void *context, verge_wheel *wheel, verge__entry entry,
     iteration *iteration_ = context;
     if (!verge__entry_is_in_table(entry) && verge__node_is_pending(node)) {
         verge_expiry expiry = verge__wheel_expiry(wheel, entry);
-        iteration_->result = iteration_->visit(iteration_->context, &expiry);
+        VERGE__OUTSIDE(wheel, iteration_->result = iteration_->visit(iteration_->context, &expiry));
     }
     return iteration_->result == 0;
 }
 
 int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context, const verge_expiry *timer), void *context) {
+    VERGE__ENTER(wheel);
     if (wheel == NULL || visit == NULL) {
         return -EINVAL;
     }
@@ -72,7 +73,7 @@ int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context, const ve
     for (uint32_t index = verge__nodes_next_live(&wheel->nodes, 0); index != VERGE__NO_INDEX && iteration_.result == 0;
          index = verge__nodes_next_live(&wheel->nodes, index + 1)) {
         verge_expiry expiry = verge__wheel_expiry(wheel, verge__entry_for_index(index));
-        iteration_.result = visit(context, &expiry);
+        VERGE__OUTSIDE(wheel, iteration_.result = visit(context, &expiry));
     }
     if (iteration_.result == 0) {
         wheel->is_visiting = true;

@@ -1,29 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* The life of a wheel: create, clear, destroy. */
 #include <errno.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "wheel/wheel_internal.h"
 
-/* Where the generations of a new wheel's nodes start: even, from 2 to 2^31, and far from those of the wheels before it, so that a
- * handle used with the wrong wheel is rarely live there. */
+/* Where the generations of a new wheel's nodes start: even, from 2 to 2^31, and far from those of the wheels before it,
+ * so that a handle used with the wrong wheel is rarely live there. */
 static uint32_t next_generation_base(void) {
+#if defined(__STDC_NO_ATOMICS__)
+    static uint32_t wheel_count; /* threads that create wheels at once may get the same number: it is only a start */
+    uint32_t number = ++wheel_count;
+#else
     static atomic_uint wheel_count;
     uint32_t number = atomic_fetch_add_explicit(&wheel_count, 1, memory_order_relaxed) + 1;
+#endif
     return ((number * UINT32_C(2654435769)) >> 1 & ~UINT32_C(1)) | 2;
-}
-
-/* The last tick of time, and of coarse wheels the last that every level can name. The tick after it can be told from none. */
-static uint64_t last_tick_of(const verge_wheel_options *options, const verge_wheel_level *levels, size_t level_count) {
-    uint64_t last = (VERGE_NEVER - 1) >> levels[0].shift;
-    last = last < VERGE__NO_TICK - 2 ? last : VERGE__NO_TICK - 2;
-    unsigned coarsest = options->coarse ? (unsigned)levels[level_count - 1].shift - levels[0].shift : 0;
-    return last & ~verge__bit_mask(coarsest);
-}
-
-static bool is_start_sound(uint64_t start_ns, unsigned shift, uint64_t last_tick) {
-    return start_ns >> shift < last_tick;
 }
 
 static void set_now(verge_wheel *wheel, uint64_t start_ns) {
@@ -40,6 +32,7 @@ static void set_levels(verge_wheel *wheel, const verge_wheel_level *levels, size
     }
     unsigned bits = (unsigned)wheel->levels[level_count - 1].shift + wheel->levels[level_count - 1].bits;
     wheel->reach = bits < 64 ? UINT64_C(1) << bits : UINT64_MAX;
+    wheel->short_reach_max = wheel->reach < UINT64_C(1) << 62 ? wheel->reach : UINT64_C(1) << 62;
 }
 
 int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_wheel) {
@@ -52,16 +45,12 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
         options = &defaults;
     }
     size_t level_count = 0;
-    verge_wheel_level levels[VERGE_LEVEL_COUNT_MAX];
-    int error = verge__wheel_check_options(options, &level_count, levels);
+    verge_wheel_level levels[VERGE_LEVEL_COUNT_MAX] = {{0}};
+    int error = verge__wheel_check_options(options, (verge__explanation){0}, &level_count, levels);
     if (error != 0) {
         return error;
     }
     uint8_t shift = levels[0].shift;
-    uint64_t last_tick = last_tick_of(options, levels, level_count);
-    if (!is_start_sound(options->start_ns, shift, last_tick)) {
-        return -EINVAL;
-    }
     verge_allocator allocator = options->allocator != NULL ? *options->allocator : *verge_allocator_default();
     bool ordered = options->order != VERGE_ORDER_ANY;
     verge_wheel *wheel = allocator.allocate(allocator.context, verge__wheel_bytes(ordered), 64);
@@ -71,12 +60,11 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     memset(wheel, 0, verge__wheel_bytes(ordered));
     wheel->options = *options;
     wheel->allocator = allocator;
-    wheel->last_tick = last_tick;
+    wheel->last_tick = verge__wheel_last_tick(options, levels, level_count);
     wheel->tidy_tick = VERGE__NO_TICK;
     wheel->earliest_ns = VERGE_NEVER;
     wheel->sorters = ordered ? (verge__sorter *)(void *)(wheel + 1) : NULL;
-    wheel->is_plain =
-        !ordered && !options->coarse && options->past == VERGE_PAST_FIRES && options->timer_cap == 0 && shift > 0;
+    wheel->is_plain = !ordered && !options->coarse && options->past == VERGE_PAST_FIRES && options->timer_cap == 0;
     set_levels(wheel, levels, level_count);
     set_now(wheel, options->start_ns);
     verge__nodes_init(&wheel->nodes, next_generation_base(), ordered, &wheel->allocator);
@@ -99,6 +87,7 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
 }
 
 void verge_wheel_destroy(verge_wheel *wheel) {
+    VERGE__LOOK(wheel);
     if (wheel == NULL) {
         return;
     }
@@ -124,6 +113,7 @@ static bool end_one(void *context, verge_wheel *wheel, verge__entry entry, verge
 
 static void end_all(verge_wheel *wheel, uint64_t first_tick) {
     (void)verge__wheel_visit(wheel, end_one, NULL);
+    wheel->loose = 0;
     for (size_t i = 0; i < 2 && wheel->sorters != NULL; i++) {
         verge__sorter_clear(wheel, &wheel->sorters[i]);
     }
@@ -137,13 +127,15 @@ static void end_all(verge_wheel *wheel, uint64_t first_tick) {
 }
 
 void verge_wheel_clear(verge_wheel *wheel) {
+    VERGE__ENTER(wheel);
     if (wheel != NULL) {
         end_all(wheel, verge__wheel_target(wheel));
     }
 }
 
 int verge_wheel_set_start(verge_wheel *wheel, uint64_t start_ns) {
-    if (wheel == NULL || !is_start_sound(start_ns, (unsigned)wheel->calendar.shift, wheel->last_tick)) {
+    VERGE__ENTER(wheel);
+    if (wheel == NULL || start_ns >> wheel->calendar.shift >= wheel->last_tick) {
         return -EINVAL;
     }
     if (verge__wheel_pending(wheel) > 0) {

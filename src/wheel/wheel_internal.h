@@ -1,38 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wheel/wheel_internal.h - what a wheel is made of: a calendar of entries (calendar/calendar.h), a table of nodes for timers
- * with handles (nodes.h), and what is due and was not handed out yet.
+ * wheel/wheel_internal.h - what a wheel is made of: a calendar of entries (calendar/calendar.h), a table of nodes for
+ * timers with handles (nodes.h), and what is due and was not handed out yet.
  *
  * The way of a timer
- *   schedule    takes a free node, writes deadline and data, and files an entry at the tick at which the timer comes out. If the
- *               node still has an idle entry that comes up no later, that one is used, and nothing but the node is touched
+ *   schedule    takes a free node, writes deadline and data, and files an entry at the tick at which the timer comes
+ *               out. If the node still has an idle entry that comes up no later, that one is used, and nothing but the
+ *               node is touched
  *   reschedule  writes the deadline. The entry moves only if it would come up too late
  *   cancel      frees the node. Its entry stays, idle, if there are few idle ones; else it is withdrawn
  *   timeouts    are nodes in the caller's objects; set and clear are schedule, reschedule and cancel
- *   poll, run   hand out the entries of each tick that has come (due.c), or file them again if the deadline has moved on
+ *   poll, run   hand out the entries of each tick that has come (due.c), or file them again if the deadline has moved
+ *               on
  *
  * What is due
  *   past        own lists PAST and DEFERRED: timers set for a time that had come already. They come out first
  *   the tick    calendar.due_slot: its entries are handed out in place
  *   sorters     of an ordered wheel: due entries are sorted before they are handed out
  *
- * Invariants (verge_wheel_check); C1 to C7, L1, L2, P1, P2, T1 to T3, S1, S2 are stated where their structures are
+ * Invariants (verge_wheel_check); C1 to C7, L1, L2, P1, P2, WN1 to WN3, WS1, WS2 are stated where their structures are
  *   W1  every pending timer has an entry, in a slot that starts no later than it has to come out, or among what is due
  *   W2  the entries are those of pending timers, idle ones, and vacant ones
  *   W3  idle and vacant entries are bounded
  *   W4  earliest_ns is the smallest deadline, or 0: not known
  *   W5  while something is due that was not handed out, the calendar is not quiet
+ *   W6  if timeouts are attached, there is room for an entry of each of them, of each other timeout that is set, and of
+ *       each timer with a handle, the nodes on the stack included
  */
 #ifndef VERGE_SRC_WHEEL_WHEEL_INTERNAL_H
 #define VERGE_SRC_WHEEL_WHEEL_INTERNAL_H
 
 #include "base/assert.h"
+#include "base/explain.h"
 #include "calendar/calendar.h"
 #include "wheel/nodes.h"
+#include "wheel/one_thread.h"
 #include "wheel/sorter.h"
 
 enum {
-    /* The owner's lists of the calendar. What is past alternates with what was deferred in a run (verge__wheel_past_list). */
+    /* The owner's lists of the calendar. What is past alternates with what was deferred in a run
+     * (verge__wheel_past_list). */
     VERGE__LIST_PAST = 0,
     VERGE__LIST_DEFERRED = 1,
     VERGE__LIST_PICKED =
@@ -70,13 +77,15 @@ struct verge_wheel {
     uint64_t start_ns;
     uint64_t last_tick;       /* of time */
     uint64_t reach;           /* ticks from now on for which timers are accepted */
+    uint64_t short_reach_max; /* ticks from the cursor on for which the short ways may apply */
     uint64_t sequence;        /* of the last schedule or reschedule, in ordered wheels */
     uint64_t prefetched_tick; /* up to here, nodes were brought towards the cache */
     uint64_t last_poll_work;  /* as it was noted last (verge__wheel_note_work) */
     uint64_t last_work_ns;    /* when that was; polls of a later time have had no work */
     size_t polls_untidied;    /* polls, and timers they returned, since memory was looked at */
     uint64_t tidy_tick;    /* the first poll from here on looks at memory, quiet or not; VERGE__NO_TICK: none has to */
-    size_t attached;       /* timeouts */
+    size_t attached;       /* timeouts; there is room for an entry of each (W6) */
+    size_t loose;          /* timeouts that are set and not attached */
     size_t reserved_nodes; /* timers with handles there must be room for */
     size_t reserved_entries;  /* entries of them */
     size_t reserved_timeouts; /* timeouts there must be room for */
@@ -87,6 +96,7 @@ struct verge_wheel {
     verge_wheel_options options;
     verge_allocator allocator;
     verge_timer stack[VERGE__STACK_MAX]; /* of the table */
+    VERGE__ONE_THREAD
 };
 
 /* What one poll or run hands out, and to whom. */
@@ -111,7 +121,8 @@ static inline uint64_t verge__wheel_tick(const verge_wheel *wheel, uint64_t dead
     return verge__calendar_tick(&wheel->calendar, deadline_ns);
 }
 
-/* The tick at which a timer for a tick is to be filed: a coarse wheel rounds up, by the level that its distance from now needs. */
+/* The tick at which a timer for a tick is to be filed: a coarse wheel rounds up, by the level that its distance from
+ * now needs. */
 uint64_t verge__wheel_rounded(const verge_wheel *wheel, uint64_t tick);
 
 /* The last deadline before the end of time. */
@@ -135,12 +146,12 @@ static inline verge__timer_node *verge__wheel_node(const verge_wheel *wheel, ver
     return (verge__timer_node *)(void *)verge__calendar_node(&wheel->calendar, entry);
 }
 
-/* Ordered wheels: the number of the call that scheduled the timer last. It lies where others have what they need to keep entries:
- * the lower half in `filed`, the upper half in the generation of a timeout, or in the table. */
+/* Ordered wheels: the number of the call that scheduled the timer last. It lies where others have what they need to
+ * keep entries: the lower half in `filed`, the upper half in the generation of a timeout, or in the table. */
 static inline uint64_t verge__wheel_sequence(const verge_wheel *wheel, verge__entry entry) {
     const verge__node *node = verge__calendar_node(&wheel->calendar, entry);
     uint32_t high = verge__entry_is_in_table(entry) ? *verge__nodes_sequence(&wheel->nodes, verge__entry_index(entry))
-                                                    : node->generation;
+                                                    : node->generation >> 1;
     return (uint64_t)high << 32 | node->filed;
 }
 
@@ -183,13 +194,26 @@ static VERGE__ALWAYS_INLINE void verge__wheel_note_deadline(verge_wheel *wheel, 
     }
 }
 
-/* Whether the entry of a timer that ends stays for the next use of its node: if it is still to come, and there are few. */
+/* Of a node that is a timeout: attached, not just set. Bit 0 of its generation says so, as it does of a node in the
+ * table that it is a timer: either has memory that stays, so that an idle entry may name it. */
+static inline bool verge__timeout_is_attached(const verge__node *node) {
+    return (node->generation & 1) != 0;
+}
+
+/* Whether the entry of a timer that ends stays for the next use of its node: if it is still to come, and there are
+ * few. */
 static VERGE__ALWAYS_INLINE bool verge__wheel_may_keep_idle(const verge_wheel *wheel, const verge__node *node) {
+    return (node->place & node->generation & VERGE__NEAR) != 0 &&
+           verge__calendar_idle(&wheel->calendar) < wheel->idle_limit;
+}
+
+/* The same for a timer with a handle. */
+static VERGE__ALWAYS_INLINE bool verge__wheel_may_keep_idle_handle(const verge_wheel *wheel, const verge__node *node) {
     return (node->place & VERGE__NEAR) != 0 && verge__calendar_idle(&wheel->calendar) < wheel->idle_limit;
 }
 
-/* Timers have ended: there may be memory to give back. Polls that find nothing to do do not look, but one of them does, in a
- * while. */
+/* Timers have ended: there may be memory to give back. Polls that find nothing to do do not look, but one of them does,
+ * in a while. */
 static inline void verge__wheel_note_untidy(verge_wheel *wheel) {
     verge__calendar *calendar = &wheel->calendar;
     if (wheel->tidy_tick == VERGE__NO_TICK && calendar->cursor < VERGE__NO_TICK - VERGE__TICKS_UNTIDY) {
@@ -203,14 +227,32 @@ static inline void verge__wheel_note_untidy(verge_wheel *wheel) {
 /* Whether something is due, or may be, that was not handed out. */
 bool verge__wheel_has_due(const verge_wheel *wheel);
 
-/* The short ways apply as far as levels which are ready cover, if the wheel is plain and the cursor has caught up. To be called
- * when one of these has changed. */
+/*
+ * The short ways know a deadline beyond the end of time by its tick, which wraps to 0. In a wheel with ticks of 1 it
+ * does not wrap. There such a deadline is further away than short_reach_max, as long as the cursor is in the first half
+ * of time: in the second half the short ways do not apply. A quiet poll moves the cursor without a look at that, so it
+ * ends there, too.
+ */
+static inline void verge__wheel_limit_short_ways(verge_wheel *wheel) {
+    const uint64_t half = UINT64_C(1) << 63;
+    verge__calendar *calendar = &wheel->calendar;
+    bool is_first_half = calendar->cursor < half;
+    calendar->short_reach = is_first_half ? calendar->short_reach : 0;
+    wheel->idle_limit = is_first_half ? wheel->idle_limit : 0;
+    calendar->quiet_until = calendar->quiet_until < half ? calendar->quiet_until : half;
+}
+
+/* The short ways apply as far as levels which are ready cover, if the wheel is plain and the cursor has caught up. To
+ * be called when one of these has changed. */
 static inline void verge__wheel_set_short_reach(verge_wheel *wheel) {
     bool is_short = wheel->is_plain && wheel->calendar.cursor == verge__wheel_target(wheel);
     uint64_t reach = wheel->calendar.ready_reach;
-    wheel->calendar.short_reach = !is_short ? 0 : reach < wheel->reach ? reach : wheel->reach;
+    wheel->calendar.short_reach = !is_short ? 0 : reach < wheel->short_reach_max ? reach : wheel->short_reach_max;
     /* An idle entry in the tick that is being handed out would look like a backlog. */
     wheel->idle_limit = is_short && !verge__calendar_has_due(&wheel->calendar) ? verge__idle_max : 0;
+    if (VERGE__UNLIKELY(wheel->calendar.shift == 0)) {
+        verge__wheel_limit_short_ways(wheel);
+    }
 }
 
 /* What the last poll has done. One that finds nothing and moves time need not say so. */
@@ -226,8 +268,8 @@ uint64_t verge__wheel_earliest(verge_wheel *wheel);
 
 /* ---- visit.c ---- */
 
-/* Calls a function for each entry, from the newest of each list on; idle ones too. The function may withdraw the entry it is
- * called for. Stops when it returns false. */
+/* Calls a function for each entry, from the newest of each list on; idle ones too. The function may withdraw the entry
+ * it is called for. Stops when it returns false. */
 typedef bool verge__visitor(void *context, verge_wheel *wheel, verge__entry entry, verge__node *node);
 bool verge__wheel_visit(verge_wheel *wheel, verge__visitor *visitor, void *context);
 
@@ -236,12 +278,28 @@ bool verge__wheel_visit(verge_wheel *wheel, verge__visitor *visitor, void *conte
 /* Entries to make room for, so that so many timers never need more. */
 size_t verge__wheel_entries_for(const verge_wheel *wheel, size_t timers);
 
+/* Make sure of W6 before a timeout is attached; before one is set that is not; before the stack is refilled. -ENOMEM
+ * changes nothing. */
+int verge__wheel_attach_one(verge_wheel *wheel);
+int verge__wheel_promise_entry(verge_wheel *wheel);
+int verge__wheel_promise_nodes(verge_wheel *wheel);
+void verge__wheel_detach_one(verge_wheel *wheel);
+
+/* W6: entries there has to be room for. */
+size_t verge__wheel_promised(const verge_wheel *wheel, size_t more);
+
 /* Gives back memory: a bounded step, at the end of a poll. True: there may be more. */
 bool verge__wheel_give_back(verge_wheel *wheel);
 
 /* ---- options.c ---- */
 
-int verge__wheel_check_options(const verge_wheel_options *options, size_t *ret_level_count,
+/* 0, and the levels that the options mean; -EINVAL, and why. */
+int verge__wheel_check_options(const verge_wheel_options *options, verge__explanation why, size_t *ret_level_count,
                                verge_wheel_level ret_levels[VERGE_LEVEL_COUNT_MAX]);
+
+/* The last tick of time. In a coarse wheel: the last tick of time that every level can name. There is always a tick
+ * number left after it, so that "the tick after the last" is not taken for VERGE__NO_TICK. */
+uint64_t verge__wheel_last_tick(const verge_wheel_options *options, const verge_wheel_level *levels,
+                                size_t level_count);
 
 #endif

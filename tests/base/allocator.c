@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The default allocator keeps the contract of base.h, and the tests' own one notices who does not. */
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/allocator.h"
 #include "support/cmocka.h"
@@ -39,6 +42,44 @@ static void nothing_at_all_is_a_block_too(void **state) {
         assert_non_null(memory);
         allocator->release(allocator->context, memory, 0);
     }
+}
+
+/* In memory, of this process. */
+static size_t resident_bytes(void) {
+    FILE *file = fopen("/proc/self/statm", "r");
+    char line[256] = "";
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof(line), file)); /* the whole process, then what of it is in memory, in pages */
+    (void)fclose(file);
+    char *second = strchr(line, ' ');
+    assert_non_null(second);
+    return (size_t)strtoul(second, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Though malloc keeps them for the next who asks. */
+static void pages_of_what_is_released_go_back_to_the_system(void **state) {
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* their malloc has memory of its own behind each block */
+#endif
+    enum { BLOCKS = 1024, BLOCK_BYTES = 65536 };
+    static void *blocks[BLOCKS];
+    if ((size_t)sysconf(_SC_PAGESIZE) > BLOCK_BYTES / 4) {
+        skip(); /* no whole page in a block */
+    }
+    const verge_allocator *allocator = verge_allocator_default();
+    for (size_t i = 0; i < BLOCKS; i++) {
+        blocks[i] = allocator->allocate(allocator->context, BLOCK_BYTES, 64);
+        assert_non_null(blocks[i]);
+        memset(blocks[i], 1, BLOCK_BYTES);
+    }
+    const size_t full = resident_bytes();
+    for (size_t i = 0; i < BLOCKS - 1; i++) { /* the last one stays: no end of the heap is there to be cut off */
+        allocator->release(allocator->context, blocks[i], BLOCK_BYTES);
+    }
+    const size_t left = resident_bytes();
+    allocator->release(allocator->context, blocks[BLOCKS - 1], BLOCK_BYTES);
+    assert_true(full - left > (size_t)BLOCKS * BLOCK_BYTES / 2);
 }
 
 static void a_wrong_alignment_gets_nothing(void **state) {
@@ -121,6 +162,7 @@ int main(void) {
         cmocka_unit_test(every_alignment_is_honoured),
         cmocka_unit_test(huge_blocks_are_usable_whole),
         cmocka_unit_test(nothing_at_all_is_a_block_too),
+        cmocka_unit_test(pages_of_what_is_released_go_back_to_the_system),
         cmocka_unit_test(a_wrong_alignment_gets_nothing),
         cmocka_unit_test(more_than_there_is_gets_nothing),
         cmocka_unit_test(the_counting_allocator_counts),

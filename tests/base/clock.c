@@ -2,6 +2,7 @@
 /* Clocks: the system's do not go backwards, the manual one does what it is told, from any thread. */
 #include <pthread.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "support/cmocka.h"
 #include "verge/base.h"
@@ -28,6 +29,13 @@ static void monotonic_never_goes_backwards(void **state) {
 static void boottime_never_goes_backwards(void **state) {
     (void)state;
     never_goes_backwards(verge_clock_boottime());
+}
+
+static void realtime_is_the_time_of_day(void **state) {
+    (void)state;
+    const uint64_t before_s = (uint64_t)time(NULL);
+    const uint64_t now_ns = read_clock(verge_clock_realtime());
+    assert_true(now_ns / 1000000000 >= before_s - 1 && now_ns / 1000000000 <= (uint64_t)time(NULL) + 1);
 }
 
 static void monotonic_moves(void **state) {
@@ -109,13 +117,10 @@ static void manual_loses_no_advance_of_any_thread(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(monotonic_never_goes_backwards),
-        cmocka_unit_test(boottime_never_goes_backwards),
-        cmocka_unit_test(monotonic_moves),
-        cmocka_unit_test(manual_is_what_it_was_set_to),
-        cmocka_unit_test(manual_stops_before_never),
-        cmocka_unit_test(manual_null_is_harmless),
-        cmocka_unit_test(manual_loses_no_advance_of_any_thread),
+        cmocka_unit_test(monotonic_never_goes_backwards), cmocka_unit_test(boottime_never_goes_backwards),
+        cmocka_unit_test(realtime_is_the_time_of_day),    cmocka_unit_test(monotonic_moves),
+        cmocka_unit_test(manual_is_what_it_was_set_to),   cmocka_unit_test(manual_stops_before_never),
+        cmocka_unit_test(manual_null_is_harmless),        cmocka_unit_test(manual_loses_no_advance_of_any_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

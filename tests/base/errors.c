@@ -8,9 +8,9 @@
 #include "verge/base.h"
 
 static const int known[] = {
-    0,       -EINVAL,  -ERANGE, -ENOENT,     -EBADF,     -EPERM,     -EOVERFLOW,
-    -ENOSPC, -ENOMEM,  -EBUSY,  -EAGAIN,     -EDEADLK,   -EALREADY,  -ESHUTDOWN,
-    -EPIPE,  -ENODATA, -ENOSYS, -EOPNOTSUPP, -ETIMEDOUT, -ECANCELED, -EOWNERDEAD,
+    0,        -EINVAL, -ERANGE,     -ENOENT,    -EBADF,     -EPERM,      -EOVERFLOW, -ENOSPC,
+    -ENOMEM,  -EBUSY,  -ECHILD,     -EAGAIN,    -EDEADLK,   -EALREADY,   -ESHUTDOWN, -EPIPE,
+    -ENODATA, -ENOSYS, -EOPNOTSUPP, -ETIMEDOUT, -ECANCELED, -EOWNERDEAD,
 };
 static const size_t known_count = sizeof(known) / sizeof(known[0]);
 

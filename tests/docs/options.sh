@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# options.sh SOURCE: the README names the options of the build that there are, no others, and the version of CMake that it
-# needs.
+# options.sh SOURCE: the README names the options of the build that there are, no others, and the version of CMake that
+# it needs.
 set -eu
 cd "$1"
 

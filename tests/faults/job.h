@@ -20,6 +20,8 @@ void job_service(const struct fault_plan *plan);
 void job_collect(const struct fault_plan *plan);
 void job_flood(const struct fault_plan *plan);
 void job_runtime(const struct fault_plan *plan);
+void job_scope(const struct fault_plan *plan);
+void job_blocking(const struct fault_plan *plan);
 
 extern atomic_int job_failures;
 
@@ -39,8 +41,8 @@ extern atomic_int job_failures;
 /* It is one of them. */
 bool job_has_failed_reactor(long result);
 
-/* N5: what io_uring is in the middle of when io_uring_enter is forbidden cannot be had any more. That is what it has collected
- * for MSG_WAITALL, and a descriptor that a thread of the kernel's has just opened. */
+/* N5: what io_uring is in the middle of when io_uring_enter is forbidden cannot be had any more. That is what it has
+ * collected for MSG_WAITALL, and a descriptor that a thread of the kernel's has just opened. */
 bool job_may_lose_results(const struct fault_plan *plan);
 
 void job_fail(const char *file, int line, const char *text, long result);

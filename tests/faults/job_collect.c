@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A receive that waits for all (MSG_WAITALL) while the bytes come one after the other. Where waiting fails in the middle,
- * what was collected by then is the caller's (N2).
+ * A receive that waits for all (MSG_WAITALL) while the bytes come one after the other. Where waiting fails in the
+ * middle, what was collected by then is the caller's (N2).
  */
 #define _GNU_SOURCE
 

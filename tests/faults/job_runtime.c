@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A runtime with two workers: tasks that sleep, wait for each other, and do I/O under deadlines; a worker that comes and
- * goes; a stop in the middle. Whatever fails: no sleep and no timeout is early, every byte that was sent is received or
- * still there, and all tasks end.
+ * A runtime with two workers: tasks that sleep, wait for each other, and do I/O under deadlines; a worker that comes
+ * and goes; a stop in the middle. Whatever fails: no sleep and no timeout is early, every byte that was sent is
+ * received or still there, and all tasks end.
  */
 #define _GNU_SOURCE
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "faults/job.h"
 #include "verge/io.h"
+#include "verge/sync.h"
 
 /* What a waiting call may say when memory, or the kernel, fails it. */
 #define REFUSALS ENOMEM, ENOSPC, EMFILE, ENOBUFS, ECONNABORTED, ECONNRESET, EPIPE, EIO, EAGAIN, JOB_FAILED_REACTOR
@@ -76,6 +79,56 @@ static intptr_t sleeper(void *argument) {
     if (JOB_DONE_OR(verge_sleep_until(until_ns), ENOMEM)) {
         check_time(until_ns);
     }
+    return count_end(0);
+}
+
+static intptr_t sleeps_a_little(void *argument) {
+    (void)argument;
+    const int error = verge_sleep(MS);
+    JOB_CHECK(error == 0 || error == -ECANCELED || (error == -ENOMEM && fault_was_injected()));
+    return count_end(error);
+}
+
+/* A group of some, which ends when the first of them cannot sleep or begin. */
+static intptr_t leads_a_group(void *argument) {
+    (void)argument;
+    verge_group group;
+    JOB_CHECK(verge_group_begin(&group) == 0);
+    for (int i = 0; i < 3; i++) {
+        const int error = verge_group_spawn(&group, sleeps_a_little, NULL);
+        if (error == 0) {
+            (void)atomic_fetch_add(&world.begun, 1);
+        } else if (error != -ECANCELED) {
+            (void)JOB_DONE_OR(error, ENOMEM, ESHUTDOWN);
+            JOB_CHECK(verge_group_cancel(&group) == 0);
+        }
+    }
+    const int error = verge_group_wait_until(&group, verge_deadline_after(HOUR));
+    JOB_CHECK(error == 0 || error == -ECANCELED || (error == -ENOMEM && fault_was_injected()));
+    JOB_CHECK(error == 0 || fault_was_injected());
+    return count_end(0);
+}
+
+/* Values to watch, and a lock under a deadline. */
+static intptr_t watches(void *argument) {
+    (void)argument;
+    verge_semaphore semaphore = VERGE_SEMAPHORE_INIT(1);
+    verge_broadcast *broadcast = NULL;
+    uint64_t position = 0, item = 0;
+    if (JOB_DONE_OR(verge_broadcast_create(sizeof(item), 1, NULL, &broadcast), ENOMEM)) {
+        for (uint64_t i = 1; i <= 3; i++) {
+            JOB_CHECK(verge_broadcast_send(broadcast, &i) == 0);
+            JOB_CHECK(verge_broadcast_latest(broadcast, &position, &item) == 0 && item == i);
+        }
+        const uint64_t deadline_ns = verge_deadline_after(MS);
+        const int error = verge_broadcast_receive_until(broadcast, &position, &item, deadline_ns);
+        JOB_CHECK(error == -ETIMEDOUT || (error == -ENOMEM && fault_was_injected()));
+        JOB_CHECK(position == 3);
+        verge_broadcast_destroy(broadcast);
+    }
+    const int error = verge_semaphore_acquire_until(&semaphore, 2, verge_deadline_after(MS));
+    JOB_CHECK(error == -ETIMEDOUT || (error == -ENOMEM && fault_was_injected()));
+    JOB_CHECK(semaphore.available == 1);
     return count_end(0);
 }
 
@@ -218,12 +271,26 @@ static intptr_t producer(void *argument) {
     return count_end(0);
 }
 
+/* The same as verge_channel_receive_until, by a select that waits for a descriptor, too. */
+static int select_item(uint64_t *item, uint64_t deadline_ns) {
+    verge_case cases[] = {verge_case_receive(world.channel, item), verge_case_poll(world.quiet[0], POLLIN)};
+    const int index = verge_select_until(cases, 2, deadline_ns);
+    if (index == 1) { /* nothing ever comes there */
+        JOB_CHECK(cases[1].result < 0);
+        (void)is_io_done(cases[1].result);
+        return -ETIMEDOUT;
+    }
+    return index == 0 ? cases[0].result : index;
+}
+
 static intptr_t consumer(void *argument) {
     (void)argument;
     uint64_t item = 0;
     int error = 0;
-    while (error != -EPIPE) {
-        error = verge_channel_receive_until(world.channel, &item, verge_deadline_after(MS));
+    for (size_t turn = 0; error != -EPIPE; turn++) {
+        const uint64_t deadline_ns = verge_deadline_after(MS);
+        error = turn % 2 == 0 ? select_item(&item, deadline_ns)
+                              : verge_channel_receive_until(world.channel, &item, deadline_ns);
         world.items_received += error == 0;
         JOB_CHECK(error == 0 || error == -EPIPE || error == -ETIMEDOUT || (error == -ENOMEM && fault_was_injected()));
     }
@@ -244,7 +311,7 @@ static void bring_and_retire_a_worker(void) {
 static intptr_t first(void *argument) {
     (void)argument;
     static const uint64_t durations_ns[SLEEPER_COUNT] = {0, MS / 2, MS, MS, 3 * MS, 4 * MS};
-    verge_task *tasks[SLEEPER_COUNT + 2 * STREAM_COUNT + 8];
+    verge_task *tasks[SLEEPER_COUNT + 2 * STREAM_COUNT + 10];
     size_t count = 0;
     for (uint32_t i = 0; i < SLEEPER_COUNT; i++) {
         tasks[count++] = begin(i % 2, sleeper, (void *)&durations_ns[i]);
@@ -260,6 +327,8 @@ static intptr_t first(void *argument) {
     tasks[count++] = begin(0, client, NULL);
     tasks[count++] = begin(1, uses_files, NULL);
     tasks[count++] = begin(0, waits_in_vain, NULL);
+    tasks[count++] = begin(1, leads_a_group, NULL);
+    tasks[count++] = begin(0, watches, NULL);
     tasks[count++] = begin(1, sleeps_for_ever, NULL);
     verge_task *cancelled = tasks[count - 1];
     if (JOB_DONE_OR(verge_channel_create(sizeof(uint64_t), 3, NULL, &world.channel), ENOMEM)) {
@@ -331,12 +400,20 @@ static void close_world(void) {
     verge_channel_destroy(world.channel);
 }
 
+static void ignore(void *context, const verge_stuck_task *stuck) {
+    (void)context;
+    (void)stuck;
+}
+
 void job_runtime(const struct fault_plan *plan) {
     verge_runtime_options options;
     verge_runtime *runtime = NULL;
     (void)verge_runtime_options_init(&options);
     options.worker_count = 2;
     options.clock = job_clock(plan);
+    options.dump_signal = SIGUSR1;
+    options.stuck_after_ns = UINT64_C(1000000000);
+    options.on_stuck = ignore;
     open_world();
     faults_begin(plan);
     if (JOB_DONE_OR(verge_runtime_create(&options, &runtime), ENOMEM)) {

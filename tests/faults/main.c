@@ -6,8 +6,8 @@
  * A call fails alone, or goes on to fail where that can be: memory does not come back, a signal comes again and again.
  * Each run is a process of its own, with a time limit. The job must end, with an error where one is documented; what it
  * has begun must come to its end; nothing may be left behind. By default the first calls of each site fail, and
- * some that are chosen at random (VERGE_TEST_SEED); with VERGE_FAULTS=all, each of the first CALLS_MAX, and as many of the
- * rest. Threads race, so that a call of some number may not come: those runs are counted.
+ * some that are chosen at random (VERGE_TEST_SEED); with VERGE_FAULTS=all, each of the first CALLS_MAX, and as many of
+ * the rest. Threads race, so that a call of some number may not come: those runs are counted.
  */
 #define _GNU_SOURCE
 
@@ -26,11 +26,8 @@ enum { CALLS_MAX = 300, TIME_LIMIT_S = 10 };
 static const struct {
     const char *name;
     void (*run)(const struct fault_plan *plan);
-} jobs[] = {{"wheel", job_wheel},
-            {"service", job_service},
-            {"collect", job_collect},
-            {"flood", job_flood},
-            {"runtime", job_runtime}};
+} jobs[] = {{"wheel", job_wheel},     {"service", job_service},   {"collect", job_collect}, {"flood", job_flood},
+            {"runtime", job_runtime}, {"blocking", job_blocking}, {"scope", job_scope}};
 
 static void (*run_job)(const struct fault_plan *plan);
 static const char *job_name;

@@ -3,8 +3,8 @@
  * faults/sites.h - where the outside world can say no, and how.
  *
  * A site is a function of the system's that the library calls. Those of files are caught where the system call is made,
- * also inside of liburing (trap.c); memory, threads, futexes and the clock are wrapped at link time (wraps.c). Calls are counted by site; a plan is that one of them, by
- * its number, fails.
+ * also inside of liburing (trap.c); memory, threads, futexes and the clock are wrapped at link time (wraps.c). Calls
+ * are counted by site; a plan is that one of them, by its number, fails.
  */
 #ifndef VERGE_TESTS_FAULTS_SITES_H
 #define VERGE_TESTS_FAULTS_SITES_H

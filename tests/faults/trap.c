@@ -2,7 +2,8 @@
 /*
  * System calls, caught where they are made: a filter of seccomp turns them into a signal, whoever makes them. The
  * handler counts the call, and makes it or lets it fail. Its own calls come from one instruction, which the filter
- * lets pass. What the C library calls while it blocks all signals, to begin or end a thread, cannot be caught in this way.
+ * lets pass. What the C library calls while it blocks all signals, to begin or end a thread, cannot be caught in this
+ * way.
  */
 #define _GNU_SOURCE
 

@@ -20,7 +20,7 @@ enum {
 
 #define OTHER UINT64_MAX /* as the preset has it, one a core: not a value that can be given */
 
-enum kind { FLAG, NUMBER, TIME, CHOICE, CHOICES };
+enum kind { FLAG, NUMBER, TIME, CHOICE, CHOICES, TEXT };
 
 struct rule {
     enum kind kind;
@@ -31,9 +31,15 @@ struct rule {
 
 static const struct rule demo_rules[RULE_COUNT_MAX] = {
     {NUMBER, "--timers", 100, 20000000, 1000000, NULL},
-    {NUMBER, "--seconds", 1, 1000000, 15, NULL},
+    {NUMBER, "--seconds", 1, 1000000, 0, NULL}, /* 15, with --scope 3600 */
     {NUMBER, "--workers", 1, 64, OTHER, NULL},
     {NUMBER, "--seed", 0, UINT64_MAX, 1, NULL},
+    {FLAG, "--json", 0, 1, 0, NULL},
+    {FLAG, "--scope", 0, 1, 0, NULL},
+};
+
+static const struct rule scope_rules[RULE_COUNT_MAX] = {
+    {TEXT, "--connect", 0, 0, 0, NULL},
     {FLAG, "--json", 0, 1, 0, NULL},
 };
 
@@ -63,6 +69,7 @@ struct meaning {
     const char *wrong; /* the word to be named; NULL: nothing is wrong */
     uint64_t values[RULE_COUNT_MAX];
     const char *file; /* NULL: none was given */
+    const char *text; /* of the option that takes one */
 };
 
 static bool is_number(const char *text, size_t digit_count, uint64_t *ret_number) {
@@ -119,7 +126,8 @@ static bool understand_value(const struct rule *rule, const char *word, uint64_t
     bool is_right = false;
     switch (rule->kind) {
     case FLAG:
-        return false; /* takes none */
+    case TEXT:
+        return false; /* takes none; any will do */
     case NUMBER:
         is_right = word[digit_count] == '\0' && is_number(word, digit_count, &given);
         break;
@@ -169,7 +177,9 @@ static size_t understand_option(const struct rule *rules, char **words, size_t l
         meaning->wrong = rule->name; /* the only thing to name */
         return 0;
     }
-    if (!understand_value(rule, value, &meaning->values[place])) {
+    if (rule->kind == TEXT) {
+        meaning->text = value;
+    } else if (!understand_value(rule, value, &meaning->values[place])) {
         meaning->wrong = value;
         return 0;
     }
@@ -273,10 +283,41 @@ static void check_asked(const struct run *run, enum job job, const struct meanin
     }
 }
 
-static void check_demo(const struct run *run, const struct meaning *meaning) {
-    enum { WORKERS = 2, JSON = 4 };
+static void check_demo(const struct run *run, struct meaning *meaning) {
+    enum { SECONDS = 1, WORKERS = 2, JSON = 4, SCOPE = 5 };
+    if (meaning->values[SECONDS] == 0) {
+        meaning->values[SECONDS] = meaning->values[SCOPE] != 0 ? 3600 : 15;
+    }
     check_asked(run, DEMO, meaning, JSON);
     FUZZ_CHECK(asked.values[WORKERS] >= 1 && asked.values[WORKERS] <= 64, "workers: the range");
+}
+
+/* What an address is: unix:PATH, or http://HOST:PORT and a path. */
+static bool is_address(const char *text) {
+    if (strncmp(text, "unix:", 5) == 0) {
+        return text[5] != '\0' && strlen(text + 5) < 256;
+    }
+    if (strncmp(text, "http://", 7) != 0) {
+        return false;
+    }
+    const char *host = text + 7;
+    const size_t size = strcspn(host, "/");
+    const char *colon = memrchr(host, ':', size);
+    const size_t host_size = colon == NULL ? 0 : (size_t)(colon - host);
+    const bool is_six = host_size > 1 && host[0] == '[' && host[host_size - 1] == ']';
+    const size_t digit_count = colon == NULL ? 0 : size - host_size - 1;
+    return host_size > (is_six ? 2 : 0) && host_size - (is_six ? 2 : 0) < 256 && digit_count > 0 && digit_count < 8 &&
+           strspn(colon + 1, "0123456789") == digit_count && strpbrk(host + size, " \t\r\n?#") == NULL &&
+           strlen(host + size) < 127;
+}
+
+static void check_scope(const struct run *run, const struct meaning *meaning) {
+    if (meaning->text == NULL || !is_address(meaning->text)) {
+        check_refused(run, "--connect");
+        return;
+    }
+    /* The output is no terminal here. */
+    FUZZ_CHECK(run->status == EXIT_SUCCESS && asked.job == LOOK && asked.is_json, "scope is not begun");
 }
 
 static void check_stress(const struct run *run, const struct meaning *meaning) {
@@ -351,6 +392,8 @@ static void check_options(const struct run *run, const struct rule *rules) {
         check_replay(run, &meaning);
     } else if (rules == stress_rules) {
         check_stress(run, &meaning);
+    } else if (rules == scope_rules) {
+        check_scope(run, &meaning);
     } else {
         check_demo(run, &meaning);
     }
@@ -360,6 +403,7 @@ static void check_command(const struct run *run, const char *command) {
     const bool is_bench = strcmp(command, "bench") == 0;
     const struct rule *rules = strcmp(command, "demo") == 0     ? demo_rules
                                : strcmp(command, "stress") == 0 ? stress_rules
+                               : strcmp(command, "scope") == 0  ? scope_rules
                                : strcmp(command, "replay") == 0 ? replay_rules
                                                                 : NULL;
     if (!is_bench && rules == NULL) {
@@ -375,7 +419,7 @@ static void check_command(const struct run *run, const char *command) {
 
 /* verge help [COMMAND] */
 static void check_help_of(const struct run *run) {
-    static const char *const commands[] = {"demo", "replay", "stress", "bench", NULL};
+    static const char *const commands[] = {"demo", "scope", "replay", "stress", "bench", NULL};
     if (run->word_count > 1 && !is_one_of(run->words[1], commands)) {
         check_refused(run, run->words[1]);
     } else if (run->word_count > 2) {

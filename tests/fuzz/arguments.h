@@ -12,7 +12,7 @@ enum {
     BENCH_WORD_COUNT_MAX = 32,
 };
 
-enum job { NO_JOB, DEMO, STRESS, REPLAY, BENCH };
+enum job { NO_JOB, DEMO, STRESS, REPLAY, BENCH, LOOK };
 
 struct asked {
     enum job job;

@@ -9,6 +9,7 @@
 #include "fuzz/fuzz.h"
 #include "replay/replay.h"
 #include "replay/sweep.h"
+#include "scope/look_on.h"
 #include "soak/soak.h"
 #include "stress/stepped.h"
 
@@ -21,6 +22,8 @@ int __wrap_replay_run(const struct trace *trace, const struct replay_options *op
                       struct replay_result *ret_result);
 int __wrap_sweep_run(const struct trace *trace, const struct replay_options *options, uint64_t late_ns,
                      struct sweep *ret_sweep);
+int __wrap_look_on_print(const struct client_address *address);
+int __wrap_look_on_terminal(const struct client_address *address);
 bool __wrap_bench_program_find(char path[PATH_MAX]);
 int __wrap_bench_program_become(char **arguments);
 int __wrap_bench_program_run(char **arguments);
@@ -44,7 +47,8 @@ int __wrap_soak_run(const struct soak_options *options, struct status *status, s
         FUZZ_CHECK(options->actor_count == (options->worker_count + 1) / 2, "another count of threads that act");
         /* A seventh of them is not pending. */
         const uint64_t timers = (options->timer_count * 6 + 6) / 7;
-        const uint64_t values[RULE_COUNT_MAX] = {timers, seconds, options->worker_count, options->seed};
+        const uint64_t values[RULE_COUNT_MAX] = {timers,        seconds, options->worker_count,
+                                                 options->seed, 0,       options->on_begin != NULL};
         memcpy(asked.values, values, sizeof(values));
     }
     return 0;
@@ -116,6 +120,18 @@ int __wrap_sweep_run(const struct trace *trace, const struct replay_options *opt
     asked.is_swept = true;
     asked.values[LATE] = late_ns;
     return 0;
+}
+
+int __wrap_look_on_print(const struct client_address *address) {
+    FUZZ_CHECK(address->host[0] != '\0' && address->path[strlen(address->path) - 1] == '/', "an address that is none");
+    asked.job = LOOK;
+    asked.is_json = true;
+    return 0;
+}
+
+int __wrap_look_on_terminal(const struct client_address *address) {
+    asked.job = LOOK;
+    return address->host[0] == '\0';
 }
 
 bool __wrap_bench_program_find(char path[PATH_MAX]) {

@@ -193,6 +193,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
     const int error = verge_wheel_create(&options, &wheel);
     FUZZ_CHECK(error == (are_options_valid(&options) ? 0 : -EINVAL), "create: the verdict on the options");
     FUZZ_CHECK((wheel != NULL) == (error == 0), "create: ret_wheel");
+    char text[160] = "";
+    FUZZ_CHECK(verge_wheel_options_explain(&options, text, sizeof(text)) == error, "explain: the verdict of create");
+    FUZZ_CHECK((*text == '\0') == (error == 0) && strlen(text) < sizeof(text) - 1, "explain: a sentence that fits");
     if (error == 0) {
         use(wheel, &random);
         verge_wheel_destroy(wheel);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a trace: each line is understood or refused with its number and a sentence; what is understood is sound. */
+/* Any bytes as a trace: each line is understood or refused with its number and a sentence; what is understood is
+ * sound. */
 #include "replay/trace.h"
 
 #include <errno.h>

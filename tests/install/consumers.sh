@@ -79,7 +79,7 @@ if cmake -S "$work/component" -B "$work/component/build" -DCMAKE_PREFIX_PATH="$p
     echo "it was found"
     exit 1
 fi
-tr -s ' \n' ' ' <"$work/log" | grep -q 'verge has no components, and so no "wheel"'
+tr -s ' \n' ' ' <"$work/log" | grep -q 'verge has no component "wheel"'
 
 step "C programs, by find_package"
 cmake -S "$here/package" -B "$work/package" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
@@ -92,4 +92,13 @@ cmake --build "$work/package" >"$work/log" || {
     exit 1
 }
 "$work/package/consumer_shared" "$(pkg-config --modversion verge)"
+if [ -x "$prefix/bin/verge-durable" ]; then
+    step "durable timers, by find_package and by pkg-config"
+    "$work/package/durable_shared" "sqlite:$work/a.db" </dev/null
+    "$work/package/durable_static" "sqlite:$work/b.db" </dev/null
+    # shellcheck disable=SC2046
+    "$cc" -std=c11 $(pkg-config --cflags verge-durable) "$source/examples/reminders.c" $(pkg-config --libs verge-durable) \
+        -o "$work/reminders"
+    LD_LIBRARY_PATH=$library_dir "$work/reminders" "sqlite:$work/c.db" </dev/null
+fi
 "$work/package/consumer_static" "$(pkg-config --modversion verge)"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls mean the same on both backends, and what the system calls mean: of every kind of file, read and write are compared
- * with the system call on the same file made O_NONBLOCK. Where that would wait, so does the call.
+ * The calls mean the same on both backends, and what the system calls mean: of every kind of file, read and write are
+ * compared with the system call on the same file made O_NONBLOCK. Where that would wait, so does the call.
  */
 #define _GNU_SOURCE
 
@@ -163,7 +163,8 @@ static struct answer ask(int number, int call, size_t size, bool is_nonblocking)
     return answer;
 }
 
-/* What threads of the kernel's do may take longer than the grace, and the virtual hour is over: then it is asked again. */
+/* What threads of the kernel's do may take longer than the grace, and the virtual hour is over: then it is asked
+ * again. */
 static void compare(int number, int call, size_t size, bool is_nonblocking) {
     struct answer answer = ask(number, call, size, is_nonblocking);
     for (int i = 0; i < 20 && !answer.is_right && answer.result == -ETIMEDOUT; i++) {

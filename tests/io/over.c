@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * N3 and T3: what need not wait is done, also by a task that is cancelled, past its deadline, or in a runtime that stops. Files
- * above all: a task saves its state before it ends. What would have to wait is not done.
+ * N3 and T3: what need not wait is done, also by a task that is cancelled, past its deadline, or in a runtime that
+ * stops. Files above all: a task saves its state before it ends. What would have to wait is not done.
  */
 #define _GNU_SOURCE
 

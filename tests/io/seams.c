@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where two things meet in I/O: two readers of one file, a cancellation and the virtual clock, messages and MSG_WAITALL. */
+/* Where two things meet in I/O: two readers of one file, a cancellation and the virtual clock, messages and
+ * MSG_WAITALL. */
 #define _GNU_SOURCE
 
 #include <limits.h>
@@ -293,7 +294,8 @@ static void who_waits_to_write_does_not_spin(void **state) {
     (void)run_virtual(1, 0, waits_to_write, &flags);
 }
 
-/* ---- a socket that has room itself, and a peer, to whom it is not connected, that has none: it is always ready ---- */
+/* ---- a socket that has room itself, and a peer, to whom it is not connected, that has none: it is always ready
+ * ---- */
 
 static intptr_t sends_to_a_full_queue(void *argument) {
     (void)argument;
@@ -327,8 +329,8 @@ static void who_sends_to_a_full_queue_does_not_spin(void **state) {
     assert_true(look_count < 200); /* in 20 ms of grace, and naps of one */
 }
 
-/* ---- an operation has its result, and the kernel still needs the buffer: there is nothing to cancel, and nothing to do but
- * wait ---- */
+/* ---- an operation has its result, and the kernel still needs the buffer: there is nothing to cancel, and nothing to
+ * do but wait ---- */
 
 #if defined(VERGE_TEST_LIBURING)
 
@@ -500,7 +502,8 @@ static intptr_t sleeps_while_another_receives(void *argument) {
     return 0;
 }
 
-/* Also on a socket that is O_NONBLOCK, where io_uring takes several steps to receive: none of them uses up the grace. */
+/* Also on a socket that is O_NONBLOCK, where io_uring takes several steps to receive: none of them uses up the
+ * grace. */
 static void t7_the_clock_waits_for_the_grace(void **state) {
     (void)state;
     struct pair pair = open_pair();
@@ -529,11 +532,12 @@ static struct {
     _Atomic bool has_begun;  /* and runs */
 } late;
 
-/* The other worker has not seen yet that the run is over; or, in virtual time, it is its turn after the one of the end. */
+/* The other worker has not seen yet that the run is over; or, in virtual time, it is its turn after the one of the
+ * end. */
 static void come_late(const char *step) {
     const bool is_other = pthread_equal(pthread_self(), late.thread) == 0;
     if ((is_step(step, "runner: wait") && is_other && !atomic_exchange(&late.is_held, true)) ||
-        (is_step(step, "task: ended") && !atomic_exchange(&late.is_over, true))) {
+        (is_step(step, "run: over") && !atomic_exchange(&late.is_over, true))) {
         await(&late.is_spawned);
     }
 }

@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-/* Fails the test unless a text has the length that the function which wrote it returned. Not strlen beside the call of it:
- * which of two arguments is evaluated first is the compiler's choice. */
+/* Fails the test unless a text has the length that the function which wrote it returned. Not strlen beside the call of
+ * it: which of two arguments is evaluated first is the compiler's choice. */
 void exposition_expect_length(int length, const char *text);
 
 /* NULL if the text is in order; else what is not, in static memory. */

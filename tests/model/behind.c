@@ -49,8 +49,8 @@ static void poll_some(struct behind *behind, uint64_t now_ns, size_t limit) {
 }
 
 /*
- * Each entry is moved at most once for each of its levels, up to the last of time, filed again at most once, and sorted: it takes
- * part in as many merges as their number has bits. Whoever moved it again and again did more.
+ * Each entry is moved at most once for each of its levels, up to the last of time, filed again at most once, and
+ * sorted: it takes part in as many merges as their number has bits. Whoever moved it again and again did more.
  */
 static void check_work(struct behind *behind) {
     enum { LEVELS = 28, MERGES = 12 };

@@ -127,7 +127,8 @@ static uint64_t add_capped(uint64_t a, uint64_t b) {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* The level that its distance from the first tick after now needs decides how late it may be; with a backlog or without. */
+/* The level that its distance from the first tick after now needs decides how late it may be; with a backlog or
+ * without. */
 static uint64_t coarse_latest(const struct model *model, uint64_t fires_ns, uint64_t now_ns) {
     const uint64_t first_ns = add_capped(now_ns & ~(model->precision_ns - 1), model->precision_ns);
     if (fires_ns < first_ns) {

@@ -5,8 +5,8 @@
  * The model follows the header and nothing else. Where the header leaves a choice, the model accepts
  * each of the choices:
  *
- *   - a coarse wheel may return a timer at any tick from its own to the start of the next slot of the level that its distance
- *     from now needs;
+ *   - a coarse wheel may return a timer at any tick from its own to the start of the next slot of the level that its
+ *     distance from now needs;
  *   - a timer scheduled for a tick already reached ("past") precedes all that come due later; its
  *     place among those that were due already is open, as is theirs among each other with a backlog;
  *   - the tick under way is looked at by poll_exact only when what came before left room for it;
@@ -31,8 +31,8 @@ struct model_timer {
     void *data;
     bool past;    /* its tick had been reached by then */
     bool backlog; /* and the wheel had a backlog */
-    bool
-        alone; /* it is the only one since a poll returned the last one, and nothing was cancelled or moved in between */
+    /* It is the only one since a poll returned the last one, and nothing was cancelled or moved in between. */
+    bool alone;
 };
 
 /* Every handle a wheel ever gave out. */

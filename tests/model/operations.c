@@ -158,8 +158,8 @@ static int handle_error(struct run *run, verge_timer timer) {
     return model_handle_issued(&run->model, timer) ? -ENOENT : -EBADF;
 }
 
-/* Whether a call was right to refuse a handle. Where nodes were given back, the wheel may take one that never was for one
- * that is gone. */
+/* Whether a call was right to refuse a handle. Where nodes were given back, the wheel may take one that never was for
+ * one that is gone. */
 static bool is_refusal(struct run *run, verge_timer timer, int error) {
     const int expected = handle_error(run, timer);
     return error == expected || (expected == -EBADF && error == -ENOENT && run->gave_back);

@@ -41,6 +41,7 @@ struct run {
     uint64_t entries_filed;                    /* when it was looked at last */
     uint64_t sequence_end;                     /* what was set from here on is not to come out: it was set in a call */
     verge_timeout *timeouts[RUN_TIMEOUTS_MAX]; /* attached, each in memory of its own */
+    bool is_loose[RUN_TIMEOUTS_MAX];           /* never attached, but zeroed when it was made */
     size_t timeout_count;
     verge_expiry out[RUN_OUT_MAX];
 };

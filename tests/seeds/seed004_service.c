@@ -292,9 +292,9 @@ static void seed004_shutdown_waits_out_no_sleeping_thread(void **state) {
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }
 
-/* A mutex was taken on every tick of the "lock-free" path. Here all the mutexes of the service are held by somebody else while
- * a worker starts, cancels, resets and runs its timers, and while another thread cancels and resets some: whoever
- * wanted one would wait for ever. */
+/* A mutex was taken on every tick of the "lock-free" path. Here all the mutexes of the service are held by somebody
+ * else while a worker starts, cancels, resets and runs its timers, and while another thread cancels and resets some:
+ * whoever wanted one would wait for ever. */
 static void seed004_no_lock_is_taken_where_timers_run(void **state) {
     (void)state;
     struct stepped stepped;

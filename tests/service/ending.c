@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads of the service that end while others come: what destructors of thread-specific data do then, and what callbacks do
- * while the service is destroyed. Linked with --wrap=pthread_join, to know who is joined, and when.
+ * Threads of the service that end while others come: what destructors of thread-specific data do then, and what
+ * callbacks do while the service is destroyed. Linked with --wrap=pthread_join, to know who is joined, and when.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 /*
- * Real threads against each other, for ThreadSanitizer and for the promises. Each race is a round in which two threads are let go
- * at once; which of them wins is left to the machine, that exactly one does is asserted.
+ * Real threads against each other, for ThreadSanitizer and for the promises. Each race is a round in which two threads
+ * are let go at once; which of them wins is left to the machine, that exactly one does is asserted.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -277,7 +277,8 @@ static void never(const verge_firing *firing) {
     fail_msg("a timer of an hour ran");
 }
 
-/* Whatever it is told of a timer was of one life: the argument leads to the life, whose timer and deadline are those. */
+/* Whatever it is told of a timer was of one life: the argument leads to the life, whose timer and deadline are
+ * those. */
 static void *look_and_reset(void *argument) {
     struct lives *lives = argument;
     while (!atomic_load_explicit(&lives->is_over, memory_order_relaxed)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A worker that is stuck in a callback: it is reported, and another runs what is due on it. Stepped by hand: the callback
- * itself moves the clock, ticks the metronome and steps the rescuer; and with threads.
+ * A worker that is stuck in a callback: it is reported, and another runs what is due on it. Stepped by hand: the
+ * callback itself moves the clock, ticks the metronome and steps the rescuer; and with threads.
  */
 #include "service/support.h"
 #include "service/turn.h"
@@ -528,8 +528,8 @@ static void who_loses_its_timers_keeps_no_garbage(void **state) {
 /* ---- who is woken for it ---- */
 
 /*
- * Three workers. One is stuck; one is in a callback as well, but not for long enough, and has the fewest timers; one sleeps, and
- * has more. Only the last one can help at once, also with timers that have no worker.
+ * Three workers. One is stuck; one is in a callback as well, but not for long enough, and has the fewest timers; one
+ * sleeps, and has more. Only the last one can help at once, also with timers that have no worker.
  */
 struct aid {
     struct stepped stepped;

@@ -359,6 +359,31 @@ static void run_once_waits_on_any_clock(void **state) {
     stepped_end(&stepped);
 }
 
+/* The kernel waits for the time of day itself: whoever sleeps does not look at the clock now and then. */
+static void run_once_waits_for_the_time_of_day(void **state) {
+    (void)state;
+    verge_service_options options;
+    verge_service *service;
+    struct notes notes = {0};
+    assert_int_equal(verge_service_options_init(&options), 0);
+    options.thread_count = 0;
+    options.metronome = false;
+    options.clock = verge_clock_realtime();
+    assert_int_equal(verge_service_create(&options, &service), 0);
+    verge_worker *worker = join_bound(service);
+    const uint64_t due_ns = verge_service_exact_now(service) + 300 * UINT64_C(1000000);
+    (void)start_at(service, due_ns, take_note, &notes);
+    int passes = 0;
+    while (notes.fired == 0) {
+        (void)verge_worker_run_once(worker, VERGE_NEVER);
+        passes++;
+    }
+    assert_true(verge_service_exact_now(service) >= due_ns);
+    assert_true(passes < 8); /* 15 naps of 20 ms it would be */
+    leave(worker);
+    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(begin_wait_tells_until_when),
@@ -371,6 +396,7 @@ int main(void) {
         cmocka_unit_test(an_interrupt_is_for_one_wait),
         cmocka_unit_test(run_once_waits_until_it_was_told_to),
         cmocka_unit_test(run_once_waits_on_any_clock),
+        cmocka_unit_test(run_once_waits_for_the_time_of_day),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

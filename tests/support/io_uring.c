@@ -25,7 +25,8 @@ static bool is_allowed(long result) {
 }
 
 static bool io_uring_is_allowed(void) {
-    /* Without parameters, and without a ring, the calls can only fail: with EFAULT and EBADF, where they are allowed. */
+    /* Without parameters, and without a ring, the calls can only fail: with EFAULT and EBADF, where they are
+     * allowed. */
     return is_allowed(syscall(SYS_io_uring_setup, 1, NULL)) &&
            is_allowed(syscall(SYS_io_uring_enter, -1, 0, 0, 0, NULL, 0));
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where one thread of a runtime waits for another, it sleeps. A thread that looked again and again would, with a real-time
- * priority and one processor, keep the other one from going on. Each test stops one thread in the middle, until the other
- * one sleeps. Linked with --wrap=sched_yield: who yields in a loop is caught there, and the test goes on and fails.
+ * Where one thread of a runtime waits for another, it sleeps. A thread that looked again and again would, with a
+ * real-time priority and one processor, keep the other one from going on. Each test stops one thread in the middle,
+ * until the other one sleeps. Linked with --wrap=sched_yield: who yields in a loop is caught there, and the test goes
+ * on and fails.
  */
 #define _GNU_SOURCE
 

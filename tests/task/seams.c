@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where two things meet: a stop and a worker that retires, a spawn that fails and the end of the last task, a worker that
- * comes while the runtime starts. The threads meet at steps of the code: each race has the outcome that it is about. */
+/* Where two things meet: a stop and a worker that retires, a spawn that fails and the end of the last task, a worker
+ * that comes while the runtime starts. The threads meet at steps of the code: each race has the outcome that it is
+ * about. */
 #define _GNU_SOURCE
 
 #include <pthread.h>
@@ -329,8 +330,8 @@ static void t7_a_worker_may_come_from_outside(void **state) {
     steps_end();
 }
 
-/* The loop has seen that there is nothing to do; the worker comes; the loop says that all workers wait, the new one too,
- * which it has not opened yet; a task comes for it. */
+/* The loop has seen that there is nothing to do; the worker comes; the loop says that all workers wait, the new one
+ * too, which it has not opened yet; a task comes for it. */
 static void come_before_it_waits(const char *step) {
     if (is_step(step, "virtual: idle") && !atomic_exchange(&outside.is_waiting, true)) {
         await(&outside.is_added);

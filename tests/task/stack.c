@@ -209,7 +209,8 @@ static void an_overflow_is_a_fault_on_an_older_kernel(void **state) {
     expect_clean_fault(true);
 }
 
-/* How far below its stack pointer compiled code may touch the stack first: gcc and clang with -fstack-clash-protection. */
+/* How far below its stack pointer compiled code may touch the stack first: gcc and clang with
+ * -fstack-clash-protection. */
 #if defined(__aarch64__)
 enum { probe_distance = 64 << 10 };
 #else

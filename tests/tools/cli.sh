@@ -100,7 +100,7 @@ done
 refuses 2 "--preset: 'nothing' is not one of default, three-level" replay --preset nothing "$work/trace"
 refuses 2 "--order: 'all' is not one of any" replay --order all "$work/trace"
 refuses 2 "--json takes no value" replay --json=yes "$work/trace"
-refuses 2 "alarm does not go with" replay --preset alarm --precision 1ms "$work/trace"
+refuses 2 "alarm does not go with these options: --precision leaves no room" replay --preset alarm --precision 1ms "$work/trace"
 refuses 1 'no-such-file: No such file' replay "$work/no-such-file"
 refuses 1 'Is a directory' replay "$work"
 

@@ -32,7 +32,7 @@ offers() { # offers "WANTED..." WORDS...
 offers "replay" verge rep
 offers "demo" verge d
 offers "--help --version" verge --
-offers "--seconds --seed" verge demo --s
+offers "--scope --seconds --seed" verge demo --s
 offers "real" verge stress --threads r
 offers "--polls --precision --preset" verge replay --p
 offers "alarm all" verge replay --preset a

@@ -183,6 +183,7 @@ static void a_precision_moves_the_levels_of_a_preset(void **state) {
     options.precision_ns = 16;
     result.polls = 77;
     assert_int_equal(replay_run(&trace, &options, &result), -EINVAL);
+    assert_string_equal(result.refusal, "--precision leaves no room for its levels");
     assert_true(result.polls == 77);
     trace_free(&trace);
 }

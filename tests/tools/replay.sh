@@ -43,7 +43,8 @@ expect '.sweep.settings[0] == (.sweep.settings[0] | .precision_ns = 1048576 | .w
 grep -q '^recommended (\*): precision ' "$work/out" && grep -q 'late by 3.000 ms: so --late says' "$work/out"
 [ "$("$verge" replay --precision 1ms "$work/trace" | grep -c recommended)" -eq 0 ]
 
-# Every preset ends with the same counts; coarse ones move each entry once at the most, when it is due, and are late by more.
+# Every preset ends with the same counts; coarse ones move each entry once at the most, when it is due, and are late by
+# more.
 "$make_trace" 50000 2 >"$work/trace" 2>"$work/counts"
 counts="[$(tr ' ' ',' <"$work/counts")]"
 "$verge" replay --preset all --json "$work/trace" >"$work/json"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * G7: what cancelled and moved timers leave behind never exceeds the live ones plus 4096 - in a storm of cancels, in a backlog, in
- * ordered wheels, and when the live ones have gone. And what was left behind does no harm: it is no backlog, it holds up no
- * poll, and it costs a poll no more work than its entries.
+ * G7: what cancelled and moved timers leave behind never exceeds the live ones plus 4096 - in a storm of cancels, in a
+ * backlog, in ordered wheels, and when the live ones have gone. And what was left behind does no harm: it is no
+ * backlog, it holds up no poll, and it costs a poll no more work than its entries.
  */
 #include "wheel/support.h"
 #include "wheel/wheel_internal.h"
@@ -104,8 +104,8 @@ static void a_storm_of_requests(void **state) {
     }
 }
 
-/* Half of what is due was handed out, or one; the rest is cancelled, whether it is sorted, about to be, past, or in slots of ticks
- * that have come and were not looked at. */
+/* Half of what is due was handed out, or one; the rest is cancelled, whether it is sorted, about to be, past, or in
+ * slots of ticks that have come and were not looked at. */
 static void a_storm_of_cancels_in_a_backlog(void **state) {
     (void)state;
     static const size_t work_limits[] = {0, 1, 100, 5000};
@@ -181,8 +181,8 @@ static void compact_drops_all_of_it(void **state) {
 
 /* ---- what it does ---- */
 
-/* A timer is due, and is cancelled before it was handed out: nothing is due then. It may be in its slot, in a slot whose tick has
- * come and was not taken, past, or sorted; beside others that were handed out, or alone. */
+/* A timer is due, and is cancelled before it was handed out: nothing is due then. It may be in its slot, in a slot
+ * whose tick has come and was not taken, past, or sorted; beside others that were handed out, or alone. */
 static void a_cancelled_due_timer_is_no_backlog(void **state) {
     (void)state;
     enum { TIMERS = 3 };

@@ -213,8 +213,8 @@ static void a_slot_is_drained_over_the_time_before_it(void **state) {
     wheel_end(wheel);
 }
 
-/* A long slot is drained in the last eighth of that time, as what is cancelled until then need not move at all; but with a work
- * limit from the beginning on, as it takes many polls. */
+/* A long slot is drained in the last eighth of that time, as what is cancelled until then need not move at all; but
+ * with a work limit from the beginning on, as it takes many polls. */
 static void a_long_slot_is_drained_late(void **state) {
     (void)state;
     enum { COUNT = 6400, SLOT = 4096, START = 3 * SLOT };

@@ -249,7 +249,8 @@ static void handles_survive_growing_and_shrinking(void **state) {
     tear_down(&fixture);
 }
 
-/* After a million cancels their nodes go back to the allocator; new timers come and go meanwhile, and each comes out. */
+/* After a million cancels their nodes go back to the allocator; new timers come and go meanwhile, and each comes
+ * out. */
 static void timers_come_and_go_while_memory_goes_back(void **state) {
     struct fixture fixture;
     set_up(&fixture, *(verge_order *)*state);
@@ -301,8 +302,8 @@ static void chunks_grow_again_after_they_were_given_back(void **state) {
     wheel_end(wheel);
 }
 
-/* The timers that stay longest come out one by one, and the slabs of chunks that they kept go. One that was cancelled far ahead does
- * not keep them. */
+/* The timers that stay longest come out one by one, and the slabs of chunks that they kept go. One that was cancelled
+ * far ahead does not keep them. */
 static void chunks_go_back_with_the_last_timers(void **state) {
     (void)state;
     enum { COUNT = 60000, STAY = 10 };
@@ -496,8 +497,8 @@ static void memory_is_wanted_while_it_goes_back(void **state) {
     wheel_end(wheel);
 }
 
-/* The level that a timer's entry is to be filed in is there when it comes up, though it is empty until then; also if the
- * timer is the first of all. */
+/* The level that a timer's entry is to be filed in is there when it comes up, though it is empty until then; also if
+ * the timer is the first of all. */
 static void compact_keeps_the_level_of_a_timer_that_was_moved(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);

@@ -2,14 +2,24 @@
 /* Options: the presets, levels given or computed, and every way to get them wrong. */
 #include "wheel/support.h"
 
-static void assert_refused(const verge_wheel_options *options) {
+/* Create refuses the options, and explain names the field. */
+static void assert_refused_for(const verge_wheel_options *options, const char *field) {
     verge_wheel *untouched = (verge_wheel *)(uintptr_t)8;
     verge_wheel *wheel = untouched;
+    char text[160] = "";
     assert_int_equal(verge_wheel_create(options, &wheel), -EINVAL);
     assert_ptr_equal(wheel, untouched);
+    assert_int_equal(verge_wheel_options_explain(options, text, sizeof(text)), -EINVAL);
+    if (strncmp(text, field, strlen(field)) != 0) {
+        fail_msg("expected a sentence about %s: %s", field, text);
+    }
+    assert_true(strlen(text) < sizeof(text) - 1);
 }
 
 static void assert_accepted(const verge_wheel_options *options) {
+    char text[160] = "as it was";
+    assert_int_equal(verge_wheel_options_explain(options, text, sizeof(text)), 0);
+    assert_string_equal(text, "as it was");
     verge_wheel *wheel = wheel_new(options);
     verge_timer timer = 0;
     const uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
@@ -82,7 +92,7 @@ static void unknown_size_is_refused(void **state) {
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
         options.struct_size = sizes[i];
-        assert_refused(&options);
+        assert_refused_for(&options, "struct_size");
     }
 }
 
@@ -92,7 +102,7 @@ static void precision_is_a_power_of_two(void **state) {
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         options.precision_ns = wrong[i];
-        assert_refused(&options);
+        assert_refused_for(&options, "precision_ns");
     }
     for (unsigned shift = 0; shift < 62; shift++) {
         options.precision_ns = UINT64_C(1) << shift;
@@ -135,7 +145,7 @@ static void levels_that_do_not_fit_together_are_refused(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         const verge_wheel_options options = options_of_case(&wrong[i]);
-        assert_refused(&options);
+        assert_refused_for(&options, "level");
     }
 }
 
@@ -179,7 +189,7 @@ static void compaction_settings_make_sense(void **state) {
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         options.compaction = wrong[i];
-        assert_refused(&options);
+        assert_refused_for(&options, "compaction");
     }
     options.compaction = (verge_wheel_compaction){0, 2, 1};
     assert_accepted(&options);
@@ -189,10 +199,10 @@ static void unknown_order_and_past_are_refused(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
     options.order = (verge_order)3;
-    assert_refused(&options);
+    assert_refused_for(&options, "order");
     options = options_of(VERGE_PRESET_DEFAULT);
     options.past = (verge_past)7;
-    assert_refused(&options);
+    assert_refused_for(&options, "past");
 }
 
 /* Where the levels of a preset end, in bits of a nanosecond's time: what the wheels that they stand for have. */
@@ -327,15 +337,44 @@ static void what_makes_no_levels_is_refused(void **state) {
 static void half_an_allocator_is_refused(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
-    verge_wheel *wheel = NULL;
     verge_allocator allocator = *verge_allocator_default();
     options.allocator = &allocator;
     allocator.allocate = NULL;
-    assert_int_equal(verge_wheel_create(&options, &wheel), -EINVAL);
+    assert_refused_for(&options, "allocator");
     allocator = *verge_allocator_default();
     allocator.release = NULL;
-    assert_int_equal(verge_wheel_create(&options, &wheel), -EINVAL);
-    assert_null(wheel);
+    assert_refused_for(&options, "allocator");
+}
+
+static void what_explain_says(void **state) {
+    (void)state;
+    static const struct {
+        struct level_case levels;
+        const char *text;
+    } cases[] = {
+        {{2, {{10, 4}, {10, 6}}}, "levels[1].shift is 10: it has to be greater than the 10 of the level below"},
+        {{2, {{10, 4}, {15, 4}}}, "levels[1].shift is 15: a slot is wider than the level below, which covers 2^14 ns"},
+        {{2, {{10, 6}, {12, 4}}}, "levels[1] covers 2^16 ns, which is no more than the level below"},
+        {{1, {{10, 15}}}, "levels[0].bits is 15: it has to be from 1 to 14 (VERGE_LEVEL_BITS_MAX)"},
+        {{1, {{60, 6}}}, "levels[0]: shift 60 and bits 6 add up to 66, but time has 64 bits"},
+    };
+    char text[160];
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const verge_wheel_options options = options_of_case(&cases[i].levels);
+        assert_int_equal(verge_wheel_options_explain(&options, text, sizeof(text)), -EINVAL);
+        assert_string_equal(text, cases[i].text);
+    }
+    verge_wheel_options options = options_of(VERGE_PRESET_TWO_LEVEL);
+    options.precision_ns = 1 << 21;
+    assert_refused_for(&options, "precision_ns is 2097152: with levels it has to be 0, or 2^20");
+    options = options_of(VERGE_PRESET_DEFAULT);
+    options.start_ns = VERGE_NEVER;
+    assert_refused_for(&options, "start_ns");
+    options.precision_ns = 1000000;
+    assert_int_equal(verge_wheel_options_explain(&options, text, 13), -EINVAL);
+    assert_string_equal(text, "precision_ns");
+    assert_int_equal(verge_wheel_options_explain(&options, NULL, 0), -EINVAL);
+    assert_int_equal(verge_wheel_options_explain(NULL, text, sizeof(text)), -EINVAL);
 }
 
 int main(void) {
@@ -357,6 +396,7 @@ int main(void) {
         cmocka_unit_test(timers_may_be_capped),
         cmocka_unit_test(what_makes_no_levels_is_refused),
         cmocka_unit_test(half_an_allocator_is_refused),
+        cmocka_unit_test(what_explain_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,8 @@ static void a_reservation_while_memory_goes_back(void **state) {
     wheel_end(wheel);
 }
 
-/* A node knows 32 bits of the tick it is filed at: those of a timer that is moved by multiples of 2^32 ticks are the same. */
+/* A node knows 32 bits of the tick it is filed at: those of a timer that is moved by multiples of 2^32 ticks are the
+ * same. */
 static void moves_by_a_multiple_of_what_a_node_knows(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
@@ -217,7 +218,8 @@ static void a_far_timer_that_was_moved_farther_stays_above(void **state) {
     wheel_end(wheel);
 }
 
-/* What poll_exact has sorted and not returned, as there is a work limit, is moved to a later time: it is not due any more. */
+/* What poll_exact has sorted and not returned, as there is a work limit, is moved to a later time: it is not due any
+ * more. */
 static void a_sorted_timer_that_was_moved_does_not_come_out(void **state) {
     (void)state;
     static const verge_order orders[] = {VERGE_ORDER_FIFO, VERGE_ORDER_DEADLINE};
@@ -238,7 +240,8 @@ static void a_sorted_timer_that_was_moved_does_not_come_out(void **state) {
     }
 }
 
-/* Much is due at one tick. Of it some are idle, some were withdrawn before the tick came, and some while it is handed out. */
+/* Much is due at one tick. Of it some are idle, some were withdrawn before the tick came, and some while it is handed
+ * out. */
 static void a_tick_of_which_half_is_cancelled(void **state) {
     (void)state;
     enum { COUNT = 12000, MORE = 100 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs: a function is called for each timer, and does to the wheel what it likes. Each test is for all kinds of wheel that
- * run in a way of their own: plain, ordered, coarse, with a limit on the work; a tick at a time, and many at once.
+ * Runs: a function is called for each timer, and does to the wheel what it likes. Each test is for all kinds of wheel
+ * that run in a way of their own: plain, ordered, coarse, with a limit on the work; a tick at a time, and many at once.
  */
 #include "wheel/timeouts.h"
 
@@ -270,8 +270,8 @@ static void what_is_moved_to_the_past_comes_out_in_the_next(void **state) {
     }
 }
 
-/* All of a tick is moved to the past by the first of it that comes out: the others come out in the next run, once. Around tick 2^32,
- * as a node knows 32 bits of the tick it is filed at. */
+/* All of a tick is moved to the past by the first of it that comes out: the others come out in the next run, once.
+ * Around tick 2^32, as a node knows 32 bits of the tick it is filed at. */
 static void deferred_around_tick_2_32(void **state) {
     (void)state;
     for (uint64_t before = 0; before < 8; before++) {

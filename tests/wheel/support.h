@@ -173,6 +173,8 @@ static inline struct snapshot snapshot_of(verge_wheel *wheel) {
     memset(&snapshot, 0, sizeof(snapshot));
     snapshot.deadline_ns = verge_wheel_next_deadline(wheel); /* may file entries again, which is counted */
     snapshot.stats = stats_of(wheel);
+    memset((unsigned char *)&snapshot.stats + sizeof(size_t), 0, /* padding, where a size is small */
+           offsetof(verge_wheel_stats, timers) - sizeof(size_t));
     snapshot.now_ns = verge_wheel_now(wheel);
     snapshot.start_ns = verge_wheel_start(wheel);
     snapshot.wakeup_ns = verge_wheel_next_wakeup(wheel);

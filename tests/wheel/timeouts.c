@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Timeouts: their life, and that what is promised of timers (G1 to G6, G8) holds for them, beside timers that have handles. */
+/* Timeouts: their life, and that what is promised of timers (G1 to G6, G8) holds for them, beside timers that have
+ * handles. */
 #include "wheel/timeouts.h"
 
 /* ---- life ---- */

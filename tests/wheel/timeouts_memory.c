@@ -70,23 +70,28 @@ static const verge_order orders[] = {VERGE_ORDER_ANY, VERGE_ORDER_FIFO, VERGE_OR
 
 /* ---- what they take ---- */
 
-/* To attach takes no memory of the wheel's, so it cannot fail for memory. */
-static void attach_takes_nothing(void **state) {
+/* Attach makes room for an entry, or fails; 8 bytes and a part of a chunk's header each, and a level. */
+static void attach_makes_room(void **state) {
     (void)state;
     struct fixture fixture;
     set_up(&fixture, VERGE_ORDER_ANY, 10000);
-    const size_t bytes = fixture.memory.bytes_in_use;
+    verge_timeout refused = {{1, 2, 3, 4}};
+    const verge_timeout copy = refused;
     fixture.memory.fail_from = fixture.memory.calls + 1;
-    attach_all(&fixture);
-    assert_int_equal(fixture.memory.bytes_in_use, bytes);
-    assert_int_equal(fixture.memory.failures, 0);
-    assert_int_equal(stats_of(fixture.wheel).entries, 0);
+    const struct snapshot before = snapshot_of(fixture.wheel);
+    assert_int_equal(verge_timeout_attach(fixture.wheel, &refused, NULL), -ENOMEM);
+    assert_memory_equal(&refused, &copy, sizeof(copy));
+    assert_unchanged(fixture.wheel, &before);
     fixture.memory.fail_from = 0;
+    attach_all(&fixture);
+    assert_int_equal(stats_of(fixture.wheel).entries, 0);
+    const size_t slots = 1024;
+    assert_true(fixture.memory.bytes_in_use < fixture.count * 12 + slots * (256 + 10) + 65536);
     tear_down(&fixture);
 }
 
-/* All of a backlog goes before it was handed out, whether it was sorted already or not: nothing is left to be handed out, little
- * is left behind, and what is set then comes out. */
+/* All of a backlog goes before it was handed out, whether it was sorted already or not: nothing is left to be handed
+ * out, little is left behind, and what is set then comes out. */
 static void a_backlog_that_is_detached(void **state) {
     (void)state;
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
@@ -177,18 +182,19 @@ static void records_go_while_timeouts_stay(void **state) {
     tear_down(&fixture);
 }
 
-/* Many that are not set keep no chunks and hold up nothing. */
-static void idle_ones_take_no_chunks(void **state) {
+/* Those that are set take no more than those that are attached; when they are gone, so is what they took. */
+static void room_goes_with_those_attached(void **state) {
     (void)state;
     enum { COUNT = 100000 };
     struct fixture fixture;
     set_up(&fixture, VERGE_ORDER_ANY, COUNT);
+    const uint64_t empty = stats_of(fixture.wheel).bytes;
     attach_all(&fixture);
-    const uint64_t idle = stats_of(fixture.wheel).bytes;
     for (size_t i = 0; i < COUNT; i++) {
         set(&fixture, i, HOUR + i * TICK);
     }
-    assert_true(stats_of(fixture.wheel).bytes > idle + (size_t)COUNT * 8);
+    const uint64_t full = stats_of(fixture.wheel).bytes;
+    assert_true(full > empty + (size_t)COUNT * 8 && full < empty + (size_t)COUNT * 12 + 1000000);
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(verge_timeout_clear(fixture.wheel, fixture.timeouts[i]), 0);
         assert_bounded(&fixture);
@@ -196,11 +202,15 @@ static void idle_ones_take_no_chunks(void **state) {
     assert_int_equal(stats_of(fixture.wheel).cancelled, COUNT);
     verge_wheel_compact(fixture.wheel);
     assert_int_equal(stats_of(fixture.wheel).entries, 0);
-    assert_true(stats_of(fixture.wheel).bytes <= idle + 4096);
     for (size_t i = 0; i < COUNT; i += 1000) {
         set(&fixture, i, HOUR + i * TICK);
     }
     assert_well(fixture.wheel);
+    for (size_t i = 0; i < COUNT; i++) {
+        detach(&fixture, i);
+    }
+    verge_wheel_compact(fixture.wheel);
+    assert_true(stats_of(fixture.wheel).bytes <= empty + 4096);
     tear_down(&fixture);
 }
 
@@ -336,34 +346,70 @@ static void none_is_lost_in_a_storm(void **state) {
 
 /* ---- when memory is refused ---- */
 
-/* Deadlines on all levels; a set that fails leaves the timeout as it was. */
+/* From the first set on there is no memory, so no level but the lowest: each timeout is set, moved to any time there
+ * is, and comes out in time. Handles, which fail, and timeouts that were never attached, which fail too, take nothing
+ * away from them. */
 static void set_without_memory(void **state) {
     (void)state;
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
         struct fixture fixture;
-        set_up(&fixture, orders[order], 2000);
-        attach_all(&fixture);
-        struct verge_test_random random = verge_test_random_from(7);
-        uint64_t failures = 0;
-        for (size_t n = 0; n < 3 * fixture.count; n++) {
-            const size_t i = n % fixture.count;
-            const uint64_t deadline_ns = n % 2 == 0 ? 5 * SECOND : TICK + (verge_test_magnitude(&random) >> 4);
-            fixture.memory.fail_from = fixture.memory.calls + 1;
-            struct snapshot before = snapshot_of(fixture.wheel);
-            const verge_timeout copy = *fixture.timeouts[i];
-            const int error = verge_timeout_set(fixture.wheel, fixture.timeouts[i], deadline_ns);
-            if (error != 0) {
-                assert_int_equal(error, -ENOMEM);
-                assert_memory_equal(fixture.timeouts[i], &copy, sizeof(copy));
-                before.stats.bytes = stats_of(fixture.wheel).bytes;
-                assert_unchanged(fixture.wheel, &before);
-                failures++;
-                fixture.memory.fail_from = 0;
-                set(&fixture, i, deadline_ns);
-            }
-            assert_int_equal(verge_timeout_deadline(fixture.timeouts[i]), deadline_ns);
+        set_up(&fixture, orders[order], 500);
+        for (size_t i = 0; i < 100; i++) { /* some nodes for handles, and some idle */
+            assert_int_equal(verge_wheel_cancel(fixture.wheel, schedule(fixture.wheel, HOUR + i * TICK, i), NULL), 0);
         }
-        assert_true(failures > 10);
+        attach_all(&fixture);
+        fixture.memory.fail_from = fixture.memory.calls + 1;
+        struct verge_test_random random = verge_test_random_from(verge_test_seed(7));
+        static verge_timeout loose[1000];
+        memset(loose, 0, sizeof(loose));
+        size_t failures = 0;
+        for (size_t n = 0; n < 20000; n++) {
+            const size_t i = (size_t)verge_test_below(&random, fixture.count);
+            const uint64_t now_ns = verge_wheel_now(fixture.wheel);
+            const uint64_t far_ns = verge_test_magnitude(&random) >> 4;
+            verge_expiry out[64];
+            switch (verge_test_below(&random, 6)) {
+            case 0:
+                failures += verge_wheel_schedule(fixture.wheel, now_ns + far_ns, NULL, NULL) != 0;
+                break;
+            case 1:
+                failures += verge_timeout_set(fixture.wheel, &loose[n % COUNT_OF(loose)], now_ns + far_ns) != 0;
+                break;
+            case 2:
+                (void)verge_timeout_clear(fixture.wheel, fixture.timeouts[i]);
+                break;
+            case 3:
+                for (size_t count = verge_wheel_poll(fixture.wheel, now_ns + far_ns % (700 * TICK), out, COUNT_OF(out));
+                     count > 0; count--) {
+                    assert_true(out[count - 1].deadline_ns <= verge_wheel_now(fixture.wheel));
+                }
+                break;
+            default:
+                set(&fixture, i, now_ns + far_ns);
+                break;
+            }
+        }
+        assert_true(failures > 100);
+        assert_well(fixture.wheel);
+        /* All of them, at once, for as many ticks. */
+        const uint64_t now_ns = verge_wheel_now(fixture.wheel);
+        for (size_t i = 0; i < fixture.count; i++) {
+            set(&fixture, i, now_ns + (2 + i * 3) * TICK);
+        }
+        for (uint64_t tick = 0; tick < 3 * fixture.count + 4; tick++) {
+            verge_expiry out[64];
+            while (verge_wheel_poll(fixture.wheel, now_ns + tick * TICK, out, COUNT_OF(out)) > 0) {
+            }
+            for (size_t i = 0; i < fixture.count; i++) {
+                const uint64_t deadline_ns = verge_timeout_deadline(fixture.timeouts[i]);
+                assert_true(deadline_ns > now_ns + (tick == 0 ? 0 : tick - 1) * TICK);
+            }
+        }
+        assert_well(fixture.wheel);
+        fixture.memory.fail_from = 0;
+        for (size_t i = 0; i < COUNT_OF(loose); i++) {
+            (void)verge_timeout_clear(fixture.wheel, &loose[i]);
+        }
         tear_down(&fixture);
     }
 }
@@ -470,12 +516,18 @@ static void reserved_room_is_kept(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attach_takes_nothing),           cmocka_unit_test(a_backlog_that_is_detached),
-        cmocka_unit_test(many_lives_take_no_more),        cmocka_unit_test(records_go_while_timeouts_stay),
-        cmocka_unit_test(idle_ones_take_no_chunks),       cmocka_unit_test(storm_of_sets_in_a_backlog),
-        cmocka_unit_test(storm_of_sets_to_earlier_times), cmocka_unit_test(storm_of_detaches),
-        cmocka_unit_test(none_is_lost_in_a_storm),        cmocka_unit_test(set_without_memory),
-        cmocka_unit_test(no_allocation_after_reserve),    cmocka_unit_test(lives_for_one_tick_in_several_levels),
+        cmocka_unit_test(attach_makes_room),
+        cmocka_unit_test(a_backlog_that_is_detached),
+        cmocka_unit_test(many_lives_take_no_more),
+        cmocka_unit_test(records_go_while_timeouts_stay),
+        cmocka_unit_test(room_goes_with_those_attached),
+        cmocka_unit_test(storm_of_sets_in_a_backlog),
+        cmocka_unit_test(storm_of_sets_to_earlier_times),
+        cmocka_unit_test(storm_of_detaches),
+        cmocka_unit_test(none_is_lost_in_a_storm),
+        cmocka_unit_test(set_without_memory),
+        cmocka_unit_test(no_allocation_after_reserve),
+        cmocka_unit_test(lives_for_one_tick_in_several_levels),
         cmocka_unit_test(reserved_room_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

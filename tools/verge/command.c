@@ -136,6 +136,9 @@ static bool set_value(const struct option *option, const char *value, void *sett
     case OPTION_NUMBER:
     case OPTION_DURATION:
         return set_number(option, value, field);
+    case OPTION_TEXT:
+        *(const char **)field = value;
+        return true;
     case OPTION_CHOICE:
     case OPTION_CHOICES:
         return set_choice(option, value, field);

@@ -15,6 +15,7 @@ enum option_kind {
     OPTION_NUMBER,   /* a uint64_t from minimum to maximum */
     OPTION_DURATION, /* a uint64_t, in ns; the value may have a unit */
     OPTION_CHOICE,   /* an unsigned: the place of the value in choices */
+    OPTION_TEXT,     /* a const char * */
     OPTION_CHOICES,  /* an unsigned: a bit each; may be repeated, and "all" is all of them */
 };
 
@@ -40,11 +41,12 @@ struct command {
 extern const struct command bench_command;
 extern const struct command demo_command;
 extern const struct command replay_command;
+extern const struct command scope_command;
 extern const struct command stress_command;
 
 /*
- * Fills the settings by the command's table, and *ret_argument (which is NULL for a command that takes none) by what is not
- * an option. True: go on. False: help was asked for and printed, or something is wrong and stderr says
+ * Fills the settings by the command's table, and *ret_argument (which is NULL for a command that takes none) by what is
+ * not an option. True: go on. False: help was asked for and printed, or something is wrong and stderr says
  * what; leave with *ret_status.
  */
 bool command_parse(const struct command *command, int argument_count, char **arguments, void *settings,

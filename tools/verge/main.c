@@ -11,8 +11,8 @@
 
 #include "tool.h"
 
-/* Where one of the first three descriptors is closed, the next socket would get its number, and what is printed. Opened the
- * other way round, each still refuses what it is for. */
+/* Where one of the first three descriptors is closed, the next socket would get its number, and what is printed. Opened
+ * the other way round, each still refuses what it is for. */
 static void occupy_closed_descriptors(void) {
     static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
     for (int fd = 0; fd <= 2; fd++) {

@@ -9,7 +9,8 @@
 
 #include "command.h"
 
-static const struct command *const commands[] = {&demo_command, &replay_command, &stress_command, &bench_command};
+static const struct command *const commands[] = {&demo_command, &scope_command, &replay_command, &stress_command,
+                                                 &bench_command};
 
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(*commands) };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What players share: a mutex has one owner, a condition gives its mutex back, an item is received once or never was sent. */
+/* What players share: a mutex has one owner, a condition gives its mutex back, an item is received once or never was
+ * sent. */
 #include "io/simulation/world.h"
 
 enum { MUTEX_COUNT = 3, CHANNEL_COUNT = 3, ITEMS_MAX = 20000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sockets and pipes between players. The bytes of a direction are numbered, so that each shows when it is lost, doubled or
- * out of place; one player at a time writes to a direction, and one reads. N1 to N4.
+ * Sockets and pipes between players. The bytes of a direction are numbered, so that each shows when it is lost, doubled
+ * or out of place; one player at a time writes to a direction, and one reads. N1 to N4.
  */
 #define _GNU_SOURCE
 

@@ -87,8 +87,8 @@ struct before {
     uint64_t failures;
     uint64_t deadline_ns; /* of the call and of the scopes */
     bool is_cancelled;
-    bool
-        is_over; /* nothing can be waited for: the task is cancelled (a stop takes a turn to do that), or past its deadline */
+    /* Nothing can be waited for: the task is cancelled (a stop takes a turn to do that), or past its deadline. */
+    bool is_over;
 };
 
 struct before before_call(const struct player *self, uint64_t deadline_ns);

@@ -2,8 +2,8 @@
 /*
  * simulation/audit.h - what is known of every timer, kept beside the service, and what must never be seen.
  *
- * A verdict counts from the moment at which it was returned: a cancel that has returned 0 forbids every callback that begins
- * later; a reset that has returned 0 forbids the deadlines that were set before it began.
+ * A verdict counts from the moment at which it was returned: a cancel that has returned 0 forbids every callback that
+ * begins later; a reset that has returned 0 forbids the deadlines that were set before it began.
  */
 #ifndef VERGE_TESTS_SERVICE_SIMULATION_AUDIT_H
 #define VERGE_TESTS_SERVICE_SIMULATION_AUDIT_H

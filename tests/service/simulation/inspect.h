@@ -14,7 +14,8 @@ const char *inspect_service(const verge_service *service);
 /* Whether the callback of that timer runs; at any moment. */
 bool inspect_is_running(const verge_service *service, verge_timer timer);
 
-/* The worker that is stuck in a callback, has a timer that is due, and could be helped, as another one sleeps; 0: none. */
+/* The worker that is stuck in a callback, has a timer that is due, and could be helped, as another one sleeps; 0:
+ * none. */
 uint32_t inspect_who_needs_help(const verge_service *service, uint64_t now_ns);
 
 /* Whether a worker has a timer in its wheel that was due by then; at any moment. */

@@ -15,15 +15,25 @@ enum {
     STEPS_WITHOUT_TIME = 16,
 };
 
+/* task/task_internal.h, which has names of its own for what the service has, too. */
+struct verge__runner;
+struct verge__runner *verge__current_runner(void);
+void verge__set_current_runner(struct verge__runner *runner);
+struct verge_task *verge__current_task(void); /* begins with its context */
+
 struct actor {
     struct verge__context context;
+    struct verge__context own; /* as it began */
     void *stack;
-    verge_worker *bound; /* what its thread is bound to */
+    verge_worker *bound;          /* what its thread is bound to */
+    struct verge__runner *runner; /* which its thread is */
     bool has_ended;
     unsigned number;
     _Atomic uint32_t *waits_on; /* NULL: does not wait */
     uint32_t expected;
     uint64_t until_ns;
+    bool (*is_waiting)(void *context); /* NULL: does not wait that way */
+    void *context_of_wait;
     uint64_t held_until; /* steps */
 };
 
@@ -44,10 +54,32 @@ static void *stack_of(struct actor *actor) {
     return actor->stack;
 }
 
+/* An actor that is a worker may be in a task: the sanitizers are to know which flow it is that is left, and resumed. */
+static void note_flow(struct actor *actor) {
+    const struct verge_task *task = verge__current_task();
+    const char *here = (const char *)__builtin_frame_address(0);
+    const bool is_own = here >= (char *)actor->stack && here < (char *)actor->stack + STACK_SIZE;
+    const struct verge__context *flow = is_own ? &actor->own : (const struct verge__context *)(const void *)task;
+#if VERGE__ASAN
+    actor->context.stack_low = flow->stack_low;
+    actor->context.stack_size = flow->stack_size;
+#endif
+#if VERGE__TSAN
+    actor->context.fiber = flow->fiber;
+#endif
+    (void)flow;
+}
+
+static void leave_actor(void) {
+    note_flow(current);
+    verge__context_switch(&current->context, &loop);
+}
+
 static void enter(void *argument) {
     struct actor *actor = argument;
     actor_body(actor_context, actor->number);
     actor->has_ended = true;
+    note_flow(actor);
     verge__context_leave(&actor->context, &loop);
 }
 
@@ -59,18 +91,18 @@ void scheduler_step(void) {
     scheduler->steps++;
     if (scheduler->steps > scheduler->steps_max) {
         scheduler->is_hung = true;
-        verge__context_switch(&current->context, &loop); /* not resumed */
+        leave_actor(); /* not resumed */
     }
     if (scheduler->is_real_time) {
         if (verge_test_chance(scheduler->random, STEPS_WITHOUT_TIME)) {
             verge_manual_clock_advance(scheduler->clock, verge_test_below(scheduler->random, scheduler->step_ns));
         }
-        verge__context_switch(&current->context, &loop);
+        leave_actor();
     } else if (verge_test_chance(scheduler->random, scheduler->stay_in)) {
         if (scheduler->held_one_in != 0 && verge_test_chance(scheduler->random, scheduler->held_one_in)) {
             current->held_until = scheduler->steps + verge_test_below(scheduler->random, HELD_STEPS_MAX);
         }
-        verge__context_switch(&current->context, &loop);
+        leave_actor();
     }
 }
 
@@ -85,6 +117,9 @@ static uint64_t clock_now(void) {
 }
 
 static bool sleeps(const struct actor *actor) {
+    if (actor->is_waiting != NULL) {
+        return actor->is_waiting(actor->context_of_wait);
+    }
     return actor->waits_on != NULL && atomic_load(actor->waits_on) == actor->expected && clock_now() < actor->until_ns;
 }
 
@@ -109,6 +144,16 @@ bool scheduler_others_sleep(uint64_t *ret_until_ns) {
     return any;
 }
 
+static void let_others_go_on(struct actor *actor) {
+    while (sleeps(actor)) {
+        running->steps++;
+        if (running->steps > running->steps_max) {
+            running->is_hung = true;
+        }
+        leave_actor();
+    }
+}
+
 /* Others go on until the word has changed or the time has come. */
 static bool wait_hook(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
     if (current == NULL) {
@@ -118,15 +163,17 @@ static bool wait_hook(_Atomic uint32_t *word, uint32_t expected, uint64_t until_
     actor->waits_on = word;
     actor->expected = expected;
     actor->until_ns = until_ns;
-    while (sleeps(actor)) {
-        running->steps++;
-        if (running->steps > running->steps_max) {
-            running->is_hung = true;
-        }
-        verge__context_switch(&current->context, &loop);
-    }
+    let_others_go_on(actor);
     actor->waits_on = NULL;
     return true;
+}
+
+void scheduler_wait_while(bool (*is_waiting)(void *context), void *context) {
+    struct actor *actor = current;
+    actor->context_of_wait = context;
+    actor->is_waiting = is_waiting;
+    let_others_go_on(actor);
+    actor->is_waiting = NULL;
 }
 
 void scheduler_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
@@ -135,7 +182,7 @@ void scheduler_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns
 
 void scheduler_die(void) {
     current->has_ended = true;
-    verge__context_switch(&current->context, &loop);
+    leave_actor();
     abort();
 }
 
@@ -190,10 +237,13 @@ void scheduler_run(struct scheduler *scheduler, unsigned actor_count, void (*bod
     for (unsigned i = 0; i < actor_count; i++) {
         actors[i].has_ended = false;
         actors[i].waits_on = NULL;
+        actors[i].is_waiting = NULL;
         actors[i].held_until = 0;
         actors[i].bound = NULL;
+        actors[i].runner = NULL;
         actors[i].number = i;
         verge__context_init(&actors[i].context, stack_of(&actors[i]), STACK_SIZE, enter, &actors[i]);
+        actors[i].own = actors[i].context;
     }
     verge__step_hook = step_hook;
     verge__wait_hook = wait_hook;
@@ -203,10 +253,13 @@ void scheduler_run(struct scheduler *scheduler, unsigned actor_count, void (*bod
         scheduler->switches += next != last;
         last = next;
         (void)verge__exchange_bound(next->bound);
+        verge__set_current_runner(next->runner);
         current = next;
         verge__context_switch(&loop, &next->context);
         current = NULL;
         next->bound = verge__exchange_bound(NULL);
+        next->runner = verge__current_runner();
+        verge__set_current_runner(NULL);
     }
     verge__step_hook = NULL;
     verge__wait_hook = NULL;

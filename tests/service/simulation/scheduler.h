@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * simulation/scheduler.h - several threads played by one. Each actor is a flow of control with a stack of its own; at every
- * step of the service's protocol (base/step.h) the scheduler decides, from a seed, who goes on. So every interleaving
- * of the steps can happen, and the same seed makes the same one again.
+ * simulation/scheduler.h - several threads played by one. Each actor is a flow of control with a stack of its own; at
+ * every step of the service's protocol (base/step.h) the scheduler decides, from a seed, who goes on. So every
+ * interleaving of the steps can happen, and the same seed makes the same one again.
  */
 #ifndef VERGE_TESTS_SERVICE_SIMULATION_SCHEDULER_H
 #define VERGE_TESTS_SERVICE_SIMULATION_SCHEDULER_H
@@ -21,8 +21,8 @@ struct scheduler {
     verge_manual_clock *clock;
     unsigned stay_in;     /* an actor goes on with a chance of (stay_in - 1) / stay_in */
     unsigned held_one_in; /* of those that do not, who is held up for long, as by an operating system; 0: none */
-    /* One processor, and real-time priorities: only the actor with the highest one of those that can run does. Who waits for
-     * another in a loop instead of going to sleep hangs then. */
+    /* One processor, and real-time priorities: only the actor with the highest one of those that can run does. Who
+     * waits for another in a loop instead of going to sleep hangs then. */
     bool is_real_time;
     unsigned priorities[ACTORS_MAX];
     uint64_t step_ns;  /* time that passes in some steps, at most: whose time has come then takes the processor away */
@@ -41,6 +41,9 @@ void scheduler_step(void);
 
 /* Others go on while *word == expected, until a time. */
 void scheduler_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns);
+
+/* Others go on while it is so. */
+void scheduler_wait_while(bool (*is_waiting)(void *context), void *context);
 
 /* The actor that runs dies where it stands. Does not return. */
 void scheduler_die(void);

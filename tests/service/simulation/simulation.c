@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The whole service from a seed: workers that join, run, stall, leave; threads that start, cancel and reset; time that
- * passes; memory that runs out; interleaved at every step of the protocol, by chance or by priorities. 10,000 seeds; VERGE_TEST_SEED replays one,
- * VERGE_TEST_SEEDS sets how many, VERGE_TEST_SECONDS how long at most.
+ * passes; memory that runs out; interleaved at every step of the protocol, by chance or by priorities. 10,000 seeds;
+ * VERGE_TEST_SEED replays one, VERGE_TEST_SEEDS sets how many, VERGE_TEST_SECONDS how long at most.
  */
 #include <errno.h>
 #include <string.h>
@@ -342,8 +342,8 @@ static void wait_outside(verge_worker *worker) {
 }
 
 /*
- * As a thread of the service does: passes until something has run. Where nobody else has a processor meanwhile, a worker that
- * neither runs a timer nor goes to sleep waits for somebody who cannot go on.
+ * As a thread of the service does: passes until something has run. Where nobody else has a processor meanwhile, a
+ * worker that neither runs a timer nor goes to sleep waits for somebody who cannot go on.
  */
 static int run_on(verge_worker *worker) {
     enum { PASSES_MAX = 100 };
@@ -420,8 +420,8 @@ static void inspect(void) {
     world->complaint = world->complaint == NULL ? wrong : world->complaint;
 }
 
-/* All sleep. If one of them is stuck and has what is due, and another could run that, ticks of the metronome wake that one, and it
- * helps. True: they have to. */
+/* All sleep. If one of them is stuck and has what is due, and another could run that, ticks of the metronome wake that
+ * one, and it helps. True: they have to. */
 static bool see_to_the_stuck(void) {
     uint32_t id = inspect_who_needs_help(world->service, clock_now());
     if (id == 0 || world->memory_fails || world->steps_back || world->complaint != NULL) {

@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <verge/scope.h>
+
 #include "command.h"
 #include "demo/echo.h"
 #include "output/lateness.h"
@@ -20,6 +22,7 @@
 
 struct settings {
     uint64_t timers, seconds, seed, workers;
+    bool scope;
     bool json;
 };
 
@@ -33,7 +36,7 @@ static const struct option options[] = {
      .maximum = 20000000},
     {.name = "--seconds",
      .value_name = "S",
-     .help = "how long; 15 if not given",
+     .help = "how long; 15 if not given, with --scope 3600",
      .kind = OPTION_NUMBER,
      .offset = offsetof(struct settings, seconds),
      .minimum = 1,
@@ -51,6 +54,10 @@ static const struct option options[] = {
      .kind = OPTION_NUMBER,
      .offset = offsetof(struct settings, seed),
      .maximum = UINT64_MAX},
+    {.name = "--scope",
+     .help = "and a page for the browser, whose address is printed",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct settings, scope)},
     {.name = "--json", .help = "the same as JSON", .kind = OPTION_FLAG, .offset = offsetof(struct settings, json)},
     {.name = NULL},
 };
@@ -169,20 +176,54 @@ static void write_result(const struct settings *settings, const struct soak_resu
 
 /* ---- running ---- */
 
+/* The page shows the timers and the tasks of the echo server. */
+struct display {
+    verge_runtime *runtime;
+    verge_scope *scope;
+    bool json;
+};
+
+static int begin_display(void *context, verge_service *service) {
+    struct display *display = context;
+    verge_scope_options scope_options;
+    (void)verge_scope_options_init(&scope_options);
+    scope_options.address = "tcp:0";
+    scope_options.name = "verge demo";
+    const int error = verge_scope_start(service, display->runtime, &scope_options, &display->scope);
+    if (error == 0) {
+        (void)fprintf(display->json ? stderr : stdout, "To look at it, open this in a browser: %s\n\n",
+                      verge_scope_address(display->scope));
+        (void)fflush(stdout);
+    }
+    return error;
+}
+
+static void end_display(void *context) {
+    struct display *display = context;
+    (void)verge_scope_stop(display->scope);
+}
+
 static void describe_echo(void *context, char *text, size_t size) {
     (void)snprintf(text, size, " | %s echoes", text_grouped(echo_count(context)));
 }
 
 /* The timers, with the echo server beside them. */
-static int run_both(struct soak_options *soak_options, struct status *status, struct soak_result *ret_result,
-                    uint64_t *ret_echoed) {
+static int run_both(const struct settings *settings, struct soak_options *soak_options, struct status *status,
+                    struct soak_result *ret_result, uint64_t *ret_echoed) {
     struct echo *echo = NULL;
+    struct display display = {.json = settings->json};
     int error = echo_begin(soak_options->actor_count, soak_options->seed, &echo);
     if (error != 0) {
         return error;
     }
     soak_options->describe = describe_echo;
     soak_options->describe_context = echo;
+    if (settings->scope) {
+        display.runtime = echo == NULL ? NULL : echo_runtime(echo);
+        soak_options->on_begin = begin_display;
+        soak_options->on_end = end_display;
+        soak_options->on_context = &display;
+    }
     error = soak_run(soak_options, status, ret_result);
     const char *why_not = NULL;
     *ret_echoed = echo_end(echo, &ret_result->audit, &why_not);
@@ -193,7 +234,7 @@ static int run_both(struct soak_options *soak_options, struct status *status, st
 }
 
 static int run(int argument_count, char **arguments) {
-    struct settings settings = {.timers = 1000000, .seconds = 15, .seed = 1, .workers = core_count()};
+    struct settings settings = {.timers = 1000000, .seed = 1, .workers = core_count()};
     struct look look = look_of_stdout();
     struct status status;
     struct soak_result result = {0};
@@ -201,6 +242,7 @@ static int run(int argument_count, char **arguments) {
     if (!command_parse(&demo_command, argument_count, arguments, &settings, NULL, &exit_status)) {
         return exit_status;
     }
+    settings.seconds = settings.seconds != 0 ? settings.seconds : settings.scope ? 3600 : 15;
     if (!settings.json) {
         print_introduction(&settings, &look);
     }
@@ -216,7 +258,7 @@ static int run(int argument_count, char **arguments) {
     uint64_t echoed = 0;
     status_begin(&status, &look, settings.json);
     end_on_interrupt();
-    int error = run_both(&soak_options, &status, &result, &echoed);
+    int error = run_both(&settings, &soak_options, &status, &result, &echoed);
     if (error != 0) {
         command_complain(&demo_command, "%s", reason_of(error));
         return EXIT_FAILURE;
@@ -238,7 +280,8 @@ const struct command demo_command = {
     .description =
         "Starts, resets and cancels timers from several threads, and runs them on one worker a core; half-way a\n"
         "worker is retired and another joins. Beside it an echo server has deadlines, and clients some of which\n"
-        "stall. In the end what happened is compared with what must have: the exit status says whether that\n"
+        "stall. With --scope a page for the browser shows all of it. In the end what happened is compared with what "
+        "must have: the exit status says whether that\n"
         "audit held. Ctrl-C ends it early, with the same summary.",
     .options = options,
     .run = run,

@@ -276,6 +276,10 @@ int echo_begin(uint32_t worker_count, uint64_t seed, struct echo **ret_echo) {
     return 0;
 }
 
+verge_runtime *echo_runtime(const struct echo *echo) {
+    return echo->runtime;
+}
+
 uint64_t echo_count(struct echo *echo) {
     return atomic_load_explicit(&echo->echoed, memory_order_relaxed);
 }

@@ -133,10 +133,8 @@ static int replay_all(const struct settings *settings, struct replay_report *rep
         *of_preset = options_for(settings, (verge_wheel_preset)preset);
         int error = replay_run(report->trace, of_preset, &results[report->count]);
         if (error == -EINVAL) {
-            command_complain(&replay_command,
-                             "the preset %s does not go with these options: --precision leaves no room for "
-                             "its levels, or the trace starts too late for it",
-                             replay_preset_names[preset]);
+            command_complain(&replay_command, "the preset %s does not go with these options: %s",
+                             replay_preset_names[preset], results[report->count].refusal);
             return EXIT_USAGE;
         }
         if (error != 0) {

@@ -2,7 +2,9 @@
 #include "replay/replay.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <verge/histogram.h>
 
@@ -56,6 +58,8 @@ static int create_wheel(struct replay *replay, uint64_t start_ns) {
         error = set_precision(&wheel_options, options->precision_ns);
     }
     if (error != 0) {
+        (void)snprintf(replay->result->refusal, sizeof(replay->result->refusal),
+                       "--precision leaves no room for its levels");
         return error;
     }
     counting_allocator_init(&replay->memory);
@@ -64,6 +68,7 @@ static int create_wheel(struct replay *replay, uint64_t start_ns) {
     wheel_options.work_limit = (size_t)options->work_limit;
     wheel_options.coarse = wheel_options.coarse || options->coarse;
     wheel_options.order = options->has_order ? options->order : wheel_options.order;
+    (void)verge_wheel_options_explain(&wheel_options, replay->result->refusal, sizeof(replay->result->refusal));
     return verge_wheel_create(&wheel_options, &replay->wheel);
 }
 
@@ -312,6 +317,8 @@ int replay_run(const struct trace *trace, const struct replay_options *options, 
     if (error == 0) {
         conclude(&replay);
         *ret_result = result;
+    } else {
+        memcpy(ret_result->refusal, result.refusal, sizeof(result.refusal));
     }
     verge_wheel_destroy(replay.wheel);
     free(replay.timers);

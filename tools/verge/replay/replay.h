@@ -38,9 +38,10 @@ struct replay_result {
     uint64_t late_p50_ns, late_p90_ns, late_p99_ns, late_p999_ns, late_max_ns;
     verge_wheel_stats stats; /* at the end */
     const char *broken;      /* a promise that was not kept, or NULL */
+    char refusal[160];       /* of -EINVAL: which option is refused, and why */
 };
 
-/* -EINVAL: options that make no wheel; -ENOMEM. */
+/* -EINVAL: options that make no wheel, and ret_result->refusal says why; -ENOMEM. */
 int replay_run(const struct trace *trace, const struct replay_options *options, struct replay_result *ret_result);
 
 /* Of the times from earliest to latest the one with the most trailing zero bits, as the wheel's windows have it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which precision and which window to take: the trace is replayed with several of both, all of which keep timers within a
- * limit of lateness, and the setting with the fewest wake-ups is recommended.
+ * Which precision and which window to take: the trace is replayed with several of both, all of which keep timers within
+ * a limit of lateness, and the setting with the fewest wake-ups is recommended.
  */
 #ifndef VERGE_TOOL_REPLAY_SWEEP_H
 #define VERGE_TOOL_REPLAY_SWEEP_H

@@ -133,7 +133,16 @@ bool slot_start(struct slot *slot, verge_service *service, enum slot_kind kind, 
     atomic_store(&slot->announced_ns, deadline_ns);
     atomic_store(&slot->agreed_ns, deadline_ns);
     atomic_store(&slot->tolerated_ns, 0);
-    int error = verge_service_start_at(service, deadline_ns, run_callback, argument_of(slot), &timer);
+    static const char *const labels[] = {[SLOT_OWNED] = "of one thread: reset and cancelled",
+                                         [SLOT_SHARED] = "of all threads: cancelled by any",
+                                         [SLOT_SELF] = "starts itself again"};
+    verge_start_options options;
+    (void)verge_start_options_init(&options);
+    options.callback = run_callback;
+    options.argument = argument_of(slot);
+    options.deadline_ns = deadline_ns;
+    options.label = labels[kind];
+    int error = verge_service_start(service, &options, &timer);
     if (error != 0) {
         tally->refused++;
         if (error != -ENOMEM) {

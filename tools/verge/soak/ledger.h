@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A ledger of timers that many threads act upon: what each was started for, and how often it ran, was cancelled, was handed
- * back. Everything that must not happen is counted as a finding.
+ * A ledger of timers that many threads act upon: what each was started for, and how often it ran, was cancelled, was
+ * handed back. Everything that must not happen is counted as a finding.
  *
- * A slot holds one timer after the other; each is a new generation. An owner, one thread, starts the timers of a slot. Who
- * else may act on one is its kind:
+ * A slot holds one timer after the other; each is a new generation. An owner, one thread, starts the timers of a slot.
+ * Who else may act on one is its kind:
  *
  *   OWNED   its owner resets and cancels it
  *   SHARED  any thread cancels it; nobody resets it

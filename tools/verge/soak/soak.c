@@ -34,6 +34,7 @@ struct soak {
     uint32_t workers[VERGE_WORKER_COUNT_MAX]; /* the service's threads, by id */
     size_t worker_count;
     bool is_half_way;
+    bool has_told; /* on_begin was called */
     uint64_t periodic_first_ns;
     _Atomic(uint64_t) periodic, periodic_missed, periodic_last_ns;
     struct rates {
@@ -203,6 +204,7 @@ static int start_periodic(struct soak *soak) {
     options.period_ns = PERIOD_NS;
     soak->periodic_first_ns = options.deadline_ns;
     options.policy = VERGE_INTERVAL_SKIP;
+    options.label = "ticks of an interval";
     return verge_service_start(soak->service, &options, NULL);
 }
 
@@ -257,6 +259,10 @@ static int begin(struct soak *soak) {
     }
     if (error == 0) {
         error = start_periodic(soak);
+    }
+    if (error == 0 && soak->options->on_begin != NULL) {
+        error = soak->options->on_begin(soak->options->on_context, soak->service);
+        soak->has_told = error == 0;
     }
     return error != 0 ? error : begin_actors(soak);
 }
@@ -318,9 +324,16 @@ static void conclude(struct soak *soak, int error) {
     audit_expect(audit, error == 0 && atomic_load(&soak->memory.bytes) == 0, "all memory is given back");
 }
 
+static void tell_end(const struct soak *soak) {
+    if (soak->has_told && soak->options->on_end != NULL) {
+        soak->options->on_end(soak->options->on_context);
+    }
+}
+
 static void finish(struct soak *soak) {
     struct soak_result *result = soak->result;
     stop_actors(soak);
+    tell_end(soak);
     atomic_store(&soak->memory.fail_every, 0);
     result->stats.struct_size = sizeof(result->stats);
     (void)verge_service_get_stats(soak->service, &result->stats);
@@ -348,6 +361,7 @@ int soak_run(const struct soak_options *options, struct status *status, struct s
         finish(soak);
     } else {
         stop_actors(soak);
+        tell_end(soak);
         (void)verge_service_destroy(soak->service, NULL, NULL);
     }
     ledger_free(&soak->ledger);

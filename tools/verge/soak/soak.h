@@ -23,6 +23,10 @@ struct soak_options {
     bool is_hostile; /* otherwise one worker is retired half-way, and another joins */
     void (*describe)(void *context, char *text, size_t size); /* writes more for the status line; may be NULL */
     void *describe_context;
+    int (*on_begin)(void *context,
+                    verge_service *service); /* when the service is there; an error ends it. May be NULL */
+    void (*on_end)(void *context);           /* before the service goes, if on_begin was called; or NULL */
+    void *on_context;
     const volatile sig_atomic_t *is_interrupted; /* by a signal handler: it ends early; may be NULL */
 };
 

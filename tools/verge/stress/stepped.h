@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A soak of the service that is the same every time: workers of ours on the manual clock, stepped by one thread. Timers
- * are started, reset and cancelled from outside and from callbacks; workers join and leave, also the last one, also in a
- * callback; the clock jumps, also backwards; memory runs out now and then. As nothing races, every verdict
+ * are started, reset and cancelled from outside and from callbacks; workers join and leave, also the last one, also in
+ * a callback; the clock jumps, also backwards; memory runs out now and then. As nothing races, every verdict
  * is known beforehand, and a dumb copy of all timers says what has to happen.
  *
  * What happens depends on the options alone: the digest of two equal runs is equal.

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * verge-bench-durable URL [--seconds N] [--pending N]: durable timers against the SQL that bounds them, and against the
+ * claims of a scheduler that polls, on one store, in one run; ratios. bench/durable starts a server for it.
+ */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(VERGE_HAVE_SQLITE)
+#include <sqlite3.h>
+#endif
+#if defined(VERGE_HAVE_POSTGRESQL)
+#include <libpq-fe.h>
+#endif
+
+#include "verge/durable.h"
+
+#define MS UINT64_C(1000000)
+#define S UINT64_C(1000000000)
+
+enum { BATCH = 1000, CLAIMED = 100 };
+
+static const char *url;
+static double seconds = 3;
+static uint64_t pending = 1000000;
+static _Atomic(uint64_t) fired;
+
+static void check(bool holds, const char *what) {
+    if (!holds) {
+        (void)fprintf(stderr, "verge-bench-durable: %s\n", what);
+        exit(1);
+    }
+}
+
+static double now_s(void) {
+    const verge_clock clock = verge_clock_monotonic();
+    return (double)clock.now_ns(clock.context) / 1e9;
+}
+
+static void nap_ms(unsigned ms) {
+    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000L};
+    (void)nanosleep(&time, NULL);
+}
+
+/* ---- SQL ---- */
+
+static bool is_postgres(void) {
+    return strncmp(url, "postgres", 8) == 0;
+}
+
+static void *sql_open(void) {
+#if defined(VERGE_HAVE_POSTGRESQL)
+    if (is_postgres()) {
+        PGconn *pg = PQconnectdb(url);
+        check(PQstatus(pg) == CONNECTION_OK, PQerrorMessage(pg));
+        return pg;
+    }
+#endif
+#if defined(VERGE_HAVE_SQLITE)
+    sqlite3 *db = NULL;
+    check(sqlite3_open(url + strlen("sqlite:"), &db) == SQLITE_OK, "the file cannot be opened");
+    (void)sqlite3_busy_timeout(db, 10000);
+    (void)sqlite3_exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", NULL, NULL, NULL);
+    return db;
+#else
+    return NULL;
+#endif
+}
+
+static void sql_close(void *handle) {
+#if defined(VERGE_HAVE_POSTGRESQL)
+    if (is_postgres()) {
+        PQfinish(handle);
+        return;
+    }
+#endif
+#if defined(VERGE_HAVE_SQLITE)
+    (void)sqlite3_close(handle);
+#endif
+}
+
+/* Runs it; the first number of its first row, or 0. */
+static int64_t sql(void *handle, const char *text) {
+    int64_t value = 0;
+#if defined(VERGE_HAVE_POSTGRESQL)
+    if (is_postgres()) {
+        PGresult *result = PQexec(handle, text);
+        const ExecStatusType status = PQresultStatus(result);
+        check(status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK, PQerrorMessage(handle));
+        value = PQntuples(result) > 0 ? strtoll(PQgetvalue(result, 0, 0), NULL, 10) : 0;
+        PQclear(result);
+        return value;
+    }
+#endif
+#if defined(VERGE_HAVE_SQLITE)
+    sqlite3_stmt *statement = NULL;
+    check(sqlite3_prepare_v2(handle, text, -1, &statement, NULL) == SQLITE_OK, sqlite3_errmsg(handle));
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        value = sqlite3_column_int64(statement, 0);
+    }
+    (void)sqlite3_finalize(statement);
+#endif
+    return value;
+}
+
+/* A table like ours, indexes included. */
+static void make_raw(void *handle) {
+    (void)sql(handle, "DROP TABLE IF EXISTS raw");
+    (void)sql(handle, is_postgres()
+                          ? "CREATE TABLE raw (id bigint PRIMARY KEY, shard bigint, due bigint, attempt bigint, picked "
+                            "bigint, handler text, payload bytea)"
+                          : "CREATE TABLE raw (id INTEGER PRIMARY KEY, shard INTEGER, due INTEGER, attempt INTEGER, "
+                            "picked INTEGER, handler TEXT, payload BLOB)");
+    (void)sql(handle, "CREATE INDEX raw_due ON raw (shard, due, id)");
+}
+
+/* The limit: batched INSERT and DELETE by key, one connection. Timers a second, whole life. */
+static double measure_raw(void) {
+    void *handle = sql_open();
+    char text[512];
+    make_raw(handle);
+    uint64_t id = 0;
+    const double began_s = now_s();
+    while (now_s() - began_s < seconds) {
+        const unsigned long long first = id + 1;
+        id += BATCH;
+        if (is_postgres()) {
+            (void)snprintf(
+                text, sizeof(text),
+                "INSERT INTO raw SELECT n, n & 15, n, 0, 0, 'bench', '\\x' FROM generate_series(%llu, %llu) n", first,
+                (unsigned long long)id);
+            (void)sql(handle, text);
+            (void)snprintf(text, sizeof(text),
+                           "DELETE FROM raw WHERE id = ANY (ARRAY(SELECT generate_series(%llu, %llu)::bigint)) "
+                           "RETURNING id, payload",
+                           first, (unsigned long long)id);
+            (void)sql(handle, text);
+            continue;
+        }
+#if defined(VERGE_HAVE_SQLITE)
+        for (int part = 0; part < 2; part++) {
+            static const char *const texts[] = {"INSERT INTO raw VALUES (?1, ?1 & 15, ?1, 0, 0, 'bench', '')",
+                                                "DELETE FROM raw WHERE id = ?1 RETURNING id, payload"};
+            sqlite3_stmt *statement = NULL;
+            (void)sql(handle, "BEGIN IMMEDIATE");
+            check(sqlite3_prepare_v2(handle, texts[part], -1, &statement, NULL) == SQLITE_OK, "prepare");
+            for (uint64_t i = first; i <= id; i++) {
+                (void)sqlite3_bind_int64(statement, 1, (int64_t)i);
+                while (sqlite3_step(statement) == SQLITE_ROW) {
+                }
+                (void)sqlite3_reset(statement);
+            }
+            (void)sqlite3_finalize(statement);
+            (void)sql(handle, "COMMIT");
+        }
+#endif
+    }
+    const double rate = (double)id / (now_s() - began_s);
+    check(sql(handle, "SELECT count(*) FROM raw") == 0, "raw rows are left");
+    sql_close(handle);
+    return rate;
+}
+
+#if defined(VERGE_HAVE_POSTGRESQL)
+
+/* A scheduler that polls: claims by UPDATE with SKIP LOCKED, 100 at a time; each is completed by a DELETE. */
+static double measure_claims(void) {
+    PGconn *handle = sql_open();
+    make_raw(handle);
+    uint64_t id = 0;
+    uint64_t done = 0;
+    char text[512];
+    const double began_s = now_s();
+    while (now_s() - began_s < seconds) {
+        (void)snprintf(text, sizeof(text),
+                       "INSERT INTO raw SELECT n, 0, n, 0, 0, 'bench', '\\x' FROM generate_series(%llu, %llu) n",
+                       (unsigned long long)id + 1, (unsigned long long)id + BATCH);
+        id += BATCH;
+        (void)sql(handle, text);
+        while (done < id && now_s() - began_s < seconds) {
+            (void)snprintf(
+                text, sizeof(text),
+                "UPDATE raw SET picked = 1, attempt = attempt + 1 WHERE id IN (SELECT id FROM raw WHERE shard = 0 AND "
+                "picked = 0 ORDER BY due LIMIT %d FOR UPDATE SKIP LOCKED) RETURNING id",
+                CLAIMED);
+            PGresult *result = PQexec(handle, text);
+            check(PQresultStatus(result) == PGRES_TUPLES_OK, PQerrorMessage(handle));
+            for (int i = 0; i < PQntuples(result); i++) {
+                (void)snprintf(text, sizeof(text), "DELETE FROM raw WHERE id = %s", PQgetvalue(result, i, 0));
+                (void)sql(handle, text);
+                done++;
+            }
+            PQclear(result);
+        }
+    }
+    const double rate = (double)done / (now_s() - began_s);
+    sql_close(handle);
+    return rate;
+}
+
+#endif
+
+/* ---- verge ---- */
+
+static verge_durable_verdict count(const verge_durable_firing *firing) {
+    (void)firing;
+    fired++;
+    return VERGE_DURABLE_DONE;
+}
+
+static verge_durable *open_node(bool client) {
+    verge_durable_options options;
+    verge_durable *durable = NULL;
+    (void)verge_durable_options_init(&options);
+    options.url = url;
+    options.create = true;
+    options.client = client;
+    options.batch = 1024;
+    options.lease_ns = 2 * S;
+    options.rescan_ns = S;
+    check(verge_durable_open(&options, &durable) == 0, "the store cannot be opened");
+    if (!client) {
+        check(verge_durable_register(durable, "bench", count, NULL) == 0, "register");
+    }
+    return durable;
+}
+
+static verge_durable *shared;
+static _Atomic(bool) is_over;
+static _Atomic(uint64_t) scheduled;
+static double target_rate; /* 0: as fast as it goes */
+
+static void *schedule_batches(void *argument) {
+    static const verge_durable_request request = {.handler = "bench", .delay_ns = 50 * MS};
+    verge_durable_request *requests = calloc(BATCH, sizeof(*requests));
+    const size_t batch = target_rate == 0 ? BATCH : 50;
+    (void)argument;
+    for (size_t i = 0; i < BATCH; i++) {
+        requests[i] = request;
+    }
+    const double began_s = now_s();
+    uint64_t mine = 0;
+    while (!is_over) {
+        for (size_t i = 0; i < batch; i++) {
+            requests[i].delay_ns = 50 * MS + i * MS;
+        }
+        check(verge_durable_schedule_many(shared, requests, batch, NULL) == (int)batch, "schedule");
+        scheduled += batch;
+        mine += batch;
+        if (target_rate == 0) { /* not more than a second ahead of the firing */
+            while (scheduled - fired > 60000 && !is_over) {
+                nap_ms(1);
+            }
+        } else {
+            while (!is_over && (double)mine / (now_s() - began_s) > target_rate / 2) {
+                nap_ms(1);
+            }
+        }
+    }
+    free(requests);
+    return NULL;
+}
+
+/* Whole lives a second, with 2 threads that schedule; the histogram gets the lateness. */
+static double measure_verge(double rate, verge_histogram *lateness, double *ret_commits) {
+    pthread_t threads[2];
+    shared = open_node(false);
+    fired = scheduled = 0;
+    is_over = false;
+    target_rate = rate;
+    const double began_s = now_s();
+    for (int i = 0; i < 2; i++) {
+        check(pthread_create(&threads[i], NULL, schedule_batches, NULL) == 0, "thread");
+    }
+    nap_ms((unsigned)(seconds * 1000));
+    is_over = true;
+    for (int i = 0; i < 2; i++) {
+        (void)pthread_join(threads[i], NULL);
+    }
+    while (fired < scheduled) {
+        nap_ms(1);
+    }
+    const double took_s = now_s() - began_s;
+    verge_durable_stats stats = {.struct_size = sizeof(stats)};
+    (void)verge_durable_get_stats(shared, &stats);
+    if (lateness != NULL) {
+        verge_histogram_reset(lateness);
+        (void)verge_durable_get_lateness(shared, lateness);
+    }
+    if (ret_commits != NULL) {
+        *ret_commits = (double)stats.done / (double)stats.firings;
+    }
+    check(verge_durable_close(shared, VERGE_NEVER) == 0, "close");
+    return (double)scheduled / took_s;
+}
+
+static void fill(uint64_t rows) {
+    void *handle = sql_open();
+    char text[512];
+    (void)snprintf(
+        text, sizeof(text),
+        is_postgres()
+            ? "INSERT INTO verge_timer SELECT (n << 8) | (n & 15), n & 15, 4000000000000000000 + n, 0, 0, 0, 0, 0, "
+              "'bench', NULL, '' FROM generate_series(1, %llu) n"
+            : "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < %llu) INSERT INTO "
+              "verge_timer SELECT (n << 8) | (n & 15), n & 15, 4000000000000000000 + n, 0, 0, 0, 0, 0, 'bench', "
+              "NULL, '' FROM s",
+        (unsigned long long)rows);
+    (void)sql(handle, text);
+    sql_close(handle);
+}
+
+static long resident_kib(void) {
+    long kib = 0;
+    char line[256];
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status != NULL && fgets(line, sizeof(line), status) != NULL) {
+        if (strncmp(line, "VmRSS:", 6) == 0) {
+            kib = strtol(line + 6, NULL, 10);
+        }
+    }
+    if (status != NULL) {
+        (void)fclose(status);
+    }
+    return kib;
+}
+
+static void measure_idle(void) {
+    verge_durable_options options;
+    verge_durable *durable = NULL;
+    (void)verge_durable_options_init(&options);
+    options.url = url;
+    check(verge_durable_open(&options, &durable) == 0, "the store cannot be opened");
+    verge_durable_stats before = {.struct_size = sizeof(before)};
+    verge_durable_stats after = {.struct_size = sizeof(after)};
+    nap_ms(3000);
+    (void)verge_durable_get_stats(durable, &before);
+    const double began_s = now_s();
+    nap_ms(6000);
+    (void)verge_durable_get_stats(durable, &after);
+    printf("idle node, default options: %.1f queries a second (at most 1)\n",
+           (double)(after.queries - before.queries) / (now_s() - began_s));
+    printf("%" PRIu64 " pending, far: %ld MiB of memory, %" PRIu64 " timers in it\n", pending, resident_kib() / 1024,
+           after.window);
+    check(verge_durable_close(durable, VERGE_NEVER) == 0, "close");
+}
+
+/* Its owner is killed; how long until another node fires? */
+static void measure_recovery(void) {
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)open_node(false);
+        nap_ms(60000);
+        _exit(0);
+    }
+    nap_ms(2500);
+    verge_durable *node = open_node(false);
+    nap_ms(2500);
+    void *handle = sql_open();
+    const verge_durable_request request = {.handler = "bench", .delay_ns = 100 * MS};
+    verge_durable *client = open_node(true);
+    fired = 0;
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, NULL, 0);
+    const double killed_s = now_s();
+    for (int i = 0; i < 200; i++) {
+        check(verge_durable_schedule(client, &request, NULL) == 0, "schedule");
+        nap_ms(17);
+    }
+    while (sql(handle, "SELECT count(*) FROM verge_timer WHERE due < 4000000000000000000") > 0 &&
+           now_s() - killed_s < 60) {
+        nap_ms(5);
+    }
+    verge_histogram lateness;
+    verge_histogram_reset(&lateness);
+    (void)verge_durable_get_lateness(node, &lateness);
+    printf("owner killed, lease 2 s: the latest of its timers fired %.2f s after it was due\n",
+           (double)verge_histogram_max(&lateness) / 1e9);
+    sql_close(handle);
+    check(verge_durable_close(client, VERGE_NEVER) == 0 && verge_durable_close(node, VERGE_NEVER) == 0, "close");
+}
+
+static void print_lateness(const char *what, double rate, const verge_histogram *lateness) {
+    printf("%s, %.0f timers a second: late by %.2f ms (median), %.2f ms (99 %%)\n", what, rate,
+           (double)verge_histogram_quantile(lateness, 0.5) / 1e6,
+           (double)verge_histogram_quantile(lateness, 0.99) / 1e6);
+}
+
+int main(int argc, char **argv) {
+    for (int i = 2; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--seconds") == 0) {
+            seconds = strtod(argv[i + 1], NULL);
+        } else if (strcmp(argv[i], "--pending") == 0) {
+            pending = strtoull(argv[i + 1], NULL, 10);
+        }
+    }
+    if (argc < 2) {
+        (void)fprintf(stderr, "usage: verge-bench-durable URL [--seconds N] [--pending N]\n");
+        return 2;
+    }
+    url = argv[1];
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    verge_histogram lateness;
+    double per_batch;
+    (void)measure_verge(0, NULL, NULL); /* makes the tables, warms up */
+    const double raw = measure_raw();
+    const double verge = measure_verge(0, NULL, &per_batch);
+    printf("raw batched INSERT and DELETE by key, %d a commit: %.0f timers a second\n", BATCH, raw);
+    printf("verge, schedule to deletion: %.0f a second, %.0f a transaction; against raw: %.2f (at least 0.5)\n", verge,
+           per_batch, verge / raw);
+#if defined(VERGE_HAVE_POSTGRESQL)
+    if (is_postgres()) {
+        const double claims = measure_claims();
+        printf("claims by SKIP LOCKED, each completed: %.0f a second; verge against that: %.1f times (at least 10)\n",
+               claims, verge / claims);
+    }
+#endif
+    fill(pending);
+    const double half = measure_verge(verge / 2, &lateness, NULL);
+    printf("%" PRIu64 " more pending: ", pending);
+    print_lateness("half of that load", half, &lateness);
+#if defined(VERGE_HAVE_POSTGRESQL)
+    if (is_postgres()) {
+        void *holder = sql_open();
+        (void)sql(holder, "BEGIN ISOLATION LEVEL REPEATABLE READ");
+        (void)sql(holder, "SELECT count(*) FROM verge_meta");
+        (void)measure_verge(verge / 4, &lateness, NULL);
+        const double held = measure_verge(verge / 4, &lateness, NULL);
+        print_lateness("a snapshot held elsewhere", held, &lateness);
+        sql_close(holder);
+        const double freed = measure_verge(verge / 4, &lateness, NULL);
+        print_lateness("the same without it", freed, &lateness);
+    }
+#endif
+    measure_idle();
+    measure_recovery();
+    return 0;
+}

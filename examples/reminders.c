@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A reminder service. Reminders survive the program, and several processes may share them:
+ *
+ *     reminders sqlite:/var/lib/reminders.db                 one machine, no server
+ *     reminders postgresql:///reminders                      the same program, started on as many machines as you like
+ *
+ * Lines of the standard input are "SECONDS TEXT"; when the time has come, TEXT is printed by one of the processes.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <verge/durable.h>
+
+static verge_durable_verdict remind(const verge_durable_firing *firing) {
+    printf("reminder: %.*s (attempt %u)\n", (int)firing->payload_size, (const char *)firing->payload, firing->attempt);
+    return fflush(stdout) == 0 ? VERGE_DURABLE_DONE : VERGE_DURABLE_RETRY;
+}
+
+static int fail(const char *what, int error) {
+    fprintf(stderr, "reminders: %s: %s\n", what, verge_strerror(error));
+    return 1;
+}
+
+int main(int argc, char **argv) {
+    verge_durable_options options;
+    verge_durable *durable;
+    if (argc != 2) {
+        fprintf(stderr, "usage: reminders URL\n");
+        return 2;
+    }
+    verge_durable_options_init(&options);
+    options.url = argv[1];
+    options.create = true; /* the tables, at the first start */
+    int error = verge_durable_open(&options, &durable);
+    if (error != 0) {
+        return fail(argv[1], error);
+    }
+    error = verge_durable_register(durable, "remind", remind, NULL); /* also those of earlier runs fire from now on */
+    char line[4096];
+    while (error == 0 && fgets(line, sizeof(line), stdin) != NULL) {
+        char *text;
+        const double seconds = strtod(line, &text);
+        text += strspn(text, " ");
+        const verge_durable_request request = {
+            .handler = "remind",
+            .delay_ns = seconds > 0 ? (uint64_t)(seconds * 1e9) : 0,
+            .payload = text,
+            .payload_size = strcspn(text, "\n"),
+        };
+        error = verge_durable_schedule(durable, &request, NULL); /* when it says 0, the reminder is on disk */
+    }
+    if (error != 0) {
+        fail("schedule", error);
+    }
+    return verge_durable_close(durable, VERGE_NEVER) != 0 || error != 0;
+}

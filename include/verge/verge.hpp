@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: MIT
+//
+// verge/verge.hpp - wheels and loops for C++17 and later: objects that clean up after themselves, times of <chrono>,
+// callbacks that are lambdas. Everything is in this header; link with libverge, or compile verge.c (make amalgamation)
+// as C.
+//
+//     verge::loop loop;
+//     verge::timer idle;
+//     idle.start_after(loop, 30s, [&] { connection.close(); });       // again and again, as often as you like
+//     ...
+//     poll(fds, n, loop.timeout_ms(verge::clock::now()));
+//     loop.run(verge::clock::now());
+//
+// Errors are std::system_error with the errno value of the C function (generic category). What cannot fail is noexcept.
+// A lambda of up to 32 bytes lies in the timer; a larger one is allocated. For one thread at a time, as all of a wheel
+// is.
+#ifndef VERGE_VERGE_HPP
+#define VERGE_VERGE_HPP
+
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include "verge/loop.h"
+#include "verge/wheel.h"
+
+#if __cplusplus >= 202002L && defined(__has_include)
+#if __has_include(<coroutine>)
+#include <coroutine>
+#define VERGE_HAS_COROUTINES 1
+#endif
+#endif
+
+namespace verge {
+
+// ---- time ----
+
+// The monotonic clock of the library, as one of <chrono>. Times of wheels and loops are times on it, or on a clock of
+// yours that counts from the same point.
+struct clock {
+    using duration = std::chrono::nanoseconds;
+    using rep = duration::rep;
+    using period = duration::period;
+    using time_point = std::chrono::time_point<clock>;
+    static constexpr bool is_steady = true;
+
+    [[nodiscard]] static time_point now() noexcept {
+        const verge_clock source = verge_clock_monotonic();
+        return time_point(duration(static_cast<rep>(source.now_ns(source.context))));
+    }
+};
+
+using time_point = clock::time_point;
+
+// Rounded up, so that nothing is early. What is before the clock's start is its start.
+template <class Rep, class Period> [[nodiscard]] std::uint64_t to_ns(std::chrono::duration<Rep, Period> time) {
+    const auto rounded = std::chrono::ceil<clock::duration>(time).count();
+    return rounded < 0 ? 0 : static_cast<std::uint64_t>(rounded);
+}
+
+[[nodiscard]] inline std::uint64_t to_ns(time_point time) {
+    return to_ns(time.time_since_epoch());
+}
+
+[[nodiscard]] inline time_point from_ns(std::uint64_t time_ns) noexcept {
+    return time_point(clock::duration(static_cast<clock::rep>(time_ns)));
+}
+
+// ---- errors ----
+
+// Throws if a function of the library has failed.
+inline int check(int result) {
+    if (result < 0) {
+        throw std::system_error(-result, std::generic_category(), verge_strerror(result));
+    }
+    return result;
+}
+
+// ---- a wheel ----
+
+class wheel {
+  public:
+    // The default options, and a first now.
+    explicit wheel(time_point start = time_point()) : wheel(options_at(start)) {}
+
+    explicit wheel(const verge_wheel_options &options) {
+        verge_wheel *created = nullptr;
+        check(verge_wheel_create(&options, &created));
+        wheel_.reset(created);
+    }
+
+    [[nodiscard]] static verge_wheel_options options_at(time_point start) {
+        verge_wheel_options options;
+        check(verge_wheel_options_init(&options));
+        options.start_ns = to_ns(start);
+        return options;
+    }
+
+    // For every function of verge/wheel.h.
+    [[nodiscard]] verge_wheel *get() const noexcept {
+        return wheel_.get();
+    }
+
+    verge_timer schedule(time_point deadline, void *data = nullptr) {
+        verge_timer timer = 0;
+        check(verge_wheel_schedule(get(), to_ns(deadline), data, &timer));
+        return timer;
+    }
+
+    template <class Rep, class Period>
+    verge_timer schedule_after(std::chrono::duration<Rep, Period> delay, void *data = nullptr) {
+        return schedule(now() + std::chrono::ceil<clock::duration>(delay), data);
+    }
+
+    // False: the timer is gone.
+    bool cancel(verge_timer timer) noexcept {
+        return verge_wheel_cancel(get(), timer, nullptr) == 0;
+    }
+
+    // False: the timer is gone.
+    [[nodiscard]] bool reschedule(verge_timer timer, time_point deadline) {
+        const int result = verge_wheel_reschedule(get(), timer, to_ns(deadline));
+        return result != -ENOENT && result != -EBADF && check(result) == 0;
+    }
+
+    // Calls on_expiry(const verge_expiry &) for each timer that is due, and returns how many there were. It may do with
+    // the wheel what it likes. If calls throw, the first exception is thrown again when all that is due has been handed
+    // out.
+    template <class Function> std::size_t run(time_point at, Function &&on_expiry) {
+        struct state {
+            std::remove_reference_t<Function> *function;
+            std::exception_ptr thrown;
+        } context{&on_expiry, nullptr};
+        const std::size_t count = verge_wheel_run(
+            get(), to_ns(at),
+            [](void *pointer, const verge_expiry *expiry) noexcept {
+                state &self = *static_cast<state *>(pointer);
+                try {
+                    (*self.function)(*expiry);
+                } catch (...) {
+                    self.thrown = self.thrown ? self.thrown : std::current_exception();
+                }
+            },
+            &context);
+        if (context.thrown) {
+            std::rethrow_exception(context.thrown);
+        }
+        return count;
+    }
+
+    // No run before this time finds anything; none: nothing is pending.
+    [[nodiscard]] std::optional<time_point> next_wakeup() const noexcept {
+        const std::uint64_t wakeup_ns = verge_wheel_next_wakeup(get());
+        return wakeup_ns == VERGE_NEVER ? std::nullopt : std::optional<time_point>(from_ns(wakeup_ns));
+    }
+
+    [[nodiscard]] time_point now() const noexcept {
+        return from_ns(verge_wheel_now(get()));
+    }
+
+    [[nodiscard]] std::size_t size() const noexcept {
+        return verge_wheel_count(get());
+    }
+
+    [[nodiscard]] bool empty() const noexcept {
+        return size() == 0;
+    }
+
+  private:
+    struct destroy {
+        void operator()(verge_wheel *wheel) const noexcept {
+            verge_wheel_destroy(wheel);
+        }
+    };
+    std::unique_ptr<verge_wheel, destroy> wheel_;
+};
+
+// ---- callbacks ----
+
+// Anything that can be called, once it was put in; what is small lies inside.
+class callback {
+  public:
+    static constexpr std::size_t inline_size = 32;
+
+    callback() noexcept = default;
+
+    template <class Function, class Stored = std::decay_t<Function>,
+              class = std::enable_if_t<!std::is_same_v<Stored, callback> && std::is_invocable_v<Stored &>>>
+    callback(
+        Function &&function) { // NOLINT(google-explicit-constructor): a lambda is passed where a callback is wanted
+        if constexpr (fits<Stored>) {
+            ::new (static_cast<void *>(storage_)) Stored(std::forward<Function>(function));
+            kind_ = &kind_of<Stored, true>;
+        } else {
+            ::new (static_cast<void *>(storage_)) Stored *(new Stored(std::forward<Function>(function)));
+            kind_ = &kind_of<Stored, false>;
+        }
+    }
+
+    callback(callback &&other) noexcept {
+        take(other);
+    }
+
+    callback &operator=(callback &&other) noexcept {
+        if (this != &other) {
+            reset();
+            take(other);
+        }
+        return *this;
+    }
+
+    callback(const callback &) = delete;
+    callback &operator=(const callback &) = delete;
+
+    ~callback() {
+        reset();
+    }
+
+    void operator()() {
+        kind_->call(storage_);
+    }
+
+    [[nodiscard]] explicit operator bool() const noexcept {
+        return kind_ != nullptr;
+    }
+
+    void reset() noexcept {
+        if (kind_ != nullptr) {
+            kind_->destroy(storage_);
+            kind_ = nullptr;
+        }
+    }
+
+    template <class Stored>
+    static constexpr bool
+        fits = sizeof(Stored) <= inline_size &&
+               alignof(Stored) <= alignof(std::max_align_t) && std::is_nothrow_move_constructible_v<Stored>;
+
+  private:
+    struct kind {
+        void (*call)(unsigned char *storage);
+        void (*move)(unsigned char *from, unsigned char *to) noexcept;
+        void (*destroy)(unsigned char *storage) noexcept;
+    };
+
+    template <class Type> static Type &in(unsigned char *storage) noexcept {
+        return *std::launder(reinterpret_cast<Type *>(storage));
+    }
+
+    template <class Stored, bool IsInline>
+    static constexpr kind kind_of = {
+        [](unsigned char *storage) {
+            if constexpr (IsInline) {
+                in<Stored>(storage)();
+            } else {
+                (*in<Stored *>(storage))();
+            }
+        },
+        [](unsigned char *from, unsigned char *to) noexcept {
+            if constexpr (IsInline) {
+                ::new (static_cast<void *>(to)) Stored(std::move(in<Stored>(from)));
+                in<Stored>(from).~Stored();
+            } else {
+                ::new (static_cast<void *>(to)) Stored *(in<Stored *>(from));
+            }
+        },
+        [](unsigned char *storage) noexcept {
+            if constexpr (IsInline) {
+                in<Stored>(storage).~Stored();
+            } else {
+                delete in<Stored *>(storage);
+            }
+        },
+    };
+
+    void take(callback &other) noexcept {
+        kind_ = std::exchange(other.kind_, nullptr);
+        if (kind_ != nullptr) {
+            kind_->move(other.storage_, storage_);
+        }
+    }
+
+    const kind *kind_ = nullptr;
+    alignas(std::max_align_t) unsigned char storage_[inline_size];
+};
+
+// ---- a loop, and timers that call back ----
+
+class timer;
+
+// A wheel whose timers call back (verge/loop.h, E1 to E5). It stays where it is, and outlives the timers that are
+// started on it.
+class loop {
+  public:
+    explicit loop(time_point start = clock::now()) : wheel_(start) {
+        check(verge_loop_init(&loop_, wheel_.get()));
+    }
+
+    loop(const loop &) = delete;
+    loop &operator=(const loop &) = delete;
+
+    // How long to sleep, for poll and epoll_wait.
+    [[nodiscard]] int timeout_ms(time_point at) const {
+        return verge_loop_timeout_ms(wheel_.get(), to_ns(at));
+    }
+
+    [[nodiscard]] std::optional<time_point> next_wakeup() const noexcept {
+        return wheel_.next_wakeup();
+    }
+
+    // Calls back all timers that are due. If callbacks throw, the first exception is thrown again when all have been
+    // called.
+    std::size_t run(time_point at) {
+        const std::size_t count = verge_loop_run(&loop_, to_ns(at));
+        if (thrown_) {
+            std::rethrow_exception(std::exchange(thrown_, nullptr));
+        }
+        return count;
+    }
+
+    // The time of the last run.
+    [[nodiscard]] time_point now() const noexcept {
+        return wheel_.now();
+    }
+
+    // Timers that are started.
+    [[nodiscard]] std::size_t size() const noexcept {
+        return wheel_.size();
+    }
+
+#if defined(VERGE_HAS_COROUTINES)
+    class sleep_awaiter;
+
+    // co_await loop.sleep_for(10ms): goes on in a run at or after that time. If the coroutine is destroyed meanwhile,
+    // the timer goes with it.
+    template <class Rep, class Period> [[nodiscard]] sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> delay);
+    [[nodiscard]] sleep_awaiter sleep_until(time_point time);
+#endif
+
+  private:
+    friend class timer;
+    wheel wheel_;
+    verge_loop loop_{};
+    std::exception_ptr thrown_;
+};
+
+// A timer of a loop. It stays where it is; its destructor stops it. Its callback may start it anew, with another
+// callback too, stop it, and destroy it.
+class timer {
+  public:
+    timer() noexcept = default;
+    timer(const timer &) = delete;
+    timer &operator=(const timer &) = delete;
+
+    ~timer() {
+        stop();
+        if (is_destroyed_ != nullptr) {
+            *is_destroyed_ = true;
+        }
+    }
+
+    // Starts it, or starts it anew: the function is called once the deadline has come and, with a period, again and
+    // again.
+    template <class Function>
+    void start(loop &at, time_point deadline, Function &&function, clock::duration period = clock::duration::zero()) {
+        callback next(std::forward<Function>(function));
+        if (loop_ != &at) {
+            stop();
+        }
+        check(verge_loop_start(&at.loop_, &self_.timer, called_back, to_ns(deadline), to_ns(period)));
+        self_.owner = this;
+        loop_ = &at;
+        function_ = std::move(next);
+    }
+
+    // The same, after a delay from the loop's now.
+    template <class Rep, class Period, class Function>
+    void start_after(loop &at, std::chrono::duration<Rep, Period> delay, Function &&function,
+                     clock::duration period = clock::duration::zero()) {
+        start(at, at.now() + std::chrono::ceil<clock::duration>(delay), std::forward<Function>(function), period);
+    }
+
+    // False: it was not started.
+    bool stop() noexcept {
+        return loop_ != nullptr && verge_loop_stop(&loop_->loop_, &self_.timer) == 0;
+    }
+
+    [[nodiscard]] bool active() const noexcept {
+        return verge_loop_is_active(&self_.timer);
+    }
+
+  private:
+    struct named {
+        verge_loop_timer timer; // first: what the C function gets is the address of both
+        verge::timer *owner;
+    };
+    static_assert(std::is_standard_layout_v<named>, "a pointer to the first member is one to the struct");
+
+    static void called_back(verge_loop_timer *pointer) noexcept {
+        reinterpret_cast<named *>(pointer)->owner->call();
+    }
+
+    // What is called is outside of the timer while it is called.
+    void call() noexcept {
+        loop *const at = loop_;
+        bool is_destroyed = false;
+        callback function = std::move(function_);
+        is_destroyed_ = &is_destroyed;
+        try {
+            function();
+        } catch (...) {
+            at->thrown_ = at->thrown_ ? at->thrown_ : std::current_exception();
+        }
+        if (is_destroyed) {
+            return;
+        }
+        is_destroyed_ = nullptr;
+        if (!function_) {
+            function_ = std::move(function);
+        }
+    }
+
+    named self_{};
+    loop *loop_ = nullptr;
+    bool *is_destroyed_ = nullptr;
+    callback function_;
+};
+
+#if defined(VERGE_HAS_COROUTINES)
+
+class loop::sleep_awaiter {
+  public:
+    sleep_awaiter(loop &at, time_point time) noexcept : loop_(at), time_(time) {}
+
+    [[nodiscard]] bool await_ready() const noexcept {
+        return false;
+    }
+
+    void await_suspend(std::coroutine_handle<> coroutine) {
+        timer_.start(loop_, time_, [coroutine] { coroutine.resume(); });
+    }
+
+    void await_resume() const noexcept {}
+
+  private:
+    loop &loop_;
+    time_point time_;
+    timer timer_; // in the frame of the coroutine: nothing is allocated
+};
+
+template <class Rep, class Period> loop::sleep_awaiter loop::sleep_for(std::chrono::duration<Rep, Period> delay) {
+    return sleep_awaiter(*this, now() + std::chrono::ceil<clock::duration>(delay));
+}
+
+inline loop::sleep_awaiter loop::sleep_until(time_point time) {
+    return sleep_awaiter(*this, time);
+}
+
+#endif
+
+} // namespace verge
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * durable.pml - steps P1 to P5 of durable timers (docs/DURABLE.md): one shard, one timer, a store, NODES nodes that schedule, take
+ * over, fire and die, and somebody who cancels. The store's transactions are what a database promises: all of it or nothing, and a
+ * row that a transaction has locked or changed is waited for, or skipped, by others.
+ *
+ * What is shown, in all orders:
+ *   D1/D2  a timer that was promised is there, or has run, or was cancelled: exactly one of these
+ *   D3     it does not run before it is due by the store's clock, whatever a node believes
+ *   D4     who commits a firing has the shard's epoch at that moment
+ *   D5     a cancel that says 0 is right
+ *   D7     a schedule that is repeated after an unknown outcome makes one timer
+ * OUTSIDE: the handler runs between two transactions, under a claim. Then it may run more than once, and what is shown is that the
+ * row goes only with the claim that is the last one.
+ */
+#ifndef NODES
+#define NODES 2
+#endif
+#ifndef TRIES
+#define TRIES 2 /* of each node to fire */
+#endif
+
+#define NOBODY 99
+
+/* ---- the store ---- */
+byte epoch = 1;
+byte owner = NOBODY;
+bool lease_over = true; /* of the owner, by the store's clock */
+bool shard_locked[NODES]; /* FOR SHARE */
+byte rows = 0;            /* the timer's row; more than one if there were two timers */
+byte row_lock = NOBODY;   /* who has changed it, and has not committed */
+byte revision = 0;        /* of the last claim */
+bool claimed = false;
+bool is_due = false; /* by the store's clock */
+
+/* ---- what happened ---- */
+byte effects = 0; /* committed with a firing */
+bool promised = false;
+bool unknown = false;
+bool cancelled = false;
+byte ended = 0;
+
+#define somebody_shares (shard_locked[0] || shard_locked[1])
+
+/* The clock of the store. Each machine has its own: a node may believe at any time that the timer is due. */
+active proctype clock() {
+    is_due = true;
+    ended++
+}
+
+/* Leases end when their node is silent for too long: at any time. */
+active proctype silence() {
+    do
+    :: lease_over = true
+    :: break
+    od;
+    ended++
+}
+
+/* P3: the commit is told, or the connection breaks and nobody knows whether it happened; then it is repeated with the same id. */
+active proctype scheduler() {
+    bool happened = false;
+    if
+    :: rows = 1; happened = true; promised = true
+    :: true -> /* unknown */
+        unknown = true;
+        if
+        :: rows = 1; happened = true
+        :: skip
+        fi;
+        /* again: ON CONFLICT DO NOTHING. It is exact while the timer has not fired; a node that knows its transaction's
+         * number asks for its fate instead (postgres.c), and that is what is modelled here. */
+#ifdef M_REPEATED_ANEW
+        atomic { rows = rows + 1 }
+#else
+        atomic {
+            if
+            :: happened
+            :: else -> rows = 1
+            fi
+        }
+#endif
+        promised = true
+    fi;
+    ended++
+}
+
+/* P5 */
+active proctype canceller() {
+    bool was_there = false;
+    if
+    :: true -> skip
+    :: promised ->
+#ifdef M_CANCEL_BLIND
+        atomic { /* says 0 although a firing has the row */
+            if
+            :: rows > 0 -> was_there = true; cancelled = true;
+                if
+                :: row_lock == NOBODY -> rows = 0
+                :: else
+                fi
+            :: else
+            fi
+        }
+#else
+        atomic { /* FOR UPDATE SKIP LOCKED, and a DELETE: else VERGE_RUNNING, or -ENOENT */
+            if
+            :: rows > 0 && row_lock == NOBODY && !claimed -> rows = 0; cancelled = true
+            :: else
+            fi
+        }
+#endif
+    fi;
+    ended++
+}
+
+inline take_over(me) {
+    /* P1: one UPDATE. It waits for whoever has the shard's row FOR SHARE. */
+    atomic {
+#ifdef M_KEY_SHARE
+        if
+        :: lease_over -> epoch++; owner = me; mine = epoch; lease_over = false
+        :: else
+        fi
+#else
+        if
+        :: lease_over && !somebody_shares -> epoch++; owner = me; mine = epoch; lease_over = false
+        :: else
+        fi
+#endif
+    }
+}
+
+proctype node(byte me) {
+    byte mine = 0;
+    byte tries = 0;
+    byte claim = 0;
+    bool has = false;
+    do
+    :: tries < TRIES ->
+        tries++;
+        if
+        :: true -> take_over(me)
+        :: skip
+        fi;
+        if
+        :: mine == 0 -> goto next
+        :: else
+        fi;
+#ifndef OUTSIDE
+        /* P4: the lock on the shard and the DELETE are one statement */
+        has = false;
+        atomic {
+            if
+#ifdef M_NO_EPOCH
+            :: shard_locked[me] = true
+#else
+            :: epoch == mine -> shard_locked[me] = true
+            :: epoch != mine -> goto next
+#endif
+            fi;
+            if
+#ifdef M_LOCAL_CLOCK
+            :: rows > 0 && row_lock == NOBODY -> row_lock = me; has = true
+            :: else
+#else
+            :: rows > 0 && row_lock == NOBODY && is_due -> row_lock = me; has = true
+            :: else
+#endif
+            fi
+        }
+        /* the handler runs, in the transaction; the process may die */
+        if
+        :: true -> atomic { /* COMMIT */
+               if
+               :: has ->
+                   assert(is_due);        /* D3 */
+                   assert(epoch == mine); /* D4 */
+                   rows--; effects++; row_lock = NOBODY
+               :: else
+               fi;
+               shard_locked[me] = false
+           }
+        :: true -> atomic { /* dies: the server rolls back, and another process begins */
+#ifdef M_EFFECT_BEFORE_COMMIT
+               if
+               :: has -> effects++
+               :: else
+               fi;
+#endif
+               if
+               :: has -> row_lock = NOBODY
+               :: else
+               fi;
+               shard_locked[me] = false; mine = 0
+           }
+        fi
+#else
+        /* claim: a transaction of its own; it moves the row ahead, so that another node may claim it again later */
+        has = false;
+        atomic {
+            if
+            :: epoch == mine && rows > 0 && row_lock == NOBODY && is_due ->
+                revision++; claim = revision; claimed = true; has = true
+            :: else
+            fi
+        }
+        if
+        :: has -> /* the handler runs, outside */
+            if
+            :: true -> atomic { /* complete */
+#ifdef M_NO_REVISION
+                   if
+                   :: rows > 0 -> assert(claim == revision); rows--; effects++; claimed = false
+                   :: else
+                   fi
+#else
+                   if
+                   :: rows > 0 && claim == revision -> rows--; effects++; claimed = false
+                   :: else
+                   fi
+#endif
+               }
+            :: mine = 0 /* dies: the claim is over when its time is */
+            fi
+        :: else
+        fi
+#endif
+next:   skip
+    :: else -> break
+    od;
+    ended++
+}
+
+init {
+    byte i = 0;
+    do
+    :: i < NODES -> run node(i); i++
+    :: else -> break
+    od;
+    (ended == NODES + 4);
+    /* D1, D2, D5, D7: there, or run, or cancelled */
+    assert(!promised || rows + effects + (cancelled -> 1 : 0) == 1)
+}

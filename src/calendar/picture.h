@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calendar/picture.h - how full the slots of a calendar are, for another thread to see.
+ *
+ * The owner's thread takes the picture, one other thread reads it. A count of takes, odd while one is under way, tells
+ * the reader whether what it copied belongs together:
+ *
+ *     take   count odd (relaxed), fence release, the fields (relaxed), count even (release)
+ *     read   count (acquire), the fields (relaxed), fence acquire, count again: the same, and even
+ *
+ * If a field that the reader has copied is of a later take, the fences order that take's odd count before the reader's
+ * second look at the count.
+ */
+#ifndef VERGE_SRC_CALENDAR_PICTURE_H
+#define VERGE_SRC_CALENDAR_PICTURE_H
+
+#include <stdatomic.h>
+
+#include "calendar/calendar.h"
+
+enum {
+    VERGE__PICTURE_LEVELS = 12,
+    VERGE__PICTURE_CELLS = 64,  /* a level; the slots of a wide level share cells */
+    VERGE__COMING_BUCKETS = 11, /* overdue, then up to 1 ms, 10 ms, ... (verge__coming_bounds), then later */
+};
+
+typedef struct verge__picture {
+    _Atomic uint32_t take_count;
+    _Atomic uint32_t level_count;
+    _Atomic uint64_t now_ns;
+    _Atomic uint64_t tick; /* the cursor */
+    _Atomic uint64_t entry_count;
+    _Atomic uint32_t tick_shift;
+    _Atomic uint32_t level_shift[VERGE__PICTURE_LEVELS];                 /* a slot spans 2^(this + tick_shift) ns */
+    _Atomic uint32_t level_slots[VERGE__PICTURE_LEVELS];                 /* of the ring */
+    _Atomic uint32_t cells[VERGE__PICTURE_LEVELS][VERGE__PICTURE_CELLS]; /* entries; from slot 0 of the ring on */
+    _Atomic uint64_t coming[VERGE__COMING_BUCKETS];                      /* entries, by the start of their slots */
+} verge__picture;
+
+/* The same, for the reader. */
+typedef struct verge__picture_copy {
+    uint32_t take_count, level_count, tick_shift;
+    uint64_t now_ns, tick, entry_count;
+    uint32_t level_shift[VERGE__PICTURE_LEVELS], level_slots[VERGE__PICTURE_LEVELS];
+    uint32_t cells[VERGE__PICTURE_LEVELS][VERGE__PICTURE_CELLS];
+    uint64_t coming[VERGE__COMING_BUCKETS];
+} verge__picture_copy;
+
+/* The first is for what is overdue: bounds[i] is the upper bound of bucket i + 1. */
+extern const uint64_t verge__coming_bounds[VERGE__COMING_BUCKETS - 2];
+
+/* The bucket of what is due `ahead_ns` from now. */
+uint32_t verge__coming_bucket(uint64_t ahead_ns);
+
+void verge__picture_take(verge__picture *picture, const verge__calendar *calendar, uint64_t now_ns);
+
+/* False: there is none yet, or it was being taken again and again. */
+bool verge__picture_read(const verge__picture *picture, verge__picture_copy *ret_copy);
+
+#endif

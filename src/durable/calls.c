@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls: what they are given is checked here, then it goes through the writer, and the caller waits; or, inside of
+ * a handler that has a transaction, it is done at once, in that transaction. */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "durable/durable_internal.h"
+
+/* ---- what is given ---- */
+
+bool verge__is_handler_name(const char *name) {
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    if (name == NULL) {
+        return false;
+    }
+    const size_t length = strnlen(name, VERGE_DURABLE_HANDLER_NAME_MAX + 1);
+    return length >= 1 && length <= VERGE_DURABLE_HANDLER_NAME_MAX && strspn(name, allowed) == length;
+}
+
+static int check_key(const void *key, size_t *key_size) {
+    if (key == NULL) {
+        return *key_size == 0 ? 0 : -EINVAL;
+    }
+    if (*key_size == 0) {
+        *key_size = strnlen(key, VERGE_DURABLE_KEY_MAX + 1);
+    }
+    return *key_size > VERGE_DURABLE_KEY_MAX ? -ENAMETOOLONG : 0;
+}
+
+static int row_of(const verge_durable_request *request, struct verge__row *row) {
+    static const uint64_t none[4] = {0};
+    if (request == NULL || !verge__is_handler_name(request->handler) ||
+        (unsigned)request->policy > VERGE_INTERVAL_SKIP || (request->payload == NULL && request->payload_size > 0) ||
+        (request->due_ns != 0 && request->delay_ns != 0) || memcmp(request->reserved, none, sizeof(none)) != 0 ||
+        request->id > VERGE__TIME_MAX_NS) {
+        return -EINVAL;
+    }
+    if (request->payload_size > VERGE_DURABLE_PAYLOAD_MAX) {
+        return -EMSGSIZE;
+    }
+    if (request->due_ns > VERGE__TIME_MAX_NS || request->delay_ns > VERGE__TIME_MAX_NS / 4 ||
+        request->period_ns > VERGE__TIME_MAX_NS / 4) {
+        return -EOVERFLOW;
+    }
+    *row = (struct verge__row){
+        .id = request->id,
+        .due_ns = request->due_ns != 0 ? request->due_ns : request->delay_ns,
+        .due_is_delay = request->due_ns == 0,
+        .policy = (uint32_t)request->policy,
+        .period_ns = request->period_ns,
+        .handler = request->handler,
+        .key = request->key,
+        .key_size = request->key_size,
+        .payload = request->payload,
+        .payload_size = request->payload_size,
+    };
+    return check_key(row->key, &row->key_size);
+}
+
+/* ---- waiting ---- */
+
+void verge__call_submit(verge_durable *durable, struct verge__call *call) {
+    call->next = NULL;
+    *durable->calls_end = call;
+    durable->calls_end = &call->next;
+    (void)pthread_cond_signal(&durable->work);
+}
+
+static void withdraw(verge_durable *durable, struct verge__call *call) {
+    struct verge__call **link = &durable->calls;
+    while (*link != call) {
+        link = &(*link)->next;
+    }
+    *link = call->next;
+    if (call->next == NULL) {
+        durable->calls_end = link;
+    }
+}
+
+void verge__call_finish(struct verge__call *call, int result) {
+    call->result = result;
+    if (call->channel != NULL) {
+        (void)!verge_channel_try_send(call->channel, "");
+    }
+    (void)sem_post(&call->done);
+}
+
+static void wait_for(struct verge__call *call) {
+    while (sem_wait(&call->done) != 0) { /* a signal handler has run */
+    }
+}
+
+/* A task is suspended, until its deadline scope ends or it is cancelled; then the call is withdrawn, if the writer does
+ * not have it yet. It is over in the time of a commit if it has. */
+static int wait_in_task(verge_durable *durable, struct verge__call *call) {
+    char item;
+    const int error = verge_channel_receive(call->channel, &item);
+    if (error != 0) {
+        (void)pthread_mutex_lock(&durable->lock);
+        const bool is_withdrawn = !call->is_taken;
+        if (is_withdrawn) {
+            withdraw(durable, call);
+        } else {
+            call->give_up_ns = 0;
+        }
+        (void)pthread_mutex_unlock(&durable->lock);
+        if (is_withdrawn) {
+            return error;
+        }
+    }
+    wait_for(call);
+    return call->result;
+}
+
+static int perform(verge_durable *durable, struct verge__call *call) {
+    if (verge_task_current() != NULL) {
+        const int error = verge_channel_create(1, 1, NULL, &call->channel);
+        if (error != 0) {
+            return error;
+        }
+    }
+    (void)sem_init(&call->done, 0, 0);
+    const uint64_t now_ns = verge__local_now(durable);
+    const uint64_t patience_ns = durable->options.patience_ns;
+    call->give_up_ns = patience_ns > VERGE_NEVER - now_ns ? VERGE_NEVER : now_ns + patience_ns;
+    (void)pthread_mutex_lock(&durable->lock);
+    int result = durable->is_stopping ? -ESHUTDOWN : 0;
+    if (result == 0) {
+        verge__call_submit(durable, call);
+    }
+    (void)pthread_mutex_unlock(&durable->lock);
+    if (result == 0 && call->channel != NULL) {
+        result = wait_in_task(durable, call);
+    } else if (result == 0) {
+        wait_for(call);
+        result = call->result;
+    }
+    (void)sem_destroy(&call->done);
+    verge_channel_destroy(call->channel);
+    return result;
+}
+
+/* ---- rows that are there now ---- */
+
+void verge__rows_committed(verge_durable *durable, const struct verge__row *rows, size_t count) {
+    (void)pthread_mutex_lock(&durable->lock);
+    for (size_t i = 0; i < count; i++) {
+        const struct verge__row *row = &rows[i];
+        if (row->outcome != 0) {
+            continue;
+        }
+        durable->stats.scheduled++;
+        const uint32_t handler = verge__handler_index(durable, row->handler);
+        if (handler != VERGE__NO_HANDLER && durable->epochs[verge__shard_of(row->id)] != 0 &&
+            row->due_ns <= durable->read_until_ns) {
+            verge__window_add(durable, row->id, row->due_ns, handler);
+        }
+    }
+    (void)pthread_mutex_unlock(&durable->lock);
+}
+
+int verge__notify_near(verge_durable *durable, struct verge__connection *connection, const struct verge__row *rows,
+                       size_t count) {
+    (void)pthread_mutex_lock(&durable->lock);
+    const bool owns_all = durable->owned_count == durable->shard_count;
+    (void)pthread_mutex_unlock(&durable->lock);
+    for (size_t i = 0; i < count && !owns_all; i++) {
+        if (rows[i].outcome != 0 || rows[i].due_ns > connection->now_ns + durable->options.horizon_ns) {
+            continue;
+        }
+        (void)pthread_mutex_lock(&durable->lock);
+        const bool is_foreign = durable->epochs[verge__shard_of(rows[i].id)] == 0;
+        (void)pthread_mutex_unlock(&durable->lock);
+        const int error = is_foreign ? durable->store->notify(connection, &rows[i]) : 0;
+        if (error != 0) {
+            return error;
+        }
+    }
+    return 0;
+}
+
+/* ---- schedule ---- */
+
+static int give_ids(verge_durable *durable, struct verge__row *rows, size_t count) {
+    int error = 0;
+    (void)pthread_mutex_lock(&durable->lock);
+    for (size_t i = 0; i < count && error == 0; i++) {
+        if (rows[i].id == 0) {
+            const uint64_t due_ns = rows[i].due_ns + (rows[i].due_is_delay ? verge__store_now(durable) : 0);
+            rows[i].id = verge__new_id(durable, due_ns);
+            error = rows[i].id == 0 ? -EAGAIN : 0;
+        }
+    }
+    (void)pthread_mutex_unlock(&durable->lock);
+    return error;
+}
+
+/* In the transaction of the handler that runs. */
+static int schedule_in_handler(struct verge__current *current, struct verge__row *rows, size_t count) {
+    verge_durable *durable = current->runner->durable;
+    struct verge__connection *connection = current->runner->connection;
+    int error = verge__current_begin(current);
+    error = error != 0 ? error : give_ids(durable, rows, count);
+    error = error != 0 ? error : durable->store->insert(connection, rows, count);
+    error = error != 0 ? error : verge__notify_near(durable, connection, rows, count);
+    for (size_t i = 0; i < count && error == 0; i++) {
+        error = verge__current_scheduled(current, &rows[i]);
+    }
+    return error;
+}
+
+static int schedule_rows(verge_durable *durable, struct verge__row *rows, size_t count) {
+    struct verge__current *current = verge__current_of(durable);
+    if (current != NULL) {
+        return schedule_in_handler(current, rows, count);
+    }
+    struct verge__call call = {.kind = VERGE__CALL_SCHEDULE, .rows = rows, .row_count = count};
+    return perform(durable, &call);
+}
+
+int verge_durable_schedule(verge_durable *durable, const verge_durable_request *request, verge_durable_id *ret_id) {
+    struct verge__row row;
+    int error = durable == NULL ? -EINVAL : row_of(request, &row);
+    if (error != 0) {
+        return error;
+    }
+    error = schedule_rows(durable, &row, 1);
+    error = error != 0 ? error : row.outcome;
+    if ((error == 0 || error == -EREMOTEIO) && ret_id != NULL) {
+        *ret_id = row.id;
+    }
+    return error;
+}
+
+int verge_durable_schedule_many(verge_durable *durable, const verge_durable_request *requests, size_t count,
+                                verge_durable_id *ret_ids) {
+    if (durable == NULL || (requests == NULL && count > 0) || count > INT32_MAX) {
+        return -EINVAL;
+    }
+    if (count == 0) {
+        return 0;
+    }
+    struct verge__row *rows = calloc(count, sizeof(*rows));
+    int error = rows == NULL ? -ENOMEM : 0;
+    for (size_t i = 0; i < count && error == 0; i++) {
+        error = row_of(&requests[i], &rows[i]);
+    }
+    if (error == 0) {
+        error = schedule_rows(durable, rows, count);
+    }
+    int scheduled = 0;
+    for (size_t i = 0; i < count && (error == 0 || error == -EREMOTEIO); i++) {
+        const bool is_there = error != 0 || rows[i].outcome == 0;
+        scheduled += is_there;
+        if (ret_ids != NULL) {
+            ret_ids[i] = is_there ? rows[i].id : 0;
+        }
+    }
+    free(rows);
+    return error != 0 ? error : scheduled;
+}
+
+int verge_durable_schedule_in(verge_durable *durable, void *transaction, const verge_durable_request *request,
+                              verge_durable_id *ret_id) {
+    struct verge__row row;
+    struct verge__connection *connection;
+    int error = durable == NULL || transaction == NULL ? -EINVAL : row_of(request, &row);
+    error = error != 0 ? error : give_ids(durable, &row, 1);
+    error = error != 0 ? error : durable->store->borrow(transaction, &connection);
+    if (error != 0) {
+        return error;
+    }
+    error = durable->store->insert(connection, &row, 1);
+    if (error == 0 && row.outcome == 0 && row.due_ns <= connection->now_ns + durable->options.horizon_ns) {
+        error = durable->store->notify(connection, &row); /* heard when it is committed, here too */
+    }
+    durable->store->disconnect(connection);
+    error = error != 0 ? error : row.outcome;
+    if (error == 0) {
+        verge__rows_committed(durable, &row, 1); /* a guess: if it is not committed in time, nothing is found */
+        if (ret_id != NULL) {
+            *ret_id = row.id;
+        }
+    }
+    return error;
+}
+
+/* ---- cancel, reset, retry, forget ---- */
+
+static bool is_id(verge_durable_id id) {
+    return id != 0 && id <= VERGE__TIME_MAX_NS;
+}
+
+static int change_in_handler(struct verge__current *current, struct verge__call *call) {
+    struct verge__connection *connection = current->runner->connection;
+    const struct verge__store *store = connection->store;
+    int error = verge__current_begin(current);
+    if (error != 0) {
+        return error;
+    }
+    switch (call->kind) {
+    case VERGE__CALL_CANCEL:
+        error = store->cancel(connection, &call->change, 1);
+        break;
+    case VERGE__CALL_RESET:
+        error = store->reset(connection, &call->change, 1);
+        break;
+    case VERGE__CALL_REVIVE:
+        return store->revive(connection, call->change.id);
+    default:
+        return store->forget(connection, call->change.id);
+    }
+    return error != 0 ? error : call->change.outcome == -EAGAIN ? VERGE_RUNNING : call->change.outcome;
+}
+
+static int change(verge_durable *durable, enum verge__call_kind kind, verge_durable_id id, uint64_t due_ns) {
+    if (durable == NULL || due_ns > VERGE__TIME_MAX_NS) {
+        return -EINVAL;
+    }
+    if (!is_id(id)) {
+        return -ENOENT;
+    }
+    struct verge__call call = {.kind = kind, .change = {.id = id, .due_ns = due_ns}};
+    struct verge__current *current = verge__current_of(durable);
+    return current != NULL ? change_in_handler(current, &call) : perform(durable, &call);
+}
+
+int verge_durable_cancel(verge_durable *durable, verge_durable_id id) {
+    return change(durable, VERGE__CALL_CANCEL, id, 0);
+}
+
+int verge_durable_reset(verge_durable *durable, verge_durable_id id, uint64_t due_ns) {
+    return change(durable, VERGE__CALL_RESET, id, due_ns);
+}
+
+int verge_durable_retry(verge_durable *durable, verge_durable_id id) {
+    return change(durable, VERGE__CALL_REVIVE, id, 0);
+}
+
+int verge_durable_forget(verge_durable *durable, verge_durable_id id) {
+    return change(durable, VERGE__CALL_FORGET, id, 0);
+}
+
+/* ---- what only reads ---- */
+
+static int read_store(verge_durable *durable, struct verge__call *call) {
+    struct verge__current *current = verge__current_of(durable);
+    call->kind = VERGE__CALL_READ;
+    return current != NULL ? call->read(durable, current->runner->connection, call) : perform(durable, call);
+}
+
+static int read_find(verge_durable *durable, struct verge__connection *connection, struct verge__call *call) {
+    return durable->store->find(connection, call->in[0], call->in[1], (size_t)call->numbers[0], call->out[0]);
+}
+
+int verge_durable_find(verge_durable *durable, const char *handler, const void *key, size_t key_size,
+                       verge_durable_id *ret_id) { /* NOLINT(readability-non-const-parameter) */
+    if (durable == NULL || !verge__is_handler_name(handler) || key == NULL || ret_id == NULL) {
+        return -EINVAL;
+    }
+    const int error = check_key(key, &key_size);
+    if (error != 0) {
+        return error;
+    }
+    struct verge__call call = {.read = read_find, .in = {handler, key}, .numbers = {key_size}, .out = {ret_id}};
+    return read_store(durable, &call);
+}
+
+static int read_look(verge_durable *durable, struct verge__connection *connection, struct verge__call *call) {
+    return durable->store->look(connection, call->numbers[0], call->out[0], call->out[1], (size_t)call->numbers[1]);
+}
+
+int verge_durable_get(verge_durable *durable, verge_durable_id id, verge_durable_info *ret_info, void *payload,
+                      size_t size) {
+    if (durable == NULL || ret_info == NULL || (payload == NULL && size > 0)) {
+        return -EINVAL;
+    }
+    if (!is_id(id)) {
+        return -ENOENT;
+    }
+    struct verge__call call = {.read = read_look, .numbers = {id, size}, .out = {ret_info, payload}};
+    return read_store(durable, &call);
+}
+
+static int read_list(verge_durable *durable, struct verge__connection *connection, struct verge__call *call) {
+    return durable->store->list(connection, call->numbers[0] != 0, call->numbers[1], call->out[0],
+                                (size_t)call->numbers[2]);
+}
+
+int verge_durable_list(verge_durable *durable, bool dead, verge_durable_id after, verge_durable_info *ret_infos,
+                       size_t count) {
+    if (durable == NULL || (ret_infos == NULL && count > 0) || count > 100000 || after > VERGE__TIME_MAX_NS) {
+        return -EINVAL;
+    }
+    struct verge__call call = {.read = read_list, .numbers = {dead, after, count}, .out = {ret_infos}};
+    return read_store(durable, &call);
+}
+
+static int read_count(verge_durable *durable, struct verge__connection *connection, struct verge__call *call) {
+    return durable->store->count(connection, call->out[0], call->out[1], call->out[2]);
+}
+
+int verge_durable_count(verge_durable *durable, uint64_t *ret_pending, uint64_t *ret_overdue, uint64_t *ret_dead) {
+    uint64_t counts[3];
+    if (durable == NULL) {
+        return -EINVAL;
+    }
+    struct verge__call call = {.read = read_count, .out = {&counts[0], &counts[1], &counts[2]}};
+    const int error = read_store(durable, &call);
+    uint64_t *const wanted[3] = {ret_pending, ret_overdue, ret_dead};
+    for (int i = 0; i < 3 && error == 0; i++) {
+        if (wanted[i] != NULL) {
+            *wanted[i] = counts[i];
+        }
+    }
+    return error;
+}
+
+static int read_check(verge_durable *durable, struct verge__connection *connection, struct verge__call *call) {
+    return durable->store->check(connection, durable->shard_count, call->out[0], (size_t)call->numbers[0]);
+}
+
+int verge_durable_check(verge_durable *durable, char *text, /* NOLINT(readability-non-const-parameter) */
+                        size_t size) {
+    if (durable == NULL || (text == NULL && size > 0)) {
+        return -EINVAL;
+    }
+    struct verge__call call = {.read = read_check, .numbers = {size}, .out = {text}};
+    return read_store(durable, &call);
+}

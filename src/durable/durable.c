@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: MIT */
+/* Life: options, open, close; handlers; what all parts share. */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "durable/durable_internal.h"
+
+#define MS UINT64_C(1000000)
+#define S UINT64_C(1000000000)
+
+/* ---- options ---- */
+
+static const verge_durable_options default_options = {
+    .struct_size = sizeof(verge_durable_options),
+    .shard_count = 64,
+    .runners = 2,
+    .batch = 256,
+    .window_max = 131072,
+    .precision_ns = UINT64_C(1) << 20,
+    .lease_ns = 10 * S,
+    .horizon_ns = 5 * S,
+    .rescan_ns = 2 * S,
+    .patience_ns = 30 * S,
+};
+
+int verge_durable_options_init_sized(verge_durable_options *options, size_t struct_size) {
+    if (options == NULL || struct_size < sizeof(struct_size)) {
+        return -EINVAL;
+    }
+    memset(options, 0, struct_size);
+    const size_t known = struct_size < sizeof(default_options) ? struct_size : sizeof(default_options);
+    memcpy(options, &default_options, known);
+    options->struct_size = struct_size;
+    return 0;
+}
+
+static bool are_sane(const verge_durable_options *o) {
+    return o->url != NULL && o->shard_count >= 1 && o->shard_count <= VERGE_DURABLE_SHARDS_MAX && o->runners >= 1 &&
+           o->runners <= VERGE__RUNNERS_MAX && o->batch >= 1 && o->batch <= VERGE__BATCH_MAX &&
+           o->window_max >= 2 * (size_t)o->batch && o->window_max <= UINT32_MAX / 2 && o->precision_ns != 0 &&
+           (o->precision_ns & (o->precision_ns - 1)) == 0 && o->precision_ns <= UINT64_C(1) << 32 &&
+           o->lease_ns >= 300 * MS && o->lease_ns <= 86400 * S && o->rescan_ns >= 10 * MS &&
+           o->rescan_ns <= o->horizon_ns && o->horizon_ns <= 86400 * S && o->patience_ns <= VERGE__TIME_MAX_NS;
+}
+
+/* ---- what all parts share ---- */
+
+uint64_t verge__local_now(const verge_durable *durable) {
+    return durable->clock.now_ns(durable->clock.context);
+}
+
+uint64_t verge__random(verge_durable *durable) {
+    uint64_t z = (durable->random += UINT64_C(0x9E3779B97F4A7C15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+uint32_t verge__handler_index(const verge_durable *durable, const char *name) {
+    for (uint32_t i = 0; i < durable->handler_count; i++) {
+        if (strcmp(durable->handlers[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return VERGE__NO_HANDLER;
+}
+
+bool verge__is_lost(int error) {
+    return error == -EHOSTUNREACH || error == -EREMOTEIO;
+}
+
+int verge__connect(verge_durable *durable, struct verge__connection **connection) {
+    if (*connection != NULL) {
+        return 0;
+    }
+    const int error = durable->store->connect(durable->url, durable->options.lease_ns, connection);
+    if (error == 0) {
+        (void)pthread_mutex_lock(&durable->lock);
+        durable->stats.connects++;
+        (void)pthread_mutex_unlock(&durable->lock);
+    }
+    return error;
+}
+
+void verge__disconnect(verge_durable *durable, struct verge__connection **connection) {
+    if (*connection != NULL) {
+        durable->store->disconnect(*connection);
+        *connection = NULL;
+    }
+}
+
+uint64_t verge__new_id(verge_durable *durable, uint64_t due_ns) {
+    if (durable->incarnation == 0 || durable->id_counter >> VERGE__ID_COUNTER_BITS != 0) {
+        return 0;
+    }
+    /* Timers that are due at about the same time go to the same shard: a batch then has few shards to lock. */
+    const uint64_t slice = due_ns >> 24;
+    const uint32_t shard = durable->owned_count > 0 ? durable->owned[slice % durable->owned_count].shard
+                                                    : (uint32_t)(slice % durable->shard_count);
+    return durable->incarnation << (VERGE__ID_COUNTER_BITS + VERGE__ID_SHARD_BITS) |
+           durable->id_counter++ << VERGE__ID_SHARD_BITS | shard;
+}
+
+int verge__refresh_incarnation(verge_durable *durable, struct verge__connection *connection) {
+    (void)pthread_mutex_lock(&durable->lock);
+    const bool is_enough = durable->incarnation != 0 && durable->id_counter >> (VERGE__ID_COUNTER_BITS - 1) == 0;
+    (void)pthread_mutex_unlock(&durable->lock);
+    if (is_enough) {
+        return 0;
+    }
+    uint64_t incarnation;
+    const int error = durable->store->new_incarnation(connection, &incarnation);
+    if (error != 0) {
+        return error;
+    }
+    if (incarnation >> VERGE__ID_INCARNATION_BITS != 0) {
+        return -EOVERFLOW;
+    }
+    (void)pthread_mutex_lock(&durable->lock);
+    durable->incarnation = incarnation;
+    durable->id_counter = 0;
+    (void)pthread_mutex_unlock(&durable->lock);
+    return 0;
+}
+
+void verge__wake_keeper(verge_durable *durable) {
+    const uint64_t one = 1;
+    if (durable->wake_fd >= 0) {
+        (void)!write(durable->wake_fd, &one, sizeof(one));
+    }
+}
+
+/* ---- create ---- */
+
+static int init_runner(verge_durable *durable, struct verge__runner *runner, size_t fired_size) {
+    const size_t batch = durable->options.batch;
+    runner->durable = durable;
+    runner->due = calloc(batch, sizeof(*runner->due));
+    runner->targets = calloc(batch, sizeof(*runner->targets));
+    runner->run_ns = calloc(batch, sizeof(*runner->run_ns));
+    runner->batch = calloc(batch, sizeof(*runner->batch));
+    runner->fired = calloc(batch, fired_size);
+    return runner->due == NULL || runner->targets == NULL || runner->run_ns == NULL || runner->batch == NULL ||
+                   runner->fired == NULL
+               ? -ENOMEM
+               : 0;
+}
+
+void verge__durable_free(verge_durable *durable) {
+    for (uint32_t i = 0; i < VERGE__RUNNERS_MAX; i++) {
+        struct verge__runner *runner = &durable->runners[i];
+        verge__disconnect(durable, &runner->connection);
+        free(runner->due);
+        free(runner->targets);
+        free(runner->run_ns);
+        free(runner->batch);
+        free(runner->fired);
+        free(runner->back);
+    }
+    verge__disconnect(durable, &durable->keeper_connection);
+    verge__disconnect(durable, &durable->writer_connection);
+    verge__window_end(&durable->window);
+    if (durable->wake_fd >= 0) {
+        (void)close(durable->wake_fd);
+    }
+    (void)pthread_cond_destroy(&durable->due);
+    (void)pthread_cond_destroy(&durable->work);
+    (void)pthread_cond_destroy(&durable->idle);
+    (void)pthread_mutex_destroy(&durable->lock);
+    free(durable->group_rows);
+    free(durable->group_changes);
+    free(durable->url);
+    free(durable->name);
+    free(durable);
+}
+
+/* Conditions that wait on the monotonic clock. */
+static void init_lock(verge_durable *durable) {
+    pthread_condattr_t monotonic;
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_mutex_init(&durable->lock, NULL);
+    (void)pthread_cond_init(&durable->due, &monotonic);
+    (void)pthread_cond_init(&durable->work, &monotonic);
+    (void)pthread_cond_init(&durable->idle, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+}
+
+static char *name_of(const verge_durable_options *options) {
+    char name[300];
+    char host[256] = "";
+    if (options->name != NULL) {
+        return strndup(options->name, 255);
+    }
+    (void)gethostname(host, sizeof(host) - 1);
+    (void)snprintf(name, sizeof(name), "%s:%ld", host, (long)getpid());
+    return strdup(name);
+}
+
+int verge__durable_create(const verge_durable_options *options, const struct verge__store *store, verge_clock clock,
+                          verge_durable **ret_durable) {
+    verge_durable_options given = default_options;
+    if (options == NULL || options->struct_size < sizeof(options->struct_size)) {
+        return -EINVAL;
+    }
+    memcpy(&given, options, options->struct_size < sizeof(given) ? options->struct_size : sizeof(given));
+    if (!are_sane(&given)) {
+        return -EINVAL;
+    }
+    bool is_missing = false;
+    if (store == NULL && (store = verge__store_of(given.url, &is_missing)) == NULL) {
+        return is_missing ? -EPROTONOSUPPORT : -EINVAL;
+    }
+    verge_durable *durable = calloc(1, sizeof(*durable));
+    if (durable == NULL) {
+        return -ENOMEM;
+    }
+    durable->options = given;
+    durable->store = store;
+    durable->clock = clock.now_ns == NULL ? verge_clock_monotonic() : clock;
+    durable->calls_end = &durable->calls;
+    durable->batch_limit = given.batch;
+    durable->waiting_until_ns = VERGE_NEVER;
+    durable->scan_rows = VERGE__SCAN_ROWS_MAX;
+    durable->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    verge_histogram_reset(&durable->lateness);
+    durable->random = verge__local_now(durable) ^ (uint64_t)getpid() << 32;
+    init_lock(durable);
+    durable->url = strdup(given.url);
+    durable->name = name_of(&given);
+    int error = durable->url == NULL || durable->name == NULL ? -ENOMEM
+                : durable->wake_fd < 0                        ? -EMFILE
+                                                              : verge__window_init(&durable->window, &given);
+    for (uint32_t i = 0; i < given.runners && error == 0; i++) {
+        error = init_runner(durable, &durable->runners[i], verge__fired_size());
+    }
+    if (error != 0) {
+        verge__durable_free(durable);
+        return error;
+    }
+    *ret_durable = durable;
+    return 0;
+}
+
+/* ---- the schema ---- */
+
+/* 0: this library may use the tables. */
+static int judge_meta(const struct verge__store_meta *meta) {
+    if (meta->min_version > VERGE_DURABLE_SCHEMA_VERSION || meta->version < VERGE_DURABLE_SCHEMA_VERSION ||
+        meta->min_version > meta->version || meta->shard_count < 1 || meta->shard_count > VERGE_DURABLE_SHARDS_MAX) {
+        return -EPROTO;
+    }
+    return 0;
+}
+
+static int look_at_tables(const struct verge__store *store, struct verge__connection *connection, bool create,
+                          uint32_t shard_count, struct verge__store_meta *ret_meta) {
+    int error = store->read_meta(connection, ret_meta);
+    if (error == -ENOENT && create) {
+        error = store->make_tables(connection, shard_count);
+        error = error != 0 ? error : store->read_meta(connection, ret_meta);
+    }
+    return error != 0 ? error : judge_meta(ret_meta);
+}
+
+int verge_durable_migrate(const char *url, uint32_t shard_count) {
+    bool is_missing;
+    const struct verge__store *store = verge__store_of(url, &is_missing);
+    if (store == NULL) {
+        return is_missing ? -EPROTONOSUPPORT : -EINVAL;
+    }
+    if (shard_count < 1 || shard_count > VERGE_DURABLE_SHARDS_MAX) {
+        return -EINVAL;
+    }
+    struct verge__connection *connection;
+    struct verge__store_meta meta;
+    int error = store->connect(url, default_options.lease_ns, &connection);
+    if (error == 0) {
+        error = look_at_tables(store, connection, true, shard_count, &meta);
+        store->disconnect(connection);
+    }
+    return error;
+}
+
+/* ---- open and close ---- */
+
+static int begin_node(verge_durable *durable) {
+    const verge_durable_options *options = &durable->options;
+    struct verge__store_meta meta;
+    int error = verge__connect(durable, &durable->keeper_connection);
+    if (error != 0) {
+        return error;
+    }
+    struct verge__connection *connection = durable->keeper_connection;
+    error = look_at_tables(durable->store, connection, options->create, options->shard_count, &meta);
+    if (error != 0) {
+        return error;
+    }
+    durable->shard_count = meta.shard_count;
+    error = durable->store->join(connection, durable->name, options->client ? 0 : options->lease_ns, &durable->node);
+    if (error != 0) {
+        return error;
+    }
+    if (durable->node >> VERGE__ID_INCARNATION_BITS != 0) {
+        return -EOVERFLOW;
+    }
+    durable->incarnation = durable->node;
+    verge__note_time(durable, connection);
+    if (options->client) { /* it has no keeper */
+        durable->writer_connection = connection;
+        durable->keeper_connection = NULL;
+    }
+    return 0;
+}
+
+static int start_threads(verge_durable *durable) {
+    if (pthread_create(&durable->writer_thread, NULL, verge__writer_run, durable) != 0) {
+        return -EAGAIN;
+    }
+    durable->is_writer_started = true;
+    if (durable->options.client) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < durable->options.runners; i++) {
+        struct verge__runner *runner = &durable->runners[i];
+        (void)pthread_mutex_lock(&durable->lock);
+        durable->runners_alive++;
+        (void)pthread_mutex_unlock(&durable->lock);
+        if (pthread_create(&runner->thread, NULL, verge__runner_run, runner) != 0) {
+            (void)pthread_mutex_lock(&durable->lock);
+            durable->runners_alive--;
+            (void)pthread_mutex_unlock(&durable->lock);
+            return -EAGAIN;
+        }
+        runner->is_started = true;
+    }
+    if (pthread_create(&durable->keeper_thread, NULL, verge__keeper_run, durable) != 0) {
+        return -EAGAIN;
+    }
+    durable->is_keeper_started = true;
+    return 0;
+}
+
+int verge_durable_open(const verge_durable_options *options, verge_durable **ret_durable) {
+    verge_durable *durable;
+    if (ret_durable == NULL) {
+        return -EINVAL;
+    }
+    int error = verge__durable_create(options, NULL, (verge_clock){0}, &durable);
+    if (error != 0) {
+        return error;
+    }
+    /* Another process may be at it: SQLite's file, while the tables are made. */
+    const struct timespec nap = {.tv_nsec = 20000000};
+    const uint64_t began_ns = verge__monotonic_ns();
+    while ((error = begin_node(durable)) == -EAGAIN &&
+           verge__monotonic_ns() - began_ns < durable->options.patience_ns) {
+        (void)nanosleep(&nap, NULL);
+    }
+    error = error == -EAGAIN ? -EHOSTUNREACH : error;
+    if (error == 0) {
+        error = start_threads(durable);
+    }
+    if (error != 0) {
+        (void)verge_durable_close(durable, VERGE_NEVER);
+        return error;
+    }
+    *ret_durable = durable;
+    return 0;
+}
+
+static int wait_for_runners(verge_durable *durable, uint64_t grace_ns) {
+    const uint64_t now_ns = verge__monotonic_ns();
+    const uint64_t until_ns = grace_ns > VERGE__TIME_MAX_NS - now_ns ? VERGE__TIME_MAX_NS : now_ns + grace_ns;
+    const struct timespec until = {.tv_sec = (time_t)(until_ns / S), .tv_nsec = (long)(until_ns % S)};
+    int error = 0;
+    while (durable->runners_alive > 0 && error == 0) {
+        error = pthread_cond_timedwait(&durable->idle, &durable->lock, &until);
+    }
+    return durable->runners_alive > 0 ? -ETIMEDOUT : 0;
+}
+
+int verge_durable_close(verge_durable *durable, uint64_t grace_ns) {
+    if (durable == NULL) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < VERGE__RUNNERS_MAX; i++) {
+        if (durable->runners[i].is_started && pthread_equal(durable->runners[i].thread, pthread_self())) {
+            return -EDEADLK;
+        }
+    }
+    (void)pthread_mutex_lock(&durable->lock);
+    durable->is_stopping = true;
+    (void)pthread_cond_broadcast(&durable->due);
+    const int error = wait_for_runners(durable, grace_ns);
+    if (error == 0) {
+        durable->is_ending = true;
+        (void)pthread_cond_broadcast(&durable->work);
+    }
+    (void)pthread_mutex_unlock(&durable->lock);
+    if (error != 0) {
+        return error;
+    }
+    verge__wake_keeper(durable);
+    for (uint32_t i = 0; i < VERGE__RUNNERS_MAX; i++) {
+        if (durable->runners[i].is_started) {
+            (void)pthread_join(durable->runners[i].thread, NULL);
+        }
+    }
+    if (durable->is_keeper_started) {
+        (void)pthread_join(durable->keeper_thread, NULL);
+    }
+    if (durable->is_writer_started) {
+        (void)pthread_join(durable->writer_thread, NULL);
+    }
+    if (!durable->options.client && durable->node != 0) {
+        verge__keeper_leave(durable);
+    }
+    verge__durable_free(durable);
+    return 0;
+}
+
+uint64_t verge_durable_now(const verge_durable *durable) {
+    if (durable == NULL) {
+        return 0;
+    }
+    verge_durable *locked = (verge_durable *)(uintptr_t)durable;
+    (void)pthread_mutex_lock(&locked->lock);
+    const uint64_t now_ns = verge__store_now(durable);
+    (void)pthread_mutex_unlock(&locked->lock);
+    return now_ns;
+}
+
+/* ---- handlers ---- */
+
+static const verge_durable_handler_options default_handler_options = {
+    .struct_size = sizeof(verge_durable_handler_options),
+    .run_ns = 60 * S,
+    .attempts_max = 20,
+    .backoff_first_ns = S,
+    .backoff_max_ns = 3600 * S,
+};
+
+int verge_durable_handler_init_sized(verge_durable_handler_options *options, size_t struct_size) {
+    if (options == NULL || struct_size < sizeof(struct_size)) {
+        return -EINVAL;
+    }
+    memset(options, 0, struct_size);
+    const size_t known = struct_size < sizeof(default_handler_options) ? struct_size : sizeof(default_handler_options);
+    memcpy(options, &default_handler_options, known);
+    options->struct_size = struct_size;
+    return 0;
+}
+
+int verge_durable_register(verge_durable *durable, const char *name, verge_durable_handler handler, void *context) {
+    verge_durable_handler_options options = default_handler_options;
+    options.handler = handler;
+    options.context = context;
+    return verge_durable_register_with(durable, name, &options);
+}
+
+int verge_durable_register_with(verge_durable *durable, const char *name,
+                                const verge_durable_handler_options *options) {
+    verge_durable_handler_options given = default_handler_options;
+    if (durable == NULL || !verge__is_handler_name(name) || options == NULL ||
+        options->struct_size < sizeof(options->struct_size)) {
+        return -EINVAL;
+    }
+    memcpy(&given, options, options->struct_size < sizeof(given) ? options->struct_size : sizeof(given));
+    if (given.handler == NULL || given.backoff_first_ns > given.backoff_max_ns ||
+        given.backoff_max_ns > VERGE__TIME_MAX_NS / 4 || given.age_max_ns > VERGE__TIME_MAX_NS / 4 ||
+        given.run_ns == 0 || given.run_ns > VERGE__TIME_MAX_NS / 4 || given.rate > 1000000000) {
+        return -EINVAL;
+    }
+    int error = 0;
+    (void)pthread_mutex_lock(&durable->lock);
+    if (verge__handler_index(durable, name) != VERGE__NO_HANDLER) {
+        error = -EEXIST;
+    } else if (durable->handler_count == VERGE_DURABLE_HANDLERS_MAX) {
+        error = -ENOSPC;
+    } else {
+        struct verge__handler *handler = &durable->handlers[durable->handler_count++];
+        (void)snprintf(handler->name, sizeof(handler->name), "%s", name);
+        handler->options = given;
+        durable->scan_now = true; /* for the rows that have waited for it */
+    }
+    (void)pthread_mutex_unlock(&durable->lock);
+    if (error == 0) {
+        verge__wake_keeper(durable);
+    }
+    return error;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * durable/durable_internal.h - what a verge_durable is made of.
+ *
+ * Threads, each with a connection of its own:
+ *   keeper   leases (P1) and the window (P2): renews, acquires and releases shards, reads rows that are due soon
+ *   writer   the calls (P3, P5): takes all that are queued, and makes them one transaction
+ *   runners  fire (P4): each takes what is due from the window, a batch at a time, and runs the handlers
+ * Each is a loop around a step (verge__keeper_step and so on), so that a test can make the steps itself, in any order.
+ *
+ * The window is a hint and nothing else. An entry whose row is gone, moved or another node's costs a look in vain; a
+ * row without an entry is found by the next scan. So no answer of the store has to be applied to it in any order, and
+ * what is promised (D2 to D5) is kept by the transactions alone.
+ *
+ * One lock guards everything but the connections. It is not held while the store is asked or a handler runs.
+ */
+#ifndef VERGE_SRC_DURABLE_INTERNAL_H
+#define VERGE_SRC_DURABLE_INTERNAL_H
+
+#include <pthread.h>
+#include <semaphore.h>
+
+#include "durable/failpoint.h"
+#include "durable/store.h"
+#include "verge/task.h"
+#include "verge/wheel.h"
+
+enum {
+    VERGE__RUNNERS_MAX = 64,
+    VERGE__BATCH_MAX = 4096,
+};
+
+#define VERGE__NO_ENTRY UINT32_MAX
+#define VERGE__NO_HANDLER UINT32_MAX
+
+struct verge__handler {
+    char name[VERGE_DURABLE_HANDLER_NAME_MAX + 1];
+    verge_durable_handler_options options;
+    uint32_t running;         /* batches that have it */
+    uint64_t next_allowed_ns; /* rate: the next run, on the local clock */
+};
+
+enum verge__entry_state {
+    VERGE__ENTRY_FREE = 0,
+    VERGE__ENTRY_WAITING, /* in the wheel */
+    VERGE__ENTRY_FIRING,  /* a runner has it */
+};
+
+struct verge__entry {
+    uint64_t id;
+    uint64_t due_ns; /* as the row has it, or had */
+    verge_timer timer;
+    uint32_t next; /* of the same bucket, or of the free ones */
+    uint16_t handler;
+    uint8_t state;
+    bool is_moved; /* while firing: due_ns is another one than the one it fires for */
+    bool is_paced; /* rate: it has had its slot */
+};
+
+struct verge__window {
+    verge_wheel *wheel; /* on store time */
+    struct verge__entry *entries;
+    uint32_t entry_count; /* that were ever used */
+    uint32_t capacity;
+    uint32_t free;
+    uint32_t count;
+    uint32_t *buckets;
+    uint32_t bucket_mask;
+    bool is_cut; /* it was full: rows from cut on are not in it */
+    uint64_t cut_due_ns;
+    uint64_t cut_id;
+};
+
+/* Where the store's clock is: it has reached the local clock + offset. The best lower bound of this period and the
+ * last. */
+struct verge__estimate {
+    bool is_known;
+    int64_t offset_ns;
+    int64_t last_offset_ns;
+    uint64_t period_began_ns;
+};
+
+enum verge__call_kind {
+    VERGE__CALL_SCHEDULE,
+    VERGE__CALL_CANCEL,
+    VERGE__CALL_RESET,
+    VERGE__CALL_REVIVE,
+    VERGE__CALL_FORGET,
+    VERGE__CALL_READ, /* by function: reads only, outside of the transaction */
+};
+
+/* A call on its way through the writer. On the caller's stack: he waits for it. */
+struct verge__call {
+    struct verge__call *next;
+    enum verge__call_kind kind;
+    struct verge__row *rows; /* schedule */
+    size_t row_count;
+    struct verge__change change;
+    int (*read)(verge_durable *durable, struct verge__connection *connection, struct verge__call *call);
+    void *out[4];
+    const void *in[2];
+    uint64_t numbers[3];
+    uint64_t give_up_ns;    /* on the local clock: for the store to be reached */
+    uint64_t lock_until_ns; /* for somebody else's lock on the row; 0: none was met yet */
+    int result;
+    bool is_taken;          /* the writer has it: it cannot be withdrawn */
+    verge_channel *channel; /* a task waits for it; NULL: a thread */
+    sem_t done;             /* posted last: then the call is the waiter's again */
+};
+
+struct verge__fired;
+
+struct verge__runner {
+    verge_durable *durable;
+    struct verge__connection *connection;
+    pthread_t thread;
+    bool is_started;
+    verge_expiry *due;
+    struct verge__target *targets;
+    uint64_t *run_ns;
+    uint32_t *batch; /* entries */
+    struct verge__fired *fired;
+    size_t target_count;
+    size_t fired_count;
+    struct verge__row *back; /* rows to be inserted: retries, next ticks, what handlers have scheduled */
+    size_t back_count;
+    size_t back_capacity;
+};
+
+struct verge_durable {
+    verge_durable_options options;
+    char *url;
+    char *name;
+    const struct verge__store *store;
+    verge_clock clock; /* local */
+    uint32_t shard_count;
+
+    pthread_mutex_t lock;
+    pthread_cond_t due;  /* runners: something is due earlier than they think, or it ends */
+    pthread_cond_t work; /* writer */
+    pthread_cond_t idle; /* close: a runner has ended */
+    int wake_fd;         /* keeper */
+    bool is_stopping;    /* no batch begins, no call is taken */
+    bool is_ending;      /* the keeper and the writer are to end */
+    bool is_keeper_started;
+    bool is_writer_started;
+
+    struct verge__window window;
+    struct verge__estimate estimate;
+    struct verge__handler handlers[VERGE_DURABLE_HANDLERS_MAX];
+    uint32_t handler_count;
+
+    /* what the node owns; epoch 0: not its own */
+    uint64_t node;
+    uint64_t epochs[VERGE_DURABLE_SHARDS_MAX];
+    struct verge__shard owned[VERGE_DURABLE_SHARDS_MAX];
+    uint32_t owned_count;
+    uint32_t live_nodes;
+
+    uint64_t incarnation; /* of the ids given out */
+    uint64_t id_counter;
+    uint32_t foreign_turn;
+
+    /* After shards came from an owner that had died: one runner only, and batches of 1, 2, 4... until batch_limit is
+     * options.batch again. Before a batch of one its attempt is counted, so that a timer whose handler kills the
+     * process is known, in the end, by its attempts. */
+    uint32_t batch_limit;
+    bool is_careful;
+    bool is_careful_running;
+
+    uint64_t waiting_until_ns; /* store time: what runners that wait think is next */
+    uint32_t outside_running;
+    uint32_t runners_alive;
+
+    /* keeper */
+    uint64_t renew_at_ns;
+    uint64_t scan_at_ns;
+    uint64_t read_until_ns; /* store time: up to there the window was read */
+    bool scan_now;
+    uint32_t scan_rows; /* of one page */
+    struct verge__connection *keeper_connection;
+    pthread_t keeper_thread;
+
+    /* writer */
+    struct verge__call *calls;
+    struct verge__call **calls_end;
+    struct verge__connection *writer_connection;
+    struct verge__row *group_rows;
+    size_t group_row_capacity;
+    struct verge__change *group_changes;
+    size_t group_change_capacity;
+    pthread_t writer_thread;
+
+    verge_durable_stats stats;
+    verge_histogram lateness;
+    uint64_t random;
+
+    struct verge__runner runners[VERGE__RUNNERS_MAX];
+};
+
+/* ---- durable.c ---- */
+
+/* A verge_durable without threads. store NULL: by the URL; clock.now_ns NULL: monotonic. */
+int verge__durable_create(const verge_durable_options *options, const struct verge__store *store, verge_clock clock,
+                          verge_durable **ret_durable);
+void verge__durable_free(verge_durable *durable);
+
+uint64_t verge__local_now(const verge_durable *durable);
+uint64_t verge__random(verge_durable *durable);                                /* under the lock */
+uint32_t verge__handler_index(const verge_durable *durable, const char *name); /* VERGE__NO_HANDLER */
+
+/* A connection if there is none, and its time noted. */
+int verge__connect(verge_durable *durable, struct verge__connection **connection);
+void verge__disconnect(verge_durable *durable, struct verge__connection **connection);
+bool verge__is_lost(int error); /* the connection is of no further use */
+
+/* An id in a shard of the node's own, or in any; under the lock. 0: there is none left for now. */
+uint64_t verge__new_id(verge_durable *durable, uint64_t due_ns);
+int verge__refresh_incarnation(verge_durable *durable, struct verge__connection *connection);
+
+void verge__wake_keeper(verge_durable *durable);
+bool verge__is_handler_name(const char *name); /* calls.c */
+size_t verge__fired_size(void);                /* runner.c */
+
+/* ---- window.c: under the lock ---- */
+
+int verge__window_init(struct verge__window *window, const verge_durable_options *options);
+void verge__window_end(struct verge__window *window);
+uint32_t verge__window_find(const struct verge__window *window, uint64_t id);
+void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uint32_t handler);
+void verge__window_drop(struct verge__window *window, uint32_t index);
+void verge__window_file(verge_durable *durable, uint32_t index, uint64_t at_ns); /* a firing entry waits again */
+void verge__window_drop_foreign(verge_durable *durable); /* those of shards that are no longer owned */
+bool verge__window_check(const verge_durable *durable);
+
+void verge__note_time(verge_durable *durable, const struct verge__connection *connection);
+void verge__doubt_time(verge_durable *durable, const struct verge__connection *connection); /* it went back */
+uint64_t verge__store_now(const verge_durable *durable);                                    /* 0: not known */
+
+/* ---- the steps ---- */
+
+/* Returns how long it may wait now, in ns; *ret_error, which may be NULL, why the store was not reached. */
+uint64_t verge__keeper_step(verge_durable *durable, int *ret_error);
+void verge__keeper_leave(verge_durable *durable);
+
+enum verge__progress {
+    VERGE__IDLE = 0, /* there was nothing to do */
+    VERGE__WORKED,
+    VERGE__FAILED, /* the store could not be asked: wait a little, then try again */
+};
+
+enum verge__progress verge__writer_step(verge_durable *durable);
+enum verge__progress verge__runner_step(struct verge__runner *runner);
+
+void *verge__keeper_run(void *argument); /* the durable */
+void *verge__writer_run(void *argument); /* the durable */
+void *verge__runner_run(void *argument); /* the runner */
+
+/* ---- calls.c ---- */
+
+void verge__call_submit(verge_durable *durable, struct verge__call *call); /* under the lock */
+void verge__call_finish(struct verge__call *call, int result);
+
+/* Of rows that were committed: puts into the window what is near and ours. notify_near, in the transaction: tells other
+ * nodes. */
+void verge__rows_committed(verge_durable *durable, const struct verge__row *rows, size_t count);
+int verge__notify_near(verge_durable *durable, struct verge__connection *connection, const struct verge__row *rows,
+                       size_t count);
+
+/* ---- runner.c: the handler that runs on this thread ---- */
+
+/* What a firing's `internal` points to. */
+struct verge__current {
+    struct verge__runner *runner;
+    bool has_transaction;
+    bool has_savepoint;
+    bool is_broken;          /* the savepoint could not be made */
+    uint64_t retry_after_ns; /* VERGE_NEVER: the backoff says */
+    size_t back_mark;
+};
+
+struct verge__current *verge__current_of(const verge_durable *durable); /* NULL: none with a transaction */
+int verge__current_begin(struct verge__current *current);               /* the savepoint, if there is none */
+int verge__current_scheduled(struct verge__current *current, const struct verge__row *row);
+
+#endif

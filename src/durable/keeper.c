@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* The keeper: leases and shards (P1), the window (P2). */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "durable/durable_internal.h"
+
+#define FAILED_NAP_NS UINT64_C(100000000)
+
+/* ---- P1: shards ---- */
+
+static void own_shard(verge_durable *durable, const struct verge__shard *shard) {
+    if (shard->shard < durable->shard_count && durable->owned_count < VERGE_DURABLE_SHARDS_MAX) {
+        durable->epochs[shard->shard] = shard->epoch;
+        durable->owned[durable->owned_count++] = *shard;
+    }
+}
+
+/* What the store says we own is what we own. */
+static void note_cluster(verge_durable *durable, const struct verge__cluster *cluster) {
+    bool has_lost = false;
+    uint64_t before[VERGE_DURABLE_SHARDS_MAX];
+    memcpy(before, durable->epochs, sizeof(before));
+    memset(durable->epochs, 0, sizeof(durable->epochs));
+    durable->owned_count = 0;
+    durable->live_nodes = cluster->live_nodes == 0 ? 1 : cluster->live_nodes;
+    for (uint32_t i = 0; i < cluster->owned_count; i++) {
+        own_shard(durable, &cluster->owned[i]);
+    }
+    for (uint32_t i = 0; i < VERGE_DURABLE_SHARDS_MAX; i++) {
+        has_lost |= before[i] != 0 && durable->epochs[i] == 0;
+        durable->scan_now |= before[i] == 0 && durable->epochs[i] != 0;
+    }
+    if (has_lost) {
+        verge__window_drop_foreign(durable);
+    }
+}
+
+static void note_acquired(verge_durable *durable, const struct verge__cluster *acquired) {
+    for (uint32_t i = 0; i < acquired->owned_count; i++) {
+        own_shard(durable, &acquired->owned[i]);
+        durable->scan_now = true;
+        if (!acquired->owned[i].was_clean) {
+            durable->is_careful = true;
+            durable->batch_limit = 1;
+        }
+    }
+}
+
+/* Other nodes have less than their share: gives back what is above ours. Nothing of it is fired from here on; what is
+ * being fired is waited for by the store, whose row of the shard is locked. */
+static int release_surplus(verge_durable *durable, uint32_t share) {
+    struct verge__shard surplus[VERGE_DURABLE_SHARDS_MAX];
+    uint32_t count = 0;
+    (void)pthread_mutex_lock(&durable->lock);
+    while (durable->owned_count > share) {
+        surplus[count] = durable->owned[--durable->owned_count];
+        durable->epochs[surplus[count].shard] = 0;
+        count++;
+    }
+    if (count > 0) {
+        verge__window_drop_foreign(durable);
+    }
+    (void)pthread_mutex_unlock(&durable->lock);
+    return count == 0 ? 0 : durable->store->release(durable->keeper_connection, durable->node, surplus, count);
+}
+
+static int tend_shards(verge_durable *durable, uint64_t *ret_next_expiry_ns) {
+    struct verge__cluster cluster;
+    struct verge__connection *connection = durable->keeper_connection;
+    int error = durable->store->renew(connection, durable->node, durable->options.lease_ns, &cluster);
+    if (error != 0) {
+        return error;
+    }
+    *ret_next_expiry_ns = cluster.next_expiry_ns;
+    verge__failpoint("renew.done");
+    (void)pthread_mutex_lock(&durable->lock);
+    verge__note_time(durable, connection);
+    note_cluster(durable, &cluster);
+    const uint32_t share = (durable->shard_count + durable->live_nodes - 1) / durable->live_nodes;
+    const uint32_t owned_count = durable->owned_count;
+    (void)pthread_mutex_unlock(&durable->lock);
+    if (owned_count < share) {
+        error = durable->store->acquire(connection, durable->node, share - owned_count, &cluster);
+        if (error != 0) {
+            return error;
+        }
+        verge__failpoint("acquire.done");
+        (void)pthread_mutex_lock(&durable->lock);
+        note_acquired(durable, &cluster);
+        (void)pthread_mutex_unlock(&durable->lock);
+    } else {
+        error = release_surplus(durable, share);
+        verge__failpoint("release.done");
+    }
+    return error;
+}
+
+/* The next renewal is soon enough for the lease, and looks for the shards of a node at the moment its lease is over. */
+static void plan_renewal(verge_durable *durable, uint64_t next_expiry_ns) {
+    uint64_t wait_ns = durable->options.lease_ns / 3;
+    if (durable->options.rescan_ns < wait_ns) {
+        wait_ns = durable->options.rescan_ns;
+    }
+    const uint64_t store_ns = verge__store_now(durable);
+    if (next_expiry_ns > store_ns && next_expiry_ns - store_ns < wait_ns) {
+        wait_ns = next_expiry_ns - store_ns + durable->options.precision_ns;
+    }
+    durable->renew_at_ns = verge__local_now(durable) + wait_ns;
+}
+
+/* ---- P2: the window ---- */
+
+struct page {
+    verge_durable *durable;
+    uint32_t rows;
+    uint64_t last_due_ns;
+    uint64_t last_id;
+};
+
+static void visit_row(void *context, const struct verge__row *row) {
+    struct page *page = context;
+    verge_durable *durable = page->durable;
+    page->rows++;
+    page->last_due_ns = row->due_ns;
+    page->last_id = row->id;
+    (void)pthread_mutex_lock(&durable->lock);
+    const uint32_t handler = verge__handler_index(durable, row->handler);
+    const uint32_t shard = verge__shard_of(row->id);
+    if (handler == VERGE__NO_HANDLER) {
+        durable->stats.unknown++;
+    } else if (durable->epochs[shard] != 0) {
+        verge__window_add(durable, row->id, row->due_ns, handler);
+    }
+    (void)pthread_mutex_unlock(&durable->lock);
+}
+
+static void visit_notified(void *context, const struct verge__row *row) {
+    struct page *page = context;
+    if (row->handler[0] == '\0') { /* it was moved, and only a scan knows its handler */
+        (void)pthread_mutex_lock(&page->durable->lock);
+        page->durable->scan_now |= page->durable->epochs[verge__shard_of(row->id)] != 0;
+        (void)pthread_mutex_unlock(&page->durable->lock);
+        return;
+    }
+    visit_row(context, row);
+}
+
+/* Reads the window: all of it, or, if it was full, from where it was cut. */
+static int scan(verge_durable *durable, bool whole) {
+    struct verge__shard shards[VERGE_DURABLE_SHARDS_MAX];
+    struct verge__window *window = &durable->window;
+    struct page page = {.durable = durable};
+    (void)pthread_mutex_lock(&durable->lock);
+    const uint32_t shard_count = durable->owned_count;
+    memcpy(shards, durable->owned, shard_count * sizeof(shards[0]));
+    /* Set before the store is asked: what is committed from now on is put into the window by whoever commits it. */
+    const uint64_t until_ns = verge__store_now(durable) + durable->options.horizon_ns;
+    durable->read_until_ns = until_ns;
+    if (!whole && window->is_cut) {
+        page.last_due_ns = window->cut_due_ns;
+        page.last_id = window->cut_id - 1;
+    }
+    window->is_cut = false;
+    (void)pthread_mutex_unlock(&durable->lock);
+    bool is_full = false;
+    int error = 0;
+    do {
+        page.rows = 0;
+        error = shard_count == 0
+                    ? 0
+                    : durable->store->scan(durable->keeper_connection, shards, shard_count, page.last_due_ns,
+                                           page.last_id, until_ns, durable->scan_rows, visit_row, &page);
+        (void)pthread_mutex_lock(&durable->lock);
+        verge__note_time(durable, durable->keeper_connection);
+        is_full = window->is_cut;
+        (void)pthread_mutex_unlock(&durable->lock);
+    } while (error == 0 && page.rows == durable->scan_rows && !is_full);
+    if (error != 0) { /* what was not read is to be read again */
+        (void)pthread_mutex_lock(&durable->lock);
+        durable->scan_now = true;
+        (void)pthread_mutex_unlock(&durable->lock);
+    }
+    verge__failpoint("scan.done");
+    return error;
+}
+
+/* ---- the step ---- */
+
+static int keep(verge_durable *durable) {
+    int error = verge__connect(durable, &durable->keeper_connection);
+    if (error != 0) {
+        return error;
+    }
+    if (verge__local_now(durable) >= durable->renew_at_ns) {
+        uint64_t next_expiry_ns = 0;
+        error = tend_shards(durable, &next_expiry_ns);
+        error = error != 0 ? error : verge__refresh_incarnation(durable, durable->keeper_connection);
+        if (error != 0) {
+            return error;
+        }
+        (void)pthread_mutex_lock(&durable->lock);
+        plan_renewal(durable, next_expiry_ns);
+        (void)pthread_mutex_unlock(&durable->lock);
+    }
+    (void)pthread_mutex_lock(&durable->lock);
+    const uint64_t now_ns = verge__local_now(durable);
+    const bool is_time = now_ns >= durable->scan_at_ns;
+    const bool is_wanted = durable->scan_now;
+    const bool has_room = durable->window.is_cut && durable->window.count < durable->options.window_max / 2;
+    durable->scan_now = false;
+    (void)pthread_mutex_unlock(&durable->lock);
+    if (is_time || is_wanted) {
+        error = scan(durable, true);
+        durable->scan_at_ns = error == 0 ? now_ns + durable->options.rescan_ns : durable->scan_at_ns;
+    } else if (has_room) {
+        error = scan(durable, false);
+    }
+    return error;
+}
+
+uint64_t verge__keeper_step(verge_durable *durable, int *ret_error) {
+    const int error = keep(durable);
+    if (ret_error != NULL) {
+        *ret_error = error;
+    }
+    if (verge__is_lost(error)) {
+        verge__disconnect(durable, &durable->keeper_connection);
+    }
+    if (error != 0) {
+        return FAILED_NAP_NS;
+    }
+    (void)pthread_mutex_lock(&durable->lock);
+    durable->stats.queries = durable->keeper_connection->query_count;
+    const uint64_t now_ns = verge__local_now(durable);
+    uint64_t next_ns = durable->renew_at_ns < durable->scan_at_ns ? durable->renew_at_ns : durable->scan_at_ns;
+    next_ns = durable->scan_now ? 0 : next_ns;
+    (void)pthread_mutex_unlock(&durable->lock);
+    return next_ns > now_ns ? next_ns - now_ns : 0;
+}
+
+void verge__keeper_leave(verge_durable *durable) {
+    if (verge__connect(durable, &durable->keeper_connection) == 0) {
+        (void)durable->store->leave(durable->keeper_connection, durable->node);
+    }
+}
+
+/* Waits, and hears of timers that other nodes have scheduled. */
+static void wait(verge_durable *durable, uint64_t wait_ns) {
+    struct page page = {.durable = durable};
+    struct verge__connection *connection = durable->keeper_connection;
+    uint64_t ignored;
+    if (connection == NULL) {
+        struct pollfd fd = {.fd = durable->wake_fd, .events = POLLIN};
+        (void)poll(&fd, 1, (int)(wait_ns / 1000000) + 1);
+    } else if (durable->store->wait(connection, durable->wake_fd, wait_ns, visit_notified, &page) != 0) {
+        verge__disconnect(durable, &durable->keeper_connection);
+        durable->scan_at_ns = 0; /* notifications may have been missed */
+    }
+    (void)!read(durable->wake_fd, &ignored, sizeof(ignored));
+}
+
+void *verge__keeper_run(void *argument) {
+    verge_durable *durable = argument;
+    for (;;) {
+        (void)pthread_mutex_lock(&durable->lock);
+        const bool is_over = durable->is_ending;
+        (void)pthread_mutex_unlock(&durable->lock);
+        if (is_over) {
+            return NULL;
+        }
+        const uint64_t wait_ns = verge__keeper_step(durable, NULL);
+        if (wait_ns > 0) {
+            wait(durable, wait_ns);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * durable/schema.h - the tables, for both stores: only the types differ. Numbers are of 64 bits, bytes are bytes.
+ *
+ * verge_meta   one row. version, min_version: a library of version v may use the tables if min_version <= v; it can if
+ *              version is at least the oldest one that it knows. incarnation: the last that was given out.
+ * verge_node   the nodes. lease_until: others may take its shards from then on. seen: store time when it was last heard
+ *              of.
+ * verge_shard  owner 0: nobody. clean: the last owner has given it back, so no handler had killed it.
+ * verge_timer  what waits. running: claimed by a handler outside of a transaction, until due.
+ * verge_dead   what was given up.
+ */
+#ifndef VERGE_SRC_DURABLE_SCHEMA_H
+#define VERGE_SRC_DURABLE_SCHEMA_H
+
+#define VERGE__SCHEMA(NUMBER, TEXT, BYTES) \
+    "CREATE TABLE verge_meta (version " NUMBER " NOT NULL, min_version " NUMBER " NOT NULL, shards " NUMBER \
+    " NOT NULL, incarnation " NUMBER " NOT NULL);" \
+    "CREATE TABLE verge_node (node " NUMBER " PRIMARY KEY, name " TEXT " NOT NULL, lease_until " NUMBER \
+    " NOT NULL, seen " NUMBER " NOT NULL);" \
+    "CREATE TABLE verge_shard (shard " NUMBER " PRIMARY KEY, epoch " NUMBER " NOT NULL, owner " NUMBER \
+    " NOT NULL, clean " NUMBER " NOT NULL);" \
+    "CREATE TABLE verge_timer (id " NUMBER " PRIMARY KEY, shard " NUMBER " NOT NULL, due " NUMBER \
+    " NOT NULL, attempt " NUMBER " NOT NULL, running " NUMBER " NOT NULL, revision " NUMBER \
+    " NOT NULL, period " NUMBER " NOT NULL, policy " NUMBER " NOT NULL, handler " TEXT " NOT NULL, name " BYTES \
+    ", payload " BYTES " NOT NULL);" \
+    "CREATE INDEX verge_timer_due ON verge_timer (shard, due, id);" \
+    "CREATE UNIQUE INDEX verge_timer_name ON verge_timer (handler, name) WHERE name IS NOT NULL;" \
+    "CREATE TABLE verge_dead (id " NUMBER " PRIMARY KEY, due " NUMBER " NOT NULL, attempt " NUMBER \
+    " NOT NULL, period " NUMBER " NOT NULL, policy " NUMBER " NOT NULL, handler " TEXT " NOT NULL, name " BYTES \
+    ", payload " BYTES " NOT NULL, reason " TEXT " NOT NULL, died " NUMBER " NOT NULL);"
+
+/* Rows that cannot be verge's, a sentence each; the number of shards is to be filled in twice. */
+#define VERGE__CHECK \
+    "SELECT 'timer ' || id || ' is not of its shard ' || shard FROM verge_timer WHERE shard <> (id & 255) UNION ALL " \
+    "SELECT 'timer ' || id || ' is of shard ' || shard || ', which is not there' FROM verge_timer " \
+    "WHERE shard NOT IN (SELECT shard FROM verge_shard) UNION ALL " \
+    "SELECT 'timer ' || id || ' has a number that is out of range' FROM verge_timer WHERE id <= 0 OR due < 0 OR " \
+    "attempt < 0 OR attempt > 4294967295 OR period < 0 OR policy < 0 OR policy > 2 UNION ALL " \
+    "SELECT 'timer ' || id || ' has no handler' FROM verge_timer WHERE length(handler) NOT BETWEEN 1 AND 64 UNION " \
+    "ALL " \
+    "SELECT 'timer ' || id || ' has a key or a payload that is too long' FROM verge_timer " \
+    "WHERE length(payload) > 1048576 OR length(name) > 255 UNION ALL " \
+    "SELECT 'shard ' || shard || ' should not be there' FROM verge_shard WHERE shard < 0 OR shard >= %u UNION ALL " \
+    "SELECT 'there are ' || count(*) || ' shards, and not as many as verge_meta says' FROM verge_shard " \
+    "HAVING count(*) <> %u UNION ALL " \
+    "SELECT 'dead timer ' || id || ' is pending, too' FROM verge_dead WHERE id IN (SELECT id FROM verge_timer)"
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* Statistics, and the same as text for Prometheus. */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "durable/durable_internal.h"
+
+int verge_durable_get_stats(verge_durable *durable, verge_durable_stats *ret_stats) {
+    if (durable == NULL || ret_stats == NULL || ret_stats->struct_size < sizeof(ret_stats->struct_size)) {
+        return -EINVAL;
+    }
+    (void)pthread_mutex_lock(&durable->lock);
+    verge_durable_stats stats = durable->stats;
+    stats.window = durable->window.count;
+    stats.shards = durable->owned_count;
+    stats.nodes = durable->live_nodes;
+    (void)pthread_mutex_unlock(&durable->lock);
+    stats.struct_size = ret_stats->struct_size;
+    memset(ret_stats, 0, stats.struct_size);
+    memcpy(ret_stats, &stats, stats.struct_size < sizeof(stats) ? stats.struct_size : sizeof(stats));
+    return 0;
+}
+
+int verge_durable_get_lateness(verge_durable *durable, verge_histogram *lateness) {
+    if (durable == NULL || lateness == NULL) {
+        return -EINVAL;
+    }
+    (void)pthread_mutex_lock(&durable->lock);
+    verge_histogram_add(lateness, &durable->lateness);
+    (void)pthread_mutex_unlock(&durable->lock);
+    return 0;
+}
+
+struct family {
+    const char *name;
+    const char *type;
+    const char *help;
+    size_t offset;
+};
+
+#define COUNTER(field, help) \
+    { "verge_durable_" #field "_total", "counter", help, offsetof(verge_durable_stats, field) }
+#define GAUGE(field, help) \
+    { "verge_durable_" #field, "gauge", help, offsetof(verge_durable_stats, field) }
+
+static const struct family families[] = {
+    COUNTER(scheduled, "Timers scheduled by this node."),
+    COUNTER(cancelled, "Timers cancelled by this node."),
+    COUNTER(reset, "Timers moved by this node."),
+    COUNTER(done, "Firings that succeeded."),
+    COUNTER(retried, "Firings that are to be tried again."),
+    COUNTER(died, "Timers given up."),
+    COUNTER(vanished, "Timers in memory that were gone when they were to be fired."),
+    COUNTER(early, "Timers that the clock of the store found not to be due yet."),
+    COUNTER(fenced, "Firings refused because the shard had changed hands."),
+    COUNTER(unknown, "Timers seen whose handler is not registered here."),
+    COUNTER(commits, "Transactions of calls."),
+    COUNTER(firings, "Transactions that fire."),
+    COUNTER(connects, "Connections made."),
+    GAUGE(window, "Timers in memory."),
+    GAUGE(shards, "Shards that this node owns."),
+    GAUGE(nodes, "Nodes that are alive."),
+};
+
+int verge_durable_metrics(verge_durable *durable, char *buffer, size_t size) {
+    verge_durable_stats stats = {.struct_size = sizeof(stats)};
+    verge_histogram lateness;
+    if (buffer == NULL && size > 0) {
+        return -EINVAL;
+    }
+    int error = verge_durable_get_stats(durable, &stats);
+    if (error != 0) {
+        return error;
+    }
+    verge_histogram_reset(&lateness);
+    (void)verge_durable_get_lateness(durable, &lateness);
+    size_t length = 0;
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        const struct family *family = &families[i];
+        uint64_t value;
+        memcpy(&value, (const char *)&stats + family->offset, sizeof(value));
+        const size_t left = length < size ? size - length : 0;
+        length +=
+            (size_t)snprintf(left == 0 ? NULL : buffer + length, left, "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n",
+                             family->name, family->help, family->name, family->type, family->name, value);
+    }
+    const verge_histogram *histograms[] = {&lateness};
+    const size_t left = length < size ? size - length : 0;
+    error = verge_histogram_metrics("verge_durable_lateness_seconds", "How late handlers began, by store time.",
+                                    VERGE_METRICS_SECONDS_FROM_NS, histograms, NULL, 1,
+                                    left == 0 ? NULL : buffer + length, left);
+    return error < 0 ? error : (int)length + error;
+}

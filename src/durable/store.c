@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Which store a URL means. */
+#include "durable/store.h"
+
+#include <string.h>
+
+static bool begins_with(const char *text, const char *beginning) {
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+const struct verge__store *verge__store_of(const char *url, bool *ret_is_missing) {
+    *ret_is_missing = false;
+    if (url == NULL) {
+        return NULL;
+    }
+    if (begins_with(url, "sqlite:")) {
+#if defined(VERGE_HAVE_SQLITE)
+        return &verge__sqlite_store;
+#else
+        *ret_is_missing = true;
+#endif
+    }
+    if (begins_with(url, "postgresql://") || begins_with(url, "postgres://")) {
+#if defined(VERGE_HAVE_POSTGRESQL)
+        return &verge__postgres_store;
+#else
+        *ret_is_missing = true;
+#endif
+    }
+    return NULL;
+}
+
+uint64_t verge__monotonic_ns(void) {
+    const verge_clock clock = verge_clock_monotonic();
+    return clock.now_ns(clock.context);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The window: which timers are due soon, in a wheel, and by id in a hash table of chains; and where the store's clock
+ * is.
+ *
+ *   V1  an entry that waits has a timer in the wheel; one that fires has none
+ *   V2  every entry that is not free is in the chain of its id, once
+ *   V3  if the window is cut, rows at or beyond the cut need not be in it
+ */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "durable/durable_internal.h"
+
+/* ---- the store's clock (P6) ---- */
+
+#define ESTIMATE_PERIOD_NS UINT64_C(5000000000)
+
+void verge__note_time(verge_durable *durable, const struct verge__connection *connection) {
+    struct verge__estimate *estimate = &durable->estimate;
+    if (connection->now_ns == 0) {
+        return;
+    }
+    /* The store's clock was at now_ns before the answer came. */
+    const int64_t offset_ns = (int64_t)(connection->now_ns - connection->answered_ns);
+    if (!estimate->is_known) {
+        *estimate = (struct verge__estimate){
+            .is_known = true,
+            .offset_ns = offset_ns,
+            .last_offset_ns = offset_ns,
+            .period_began_ns = connection->answered_ns,
+        };
+        return;
+    }
+    if (connection->answered_ns - estimate->period_began_ns > ESTIMATE_PERIOD_NS) {
+        estimate->last_offset_ns = estimate->offset_ns;
+        estimate->offset_ns = offset_ns;
+        estimate->period_began_ns = connection->answered_ns;
+    } else if (offset_ns > estimate->offset_ns) {
+        estimate->offset_ns = offset_ns;
+    }
+}
+
+void verge__doubt_time(verge_durable *durable, const struct verge__connection *connection) {
+    durable->estimate.is_known = false;
+    verge__note_time(durable, connection);
+}
+
+uint64_t verge__store_now(const verge_durable *durable) {
+    const struct verge__estimate *estimate = &durable->estimate;
+    if (!estimate->is_known) {
+        return 0;
+    }
+    const int64_t best_ns =
+        estimate->offset_ns > estimate->last_offset_ns ? estimate->offset_ns : estimate->last_offset_ns;
+    return verge__local_now(durable) + (uint64_t)best_ns;
+}
+
+/* ---- entries ---- */
+
+int verge__window_init(struct verge__window *window, const verge_durable_options *options) {
+    verge_wheel_options wheel_options;
+    (void)verge_wheel_options_init(&wheel_options);
+    wheel_options.precision_ns = options->precision_ns;
+    int error = verge_wheel_create(&wheel_options, &window->wheel);
+    if (error != 0) {
+        return error;
+    }
+    size_t bucket_count = 1024;
+    while (bucket_count < options->window_max) {
+        bucket_count *= 2;
+    }
+    window->buckets = malloc(bucket_count * sizeof(*window->buckets));
+    if (window->buckets == NULL) {
+        return -ENOMEM;
+    }
+    memset(window->buckets, 0xFF, bucket_count * sizeof(*window->buckets));
+    window->bucket_mask = (uint32_t)(bucket_count - 1);
+    window->free = VERGE__NO_ENTRY;
+    return 0;
+}
+
+void verge__window_end(struct verge__window *window) {
+    verge_wheel_destroy(window->wheel);
+    free(window->entries);
+    free(window->buckets);
+}
+
+static uint32_t *bucket_of(const struct verge__window *window, uint64_t id) {
+    return &window->buckets[(uint32_t)((id * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & window->bucket_mask];
+}
+
+uint32_t verge__window_find(const struct verge__window *window, uint64_t id) {
+    uint32_t index = *bucket_of(window, id);
+    while (index != VERGE__NO_ENTRY && window->entries[index].id != id) {
+        index = window->entries[index].next;
+    }
+    return index;
+}
+
+/* Room for one more entry; false: there is none. */
+static bool make_room(struct verge__window *window) {
+    if (window->free != VERGE__NO_ENTRY || window->entry_count < window->capacity) {
+        return true;
+    }
+    const uint32_t capacity = window->capacity == 0 ? 256 : window->capacity * 2;
+    struct verge__entry *entries = realloc(window->entries, capacity * sizeof(*entries));
+    if (entries == NULL) {
+        return false;
+    }
+    window->entries = entries;
+    window->capacity = capacity;
+    return true;
+}
+
+static void cut(struct verge__window *window, uint64_t due_ns, uint64_t id) {
+    if (!window->is_cut || due_ns < window->cut_due_ns || (due_ns == window->cut_due_ns && id < window->cut_id)) {
+        window->is_cut = true;
+        window->cut_due_ns = due_ns;
+        window->cut_id = id;
+    }
+}
+
+/* After something was filed: earlier than the runners that wait think? */
+static void wake_runners(verge_durable *durable) {
+    const uint64_t wakeup_ns = verge_wheel_next_wakeup(durable->window.wheel);
+    if (wakeup_ns < durable->waiting_until_ns) {
+        durable->waiting_until_ns = wakeup_ns;
+        (void)pthread_cond_broadcast(&durable->due);
+    }
+}
+
+static void move(verge_durable *durable, struct verge__entry *entry, uint64_t due_ns) {
+    if (entry->due_ns == due_ns) {
+        return;
+    }
+    entry->due_ns = due_ns;
+    if (entry->state == VERGE__ENTRY_FIRING) {
+        entry->is_moved = true;
+    } else if (verge_wheel_reschedule(durable->window.wheel, entry->timer, due_ns) == 0) {
+        wake_runners(durable);
+    } /* else it comes out at the old time, and is found not to be due */
+}
+
+void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uint32_t handler) {
+    struct verge__window *window = &durable->window;
+    uint32_t index = verge__window_find(window, id);
+    if (index != VERGE__NO_ENTRY) {
+        move(durable, &window->entries[index], due_ns);
+        return;
+    }
+    verge_timer timer;
+    if (window->count >= durable->options.window_max || !make_room(window)) {
+        cut(window, due_ns, id);
+        return;
+    }
+    const bool is_reused = window->free != VERGE__NO_ENTRY;
+    index = is_reused ? window->free : window->entry_count;
+    if (verge_wheel_schedule(window->wheel, due_ns, (void *)(uintptr_t)index, &timer) != 0) {
+        cut(window, due_ns, id);
+        return;
+    }
+    if (is_reused) {
+        window->free = window->entries[index].next;
+    } else {
+        window->entry_count++;
+    }
+    uint32_t *bucket = bucket_of(window, id);
+    window->entries[index] = (struct verge__entry){
+        .id = id,
+        .due_ns = due_ns,
+        .timer = timer,
+        .next = *bucket,
+        .handler = (uint16_t)handler,
+        .state = VERGE__ENTRY_WAITING,
+    };
+    *bucket = index;
+    window->count++;
+    wake_runners(durable);
+}
+
+void verge__window_drop(struct verge__window *window, uint32_t index) {
+    struct verge__entry *entry = &window->entries[index];
+    VERGE__INVARIANT(entry->state != VERGE__ENTRY_FREE, "V2: an entry is dropped once");
+    if (entry->state == VERGE__ENTRY_WAITING) {
+        (void)verge_wheel_cancel(window->wheel, entry->timer, NULL);
+    }
+    uint32_t *link = bucket_of(window, entry->id);
+    while (*link != index) {
+        VERGE__INVARIANT(*link != VERGE__NO_ENTRY, "V2: an entry is in the chain of its id");
+        link = &window->entries[*link].next;
+    }
+    *link = entry->next;
+    *entry = (struct verge__entry){.state = VERGE__ENTRY_FREE, .next = window->free};
+    window->free = index;
+    window->count--;
+}
+
+void verge__window_file(verge_durable *durable, uint32_t index, uint64_t at_ns) {
+    struct verge__window *window = &durable->window;
+    struct verge__entry *entry = &window->entries[index];
+    VERGE__INVARIANT(entry->state == VERGE__ENTRY_FIRING, "V1: only what fires is filed again");
+    entry->is_moved = false;
+    if (verge_wheel_schedule(window->wheel, at_ns, (void *)(uintptr_t)index, &entry->timer) != 0) {
+        cut(window, entry->due_ns, entry->id); /* no memory: a scan finds it again */
+        verge__window_drop(window, index);
+        return;
+    }
+    entry->state = VERGE__ENTRY_WAITING;
+    wake_runners(durable);
+}
+
+void verge__window_drop_foreign(verge_durable *durable) {
+    struct verge__window *window = &durable->window;
+    for (uint32_t i = 0; i < window->entry_count; i++) {
+        const struct verge__entry *entry = &window->entries[i];
+        if (entry->state == VERGE__ENTRY_WAITING && durable->epochs[verge__shard_of(entry->id)] == 0) {
+            verge__window_drop(window, i);
+        }
+    }
+}
+
+bool verge__window_check(const verge_durable *durable) {
+    const struct verge__window *window = &durable->window;
+    uint32_t waiting = 0;
+    uint32_t firing = 0;
+    for (uint32_t i = 0; i < window->entry_count; i++) {
+        const struct verge__entry *entry = &window->entries[i];
+        if (entry->state != VERGE__ENTRY_FREE && verge__window_find(window, entry->id) != i) {
+            return false;
+        }
+        waiting += entry->state == VERGE__ENTRY_WAITING;
+        firing += entry->state == VERGE__ENTRY_FIRING;
+    }
+    return waiting == verge_wheel_count(window->wheel) && waiting + firing == window->count;
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The writer: group commit. The first call waits for nobody; those that come while its transaction is under way share
+ * the next one. So a commit has one call when there is little to do, and hundreds when there is much.
+ */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "durable/durable_internal.h"
+
+enum {
+    GROUP_ROWS_MAX = 4096, /* but never less than one call */
+    FAILED_NAP_MS = 20,
+    LOCKED_NAP_MS = 2,
+};
+
+#define LOCK_PATIENCE_NS UINT64_C(50000000) /* for a row that a firing has: then it is VERGE_RUNNING */
+
+/* What a transaction is made of. */
+struct group {
+    struct verge__call *calls;
+    size_t row_count;
+    size_t cancel_count;
+    size_t reset_count;
+    bool has_changes; /* of any kind: there is something to commit */
+};
+
+static void take_calls(verge_durable *durable, struct group *group) {
+    struct verge__call **end = &group->calls;
+    (void)pthread_mutex_lock(&durable->lock);
+    while (durable->calls != NULL) {
+        struct verge__call *call = durable->calls;
+        if (group->calls != NULL && group->row_count + call->row_count > GROUP_ROWS_MAX) {
+            break;
+        }
+        durable->calls = call->next;
+        call->is_taken = true;
+        *end = call;
+        end = &call->next;
+        group->row_count += call->row_count;
+        group->cancel_count += call->kind == VERGE__CALL_CANCEL;
+        group->reset_count += call->kind == VERGE__CALL_RESET;
+        group->has_changes |= call->kind != VERGE__CALL_READ;
+    }
+    *end = NULL;
+    if (durable->calls == NULL) {
+        durable->calls_end = &durable->calls;
+    }
+    (void)pthread_mutex_unlock(&durable->lock);
+}
+
+/* To the front of the queue, in their order. */
+static void put_back(verge_durable *durable, struct verge__call *calls, struct verge__call **end) {
+    if (calls == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&durable->lock);
+    for (struct verge__call *call = calls; call != NULL; call = call->next) {
+        call->is_taken = false;
+    }
+    *end = durable->calls;
+    if (durable->calls == NULL) {
+        durable->calls_end = end;
+    }
+    durable->calls = calls;
+    (void)pthread_mutex_unlock(&durable->lock);
+}
+
+static bool make_room(void **array, size_t *capacity, size_t count, size_t size) {
+    if (count > *capacity) {
+        void *larger = realloc(*array, count * size);
+        if (larger == NULL) {
+            return false;
+        }
+        *array = larger;
+        *capacity = count;
+    }
+    return true;
+}
+
+/* The rows of all calls, one after the other; the cancels, then the resets. */
+static int collect(verge_durable *durable, const struct group *group) {
+    if (!make_room((void **)&durable->group_rows, &durable->group_row_capacity, group->row_count,
+                   sizeof(*durable->group_rows)) ||
+        !make_room((void **)&durable->group_changes, &durable->group_change_capacity,
+                   group->cancel_count + group->reset_count, sizeof(*durable->group_changes))) {
+        return -ENOMEM;
+    }
+    size_t row = 0;
+    size_t cancel = 0;
+    size_t reset = group->cancel_count;
+    (void)pthread_mutex_lock(&durable->lock);
+    const uint64_t now_ns = verge__store_now(durable);
+    int error = 0;
+    for (const struct verge__call *call = group->calls; call != NULL; call = call->next) {
+        for (size_t i = 0; i < call->row_count; i++) {
+            struct verge__row *from = &call->rows[i];
+            if (from->id == 0) { /* it keeps it: what is tried again is the same timer */
+                from->id = verge__new_id(durable, from->due_ns + (from->due_is_delay ? now_ns : 0));
+                error = from->id == 0 ? -EAGAIN : error;
+            }
+            durable->group_rows[row++] = *from;
+        }
+        if (call->kind == VERGE__CALL_CANCEL) {
+            durable->group_changes[cancel++] = call->change;
+        } else if (call->kind == VERGE__CALL_RESET) {
+            durable->group_changes[reset++] = call->change;
+        }
+    }
+    (void)pthread_mutex_unlock(&durable->lock);
+    return error;
+}
+
+static int change_dead(const struct verge__store *store, struct verge__connection *connection,
+                       struct verge__call *call) {
+    int error = store->savepoint(connection);
+    if (error != 0) {
+        return error;
+    }
+    call->change.outcome = call->kind == VERGE__CALL_REVIVE ? store->revive(connection, call->change.id)
+                                                            : store->forget(connection, call->change.id);
+    if (call->change.outcome != 0 && call->change.outcome != -ENOENT && call->change.outcome != -EEXIST) {
+        return call->change.outcome;
+    }
+    return store->end_savepoint(connection, call->change.outcome != 0);
+}
+
+static int write_group(verge_durable *durable, const struct group *group) {
+    const struct verge__store *store = durable->store;
+    struct verge__connection *connection = durable->writer_connection;
+    struct verge__row *rows = durable->group_rows;
+    struct verge__change *changes = durable->group_changes;
+    int error = 0;
+    if (group->row_count > 0) {
+        error = store->insert(connection, rows, group->row_count);
+        error = error != 0 ? error : verge__notify_near(durable, connection, rows, group->row_count);
+        verge__failpoint("schedule.inserted");
+    }
+    if (error == 0 && group->cancel_count > 0) {
+        error = store->cancel(connection, changes, group->cancel_count);
+        verge__failpoint("cancel.deleted");
+    }
+    if (error == 0 && group->reset_count > 0) {
+        error = store->reset(connection, changes + group->cancel_count, group->reset_count);
+        for (size_t i = 0; i < group->reset_count && error == 0; i++) {
+            const struct verge__change *reset = &changes[group->cancel_count + i];
+            const struct verge__row moved = {.id = reset->id, .due_ns = reset->due_ns, .handler = "", .outcome = 0};
+            error = reset->outcome < 0 ? 0 : verge__notify_near(durable, connection, &moved, 1);
+        }
+        verge__failpoint("reset.updated");
+    }
+    for (struct verge__call *call = group->calls; call != NULL && error == 0; call = call->next) {
+        if (call->kind == VERGE__CALL_REVIVE || call->kind == VERGE__CALL_FORGET) {
+            error = change_dead(store, connection, call);
+        }
+    }
+    return error;
+}
+
+static int transact(verge_durable *durable, const struct group *group) {
+    const struct verge__store *store = durable->store;
+    int error = verge__connect(durable, &durable->writer_connection);
+    if (error != 0 || !group->has_changes) {
+        return error;
+    }
+    error = verge__refresh_incarnation(durable, durable->writer_connection);
+    error = error != 0 ? error : collect(durable, group);
+    error = error != 0 ? error : store->begin(durable->writer_connection);
+    if (error != 0) {
+        return error;
+    }
+    (void)pthread_mutex_lock(&durable->lock);
+    verge__note_time(durable, durable->writer_connection);
+    (void)pthread_mutex_unlock(&durable->lock);
+    verge__failpoint("schedule.began");
+    error = write_group(durable, group);
+    if (error != 0) {
+        store->rollback(durable->writer_connection);
+        return error;
+    }
+    error = store->commit(durable->writer_connection);
+    verge__failpoint("schedule.committed");
+    return error;
+}
+
+/* A timer was moved. If it may have to be in the window and is not, only a scan knows its handler. */
+static void note_reset(verge_durable *durable, const struct verge__change *reset) {
+    bool scan = false;
+    (void)pthread_mutex_lock(&durable->lock);
+    durable->stats.reset++;
+    const uint32_t index = verge__window_find(&durable->window, reset->id);
+    if (index != VERGE__NO_ENTRY) {
+        verge__window_add(durable, reset->id, reset->due_ns, durable->window.entries[index].handler);
+    } else if (durable->epochs[verge__shard_of(reset->id)] != 0 && reset->due_ns <= durable->read_until_ns) {
+        scan = durable->scan_now = true;
+    }
+    (void)pthread_mutex_unlock(&durable->lock);
+    if (scan) {
+        verge__wake_keeper(durable);
+    }
+}
+
+static void note_cancel(verge_durable *durable, uint64_t id) {
+    (void)pthread_mutex_lock(&durable->lock);
+    durable->stats.cancelled++;
+    const uint32_t index = verge__window_find(&durable->window, id);
+    if (index != VERGE__NO_ENTRY && durable->window.entries[index].state == VERGE__ENTRY_WAITING) {
+        verge__window_drop(&durable->window, index);
+    }
+    (void)pthread_mutex_unlock(&durable->lock);
+}
+
+/* Is the row another's for now? Then the call is to be tried again, and answered VERGE_RUNNING after a while. */
+static bool is_to_be_tried_again(verge_durable *durable, struct verge__call *call, struct verge__change *change) {
+    if (change->outcome != -EAGAIN) {
+        return false;
+    }
+    const uint64_t now_ns = verge__local_now(durable);
+    if (call->lock_until_ns == 0) {
+        call->lock_until_ns = now_ns + LOCK_PATIENCE_NS;
+    }
+    change->outcome = VERGE_RUNNING;
+    return now_ns < call->lock_until_ns;
+}
+
+/* Once the connection is lost, what is left of the group is for the next one. */
+static int read_for(verge_durable *durable, struct verge__call *call) {
+    int error =
+        durable->writer_connection == NULL ? -EHOSTUNREACH : call->read(durable, durable->writer_connection, call);
+    if (verge__is_lost(error)) {
+        verge__disconnect(durable, &durable->writer_connection);
+        error = -EHOSTUNREACH;
+    }
+    return error;
+}
+
+/* After the commit: tells the callers. Returns whether one of them waits for a lock. */
+static bool finish_group(verge_durable *durable, const struct group *group) {
+    struct verge__call *again = NULL;
+    struct verge__call **again_end = &again;
+    size_t row = 0;
+    size_t cancel = 0;
+    size_t reset = group->cancel_count;
+    int result;
+    verge__rows_committed(durable, durable->group_rows, group->row_count);
+    struct verge__call *next;
+    for (struct verge__call *call = group->calls; call != NULL; call = next) {
+        next = call->next; /* from finish on it is the caller's */
+        struct verge__change *change = NULL;
+        switch (call->kind) {
+        case VERGE__CALL_SCHEDULE:
+            for (size_t i = 0; i < call->row_count; i++) {
+                call->rows[i] = durable->group_rows[row++];
+            }
+            verge__call_finish(call, 0);
+            break;
+        case VERGE__CALL_CANCEL:
+        case VERGE__CALL_RESET:
+            change = &durable->group_changes[call->kind == VERGE__CALL_CANCEL ? cancel++ : reset++];
+            if (is_to_be_tried_again(durable, call, change)) {
+                *again_end = call;
+                again_end = &call->next;
+                break;
+            }
+            if (change->outcome >= 0 && call->kind == VERGE__CALL_CANCEL) {
+                note_cancel(durable, change->id);
+            } else if (change->outcome >= 0) {
+                note_reset(durable, change);
+            }
+            verge__call_finish(call, change->outcome);
+            break;
+        case VERGE__CALL_READ:
+            result = read_for(durable, call);
+            if (result == -EHOSTUNREACH && verge__local_now(durable) < call->give_up_ns) {
+                *again_end = call;
+                again_end = &call->next;
+            } else {
+                verge__call_finish(call, result);
+            }
+            break;
+        default:
+            if (call->change.outcome == 0 && call->kind == VERGE__CALL_REVIVE) {
+                (void)pthread_mutex_lock(&durable->lock);
+                durable->scan_now = true;
+                (void)pthread_mutex_unlock(&durable->lock);
+                verge__wake_keeper(durable);
+            }
+            verge__call_finish(call, call->change.outcome);
+            break;
+        }
+    }
+    *again_end = NULL;
+    const bool waits = again != NULL;
+    put_back(durable, again, again_end);
+    return waits;
+}
+
+/* Nothing was committed, or nobody knows. Those that may still hope are tried again. */
+static void refuse_group(verge_durable *durable, const struct group *group, int error) {
+    const bool may_pass = error == -EHOSTUNREACH || error == -EAGAIN;
+    struct verge__call *again = NULL;
+    struct verge__call **again_end = &again;
+    struct verge__call *next;
+    for (struct verge__call *call = group->calls; call != NULL; call = next) {
+        next = call->next;
+        (void)pthread_mutex_lock(&durable->lock);
+        const bool has_hope = may_pass && verge__local_now(durable) < call->give_up_ns && !durable->is_ending;
+        (void)pthread_mutex_unlock(&durable->lock);
+        if (has_hope) {
+            *again_end = call;
+            again_end = &call->next;
+        } else {
+            const bool is_read = call->kind == VERGE__CALL_READ && error == -EREMOTEIO;
+            verge__call_finish(call, error == -EAGAIN || is_read ? -EHOSTUNREACH : error);
+        }
+    }
+    *again_end = NULL;
+    put_back(durable, again, again_end);
+}
+
+enum verge__progress verge__writer_step(verge_durable *durable) {
+    struct group group = {.calls = NULL};
+    take_calls(durable, &group);
+    if (group.calls == NULL) {
+        return VERGE__IDLE;
+    }
+    const int error = transact(durable, &group);
+    if (error == 0) {
+        (void)pthread_mutex_lock(&durable->lock);
+        durable->stats.commits += group.has_changes;
+        (void)pthread_mutex_unlock(&durable->lock);
+        return finish_group(durable, &group) ? VERGE__FAILED : VERGE__WORKED;
+    }
+    if (verge__is_lost(error)) {
+        verge__disconnect(durable, &durable->writer_connection);
+    }
+    refuse_group(durable, &group, error);
+    return VERGE__FAILED;
+}
+
+void *verge__writer_run(void *argument) {
+    verge_durable *durable = argument;
+    for (;;) {
+        const enum verge__progress progress = verge__writer_step(durable);
+        if (progress == VERGE__FAILED) {
+            const bool is_lost = durable->writer_connection == NULL;
+            const struct timespec nap = {.tv_nsec = (is_lost ? FAILED_NAP_MS : LOCKED_NAP_MS) * 1000000L};
+            (void)nanosleep(&nap, NULL);
+            continue;
+        }
+        (void)pthread_mutex_lock(&durable->lock);
+        while (durable->calls == NULL && !durable->is_ending) {
+            (void)pthread_cond_wait(&durable->work, &durable->lock);
+        }
+        const bool is_over = durable->calls == NULL;
+        (void)pthread_mutex_unlock(&durable->lock);
+        if (is_over) {
+            return NULL;
+        }
+    }
+}

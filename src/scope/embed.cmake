@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+# cmake -DPAGE=page.html -DOUTPUT=page.c -P embed.cmake: a file as an array of C, its ETag, and its
+# Content-Security-Policy, which allows the one script and the one style that the page has, by their hashes, and nothing
+# from elsewhere.
+
+# The SHA-256 of a text, in base64: 3 hexadecimal digits are 2 characters of it.
+function(hash_in_base64 text result)
+    set(alphabet "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+    string(SHA256 digits "${text}")
+    set(digits "${digits}00") # 64 digits and 2, so that 3 divides them
+    set(coded "")
+    foreach(place RANGE 0 63 3)
+        string(SUBSTRING "${digits}" ${place} 3 three)
+        math(EXPR high "0x${three} >> 6")
+        math(EXPR low "0x${three} & 63")
+        string(SUBSTRING "${alphabet}" ${high} 1 first)
+        string(SUBSTRING "${alphabet}" ${low} 1 second)
+        string(APPEND coded "${first}${second}")
+    endforeach()
+    string(SUBSTRING "${coded}" 0 43 coded) # 256 bits are 43 characters, and one to fill up
+    set(${result} "${coded}=" PARENT_SCOPE)
+endfunction()
+
+# What stands between <name> and </name>. Found by places, not by a pattern: a page may have any character.
+function(between text name result)
+    string(FIND "${text}" "<${name}>" begin)
+    string(FIND "${text}" "</${name}>" end)
+    string(LENGTH "<${name}>" length)
+    if(begin LESS 0 OR end LESS begin)
+        message(FATAL_ERROR "${PAGE} has no <${name}>")
+    endif()
+    math(EXPR begin "${begin} + ${length}")
+    math(EXPR length "${end} - ${begin}")
+    string(SUBSTRING "${text}" ${begin} ${length} part)
+    set(${result} "${part}" PARENT_SCOPE)
+endfunction()
+
+file(SIZE ${PAGE} size)
+if(size GREATER 61440)
+    message(FATAL_ERROR "${PAGE} has ${size} bytes; it is to stay below 60 KB")
+endif()
+file(READ ${PAGE} text)
+if(text MATCHES "[^\t\n -~]")
+    message(FATAL_ERROR "${PAGE} is to be plain ASCII, as places in it are counted")
+endif()
+between("${text}" script script)
+between("${text}" style style)
+hash_in_base64("${script}" script_hash)
+hash_in_base64("${style}" style_hash)
+file(SHA256 ${PAGE} tag)
+string(SUBSTRING "${tag}" 0 32 tag)
+
+file(READ ${PAGE} bytes HEX)
+string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)" "\\1\n    " bytes "${bytes}")
+file(WRITE ${OUTPUT} "/* Made from page.html by embed.cmake. */
+#include \"scope/scope_internal.h\"
+
+const unsigned char verge__page[] = {
+    ${bytes}
+};
+const size_t verge__page_size = sizeof(verge__page);
+const char verge__page_tag[] = \"\\\"${tag}\\\"\";
+const char verge__page_policy[] = \"default-src 'none'; script-src 'sha256-${script_hash}'; style-src 'sha256-${style_hash}'; \"
+                                  \"connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\";
+")

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scope/growth.h - does a count only ever grow? Of each window of 4 s the smallest count is kept: what goes up and down
+ * with the load comes back to its floor, and what leaks does not. Eight floors in a row, each above the one before, are
+ * a suspicion.
+ */
+#ifndef VERGE_SRC_SCOPE_GROWTH_H
+#define VERGE_SRC_SCOPE_GROWTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct verge__growth {
+    uint64_t window_since_ns; /* 0: nothing was noted yet */
+    uint64_t floor;           /* of this window */
+    uint64_t last_floor;
+    uint32_t rise_count;
+} verge__growth;
+
+enum { VERGE__GROWTH_RISES = 8 };
+#define VERGE__GROWTH_WINDOW_NS UINT64_C(4000000000)
+
+static inline void verge__growth_note(verge__growth *growth, uint64_t now_ns, uint64_t count) {
+    if (growth->window_since_ns == 0) {
+        *growth = (verge__growth){.window_since_ns = now_ns, .floor = count, .last_floor = count};
+    }
+    growth->floor = count < growth->floor ? count : growth->floor;
+    if (now_ns - growth->window_since_ns >= VERGE__GROWTH_WINDOW_NS) {
+        growth->rise_count = growth->floor > growth->last_floor ? growth->rise_count + 1 : 0;
+        growth->last_floor = growth->floor;
+        growth->floor = count;
+        growth->window_since_ns = now_ns;
+    }
+}
+
+static inline bool verge__growth_is_suspect(const verge__growth *growth) {
+    return growth->rise_count >= VERGE__GROWTH_RISES;
+}
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of a scope, and the wheels that it shows. */
+#define _GNU_SOURCE /* program_invocation_short_name, pthread_setname_np */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scope/scope_internal.h"
+#include "scope/tasks.h"
+#include "task/thread.h"
+#include "wheel/wheel_internal.h"
+
+int verge_scope_options_init_sized(verge_scope_options *options, size_t struct_size) {
+    if (options == NULL || struct_size < sizeof(size_t)) {
+        return -EINVAL;
+    }
+    memset(options, 0, struct_size);
+    options->struct_size = struct_size;
+    return 0;
+}
+
+/* ---- the beginning ---- */
+
+static void *allocate(const verge_allocator *allocator, size_t size, size_t alignment) {
+    return allocator->allocate(allocator->context, size, alignment);
+}
+
+static void release_service(verge_service *service) {
+    atomic_store_explicit(&service->is_in_scope, false, memory_order_release);
+}
+
+static int open_view(verge_scope *scope, size_t which, verge_service *service) {
+    if (atomic_exchange_explicit(&service->is_in_scope, true, memory_order_acquire)) {
+        return -EBUSY;
+    }
+    verge__service_view *view = allocate(&scope->allocator, sizeof(*view), _Alignof(verge__service_view));
+    if (view == NULL) {
+        release_service(service);
+        return -ENOMEM;
+    }
+    verge__view_begin(view, service, &scope->allocator);
+    scope->views[which] = view;
+    return 0;
+}
+
+static void close_views(verge_scope *scope) {
+    for (size_t i = 0; i < VERGE__VIEW_COUNT; i++) {
+        verge__service_view *view = scope->views[i];
+        if (view != NULL) {
+            verge__view_end(view);
+            release_service(view->service);
+            scope->allocator.release(scope->allocator.context, view, sizeof(*view));
+        }
+    }
+}
+
+static int open_views(verge_scope *scope, verge_service *service, verge_runtime *runtime) {
+    int error = service == NULL ? 0 : open_view(scope, VERGE__VIEW_SERVICE, service);
+    if (error == 0 && runtime != NULL) {
+        error = open_view(scope, VERGE__VIEW_TASKS, verge__runtime_service(runtime));
+    }
+    if (error != 0) {
+        close_views(scope);
+    }
+    return error;
+}
+
+static int create_runtime(verge_scope *scope) {
+    enum { STACK_SIZE = 192 << 10 }; /* a look has large tables */
+    verge_runtime_options options;
+    (void)verge_runtime_options_init(&options);
+    options.worker_count = 1;
+    options.stack_size = STACK_SIZE;
+    options.allocator = &scope->allocator;
+    const int error = verge_runtime_create(&options, &scope->runtime);
+    if (error == 0) {
+        scope->began_ns = verge_runtime_now(scope->runtime);
+    }
+    return error;
+}
+
+static void *run(void *argument) {
+    verge_scope *scope = argument;
+    (void)pthread_setname_np(pthread_self(), "verge-scope");
+    const int error = verge_runtime_run(scope->runtime, verge__scope_serve, scope, NULL);
+    verge__scope_begin(scope, error == 0 ? -ECANCELED : error);
+    return NULL;
+}
+
+void verge__scope_begin(verge_scope *scope, int error) {
+    (void)pthread_mutex_lock(&scope->lock);
+    scope->begin_error = scope->begin_error == 1 ? error : scope->begin_error;
+    (void)pthread_cond_signal(&scope->begun);
+    (void)pthread_mutex_unlock(&scope->lock);
+}
+
+static int start_thread(verge_scope *scope) {
+    scope->begin_error = 1;
+    const int error = verge__thread_create(&scope->thread, run, scope);
+    if (error != 0) {
+        return error;
+    }
+    (void)pthread_mutex_lock(&scope->lock);
+    while (scope->begin_error == 1) {
+        (void)pthread_cond_wait(&scope->begun, &scope->lock);
+    }
+    const int begin_error = scope->begin_error;
+    (void)pthread_mutex_unlock(&scope->lock);
+    if (begin_error != 0) {
+        (void)pthread_join(scope->thread, NULL);
+    }
+    return begin_error;
+}
+
+static int open_scope(verge_scope *scope, verge_service *service, verge_runtime *runtime,
+                      const verge_scope_options *options) {
+    verge__address address;
+    int error = verge__address_parse(options->address, &address);
+    if (error == 0) {
+        error = open_views(scope, service, runtime);
+    }
+    if (error != 0) {
+        return error;
+    }
+    error = create_runtime(scope);
+    if (error == 0) {
+        error = verge__listener_open(&address, options->token, &scope->listener);
+        if (error == 0) {
+            error = start_thread(scope);
+            if (error == 0) {
+                return 0;
+            }
+            verge__listener_close(&scope->listener);
+        }
+        (void)verge_runtime_destroy(scope->runtime);
+    }
+    close_views(scope);
+    return error;
+}
+
+int verge_scope_start(verge_service *service, verge_runtime *runtime, const verge_scope_options *options,
+                      verge_scope **ret_scope) {
+    verge_scope_options defaults;
+    (void)verge_scope_options_init(&defaults);
+    options = options == NULL ? &defaults : options;
+    if (ret_scope == NULL || options->struct_size != sizeof(*options)) {
+        return -EINVAL;
+    }
+    const verge_allocator *allocator = options->allocator == NULL ? verge_allocator_default() : options->allocator;
+    verge_scope *scope = allocate(allocator, sizeof(*scope), _Alignof(verge_scope));
+    if (scope == NULL) {
+        return -ENOMEM;
+    }
+    memset(scope, 0, sizeof(*scope));
+    scope->allocator = *allocator;
+    scope->watched_tasks = runtime;
+    (void)snprintf(scope->name, sizeof(scope->name), "%s",
+                   options->name == NULL ? program_invocation_short_name : options->name);
+    int error = -pthread_mutex_init(&scope->lock, NULL);
+    if (error == 0) {
+        error = -pthread_cond_init(&scope->begun, NULL);
+        if (error == 0) {
+            error = open_scope(scope, service, runtime, options);
+            if (error == 0) {
+                *ret_scope = scope;
+                return 0;
+            }
+            (void)pthread_cond_destroy(&scope->begun);
+        }
+        (void)pthread_mutex_destroy(&scope->lock);
+    }
+    allocator->release(allocator->context, scope, sizeof(*scope));
+    return error;
+}
+
+/* ---- the end ---- */
+
+static void forget_wheel(verge_scope_wheel *shown) {
+    verge_scope *scope = shown->scope;
+    scope->allocator.release(scope->allocator.context, shown, sizeof(*shown));
+}
+
+int verge_scope_stop(verge_scope *scope) {
+    if (scope == NULL) {
+        return 0;
+    }
+    verge_runtime_stop(scope->runtime);
+    (void)pthread_join(scope->thread, NULL);
+    (void)verge_runtime_destroy(scope->runtime);
+    verge__listener_close(&scope->listener);
+    close_views(scope);
+    for (size_t i = 0; i < VERGE_SCOPE_WHEELS_MAX; i++) {
+        if (scope->wheels[i] != NULL) {
+            forget_wheel(scope->wheels[i]);
+        }
+    }
+    (void)pthread_cond_destroy(&scope->begun);
+    (void)pthread_mutex_destroy(&scope->lock);
+    const verge_allocator allocator = scope->allocator;
+    allocator.release(allocator.context, scope, sizeof(*scope));
+    return 0;
+}
+
+const char *verge_scope_address(const verge_scope *scope) {
+    return scope == NULL ? NULL : scope->listener.text;
+}
+
+/* ---- wheels ---- */
+
+static int list_wheel(verge_scope *scope, verge_scope_wheel *shown) {
+    for (size_t i = 0; i < VERGE_SCOPE_WHEELS_MAX; i++) {
+        if (scope->wheels[i] == NULL) {
+            scope->wheels[i] = shown;
+            return 0;
+        }
+    }
+    return -ENOSPC;
+}
+
+int verge_scope_add_wheel(verge_scope *scope, const char *name, verge_scope_wheel **ret_wheel) {
+    if (scope == NULL || name == NULL || ret_wheel == NULL) {
+        return -EINVAL;
+    }
+    verge_scope_wheel *shown = allocate(&scope->allocator, sizeof(*shown), _Alignof(verge_scope_wheel));
+    if (shown == NULL) {
+        return -ENOMEM;
+    }
+    memset(shown, 0, sizeof(*shown));
+    shown->scope = scope;
+    (void)snprintf(shown->name, sizeof(shown->name), "%s", name);
+    (void)pthread_mutex_lock(&scope->lock);
+    const int error = list_wheel(scope, shown);
+    (void)pthread_mutex_unlock(&scope->lock);
+    if (error != 0) {
+        forget_wheel(shown);
+        return error;
+    }
+    *ret_wheel = shown;
+    return 0;
+}
+
+static void store(_Atomic uint64_t *to, uint64_t value) {
+    atomic_store_explicit(to, value, memory_order_relaxed);
+}
+
+int verge_scope_publish(verge_scope_wheel *shown, const verge_wheel *wheel) {
+    if (shown == NULL || wheel == NULL) {
+        return -EINVAL;
+    }
+    const uint64_t look = atomic_load_explicit(&shown->scope->look, memory_order_relaxed);
+    if (look == 0 || look == shown->look_seen) {
+        return 0;
+    }
+    shown->look_seen = look;
+    verge_wheel_stats stats = {.struct_size = sizeof(stats)};
+    (void)verge_wheel_get_stats(wheel, &stats);
+    store(&shown->timers, stats.timers);
+    store(&shown->scheduled, stats.scheduled);
+    store(&shown->cancelled, stats.cancelled);
+    store(&shown->expired, stats.expired);
+    store(&shown->bytes, stats.bytes);
+    verge__picture_take(&shown->picture, &wheel->calendar, wheel->now_ns);
+    return 0;
+}
+
+int verge_scope_remove_wheel(verge_scope_wheel *shown) {
+    if (shown == NULL) {
+        return -EINVAL;
+    }
+    verge_scope *scope = shown->scope;
+    (void)pthread_mutex_lock(&scope->lock);
+    for (size_t i = 0; i < VERGE_SCOPE_WHEELS_MAX; i++) {
+        scope->wheels[i] = scope->wheels[i] == shown ? NULL : scope->wheels[i];
+    }
+    (void)pthread_mutex_unlock(&scope->lock);
+    forget_wheel(shown);
+    return 0;
+}

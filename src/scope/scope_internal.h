@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scope/scope_internal.h - what a scope is made of.
+ *
+ * Which thread may touch what
+ *   scope's thread   all that is not named below. Its tasks (server.c) run one at a time: no lock between them.
+ *   any thread       `wheels`, under `lock`: wheels come and go.
+ *   a wheel's owner  the picture and figures of its verge_scope_wheel: it writes, scope's thread reads.
+ *   look             scope's thread stores it (relaxed), the owners of wheels load it. It only says that it is time for
+ *                    a new picture.
+ */
+#ifndef VERGE_SRC_SCOPE_SCOPE_INTERNAL_H
+#define VERGE_SRC_SCOPE_SCOPE_INTERNAL_H
+
+#include <pthread.h>
+
+#include "scope/address.h"
+#include "scope/text.h"
+#include "scope/view.h"
+#include "verge/io.h"
+#include "verge/scope.h"
+
+#define VERGE__LOOK_EVERY_NS UINT64_C(250000000)
+
+enum { VERGE__VIEW_SERVICE, VERGE__VIEW_TASKS, VERGE__VIEW_COUNT };
+
+struct verge_scope_wheel {
+    verge_scope *scope;
+    char name[VERGE__NAME_SIZE];
+    uint64_t look_seen; /* the owner's */
+    verge__picture picture;
+    _Atomic uint64_t timers, scheduled, cancelled, expired, bytes;
+};
+
+/* A text that is sent to several clients, each at its own pace. */
+typedef struct verge__message {
+    size_t holders;
+    verge__text text;
+} verge__message;
+
+struct verge_scope {
+    verge_allocator allocator;
+    verge_runtime *watched_tasks; /* the user's; NULL */
+    char name[VERGE__NAME_SIZE];
+    verge__listener listener;
+    verge__service_view *views[VERGE__VIEW_COUNT]; /* NULL: there is no such service */
+
+    verge_runtime *runtime; /* its own */
+    pthread_t thread;
+    uint64_t began_ns;
+    uint32_t client_count;
+    uint64_t poke_ns; /* the next one */
+    uint64_t random;
+    uint64_t look_until_ns; /* somebody wants to see something until then */
+    _Atomic uint64_t look;
+    uint64_t look_count;     /* looks since this one began; 0: nobody looks */
+    verge__message *message; /* of the last look; NULL: there is none */
+    uint64_t message_count;
+    verge_mutex guard; /* of what tasks wait for */
+    verge_condition changed;
+    verge_condition wanted;
+
+    pthread_mutex_t lock;
+    pthread_cond_t begun;
+    int begin_error; /* under lock. 1: it has not begun; 0: it serves; else why it does not */
+    verge_scope_wheel *wheels[VERGE_SCOPE_WHEELS_MAX];
+};
+
+/* ---- snapshot.c ---- */
+
+/* All there is to be seen, as JSON. */
+void verge__scope_write(verge_scope *scope, uint64_t now_ns, verge__text *text);
+
+/* The lateness of the last ten minutes. */
+void verge__scope_write_history(const verge_scope *scope, verge__text *text);
+
+/* What verge/metrics.h makes. */
+void verge__scope_write_metrics(verge_scope *scope, verge__text *text);
+
+/* ---- watch.c ---- */
+
+/* A task: looks while somebody wants to see something, and notes lateness each second. */
+intptr_t verge__scope_watch(void *argument);
+
+/* Somebody does; for the next seconds. */
+void verge__scope_want(verge_scope *scope);
+
+/* Waits for a message after the one of that number: 0, and the caller holds it; -ETIMEDOUT, -ECANCELED. */
+int verge__scope_next_message(verge_scope *scope, uint64_t *number, uint64_t deadline_ns, verge__message **ret_message);
+void verge__scope_let_go(verge_scope *scope, verge__message *message);
+
+/* Whether every timer was seen once, and there are figures a second. */
+bool verge__scope_has_settled(const verge_scope *scope);
+
+/* ---- server.c ---- */
+
+/* The first task of scope's thread. */
+intptr_t verge__scope_serve(void *argument);
+
+/* ---- scope.c ---- */
+
+/* Tells verge_scope_start that the thread serves, or why it does not. Only the first time counts. */
+void verge__scope_begin(verge_scope *scope, int error);
+
+/* ---- the page: made from page.html when verge is built ---- */
+
+extern const unsigned char verge__page[];
+extern const size_t verge__page_size;
+extern const char verge__page_tag[];    /* ETag */
+extern const char verge__page_policy[]; /* Content-Security-Policy */
+
+#endif

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * HTTP/1.1, by tasks: one that accepts, one for each client. Every wait has a deadline, and what is kept of a client is
+ * bounded: its head of a request, the text that is being sent to it, and what the system's buffers take.
+ */
+#define _GNU_SOURCE /* accept flags */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "scope/scope_internal.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define HEAD_WITHIN_NS (5 * SECOND_NS) /* from its first byte, or from the connection */
+#define IDLE_NS (15 * SECOND_NS)       /* between two requests */
+#define SEND_WITHIN_NS (5 * SECOND_NS) /* who does not read for so long is dropped */
+#define SETTLE_WITHIN_NS (5 * SECOND_NS)
+#define LINGER_NS (SECOND_NS / 2)
+
+enum {
+    SEND_BUFFER_SIZE = 64 << 10, /* of the system's, a client */
+    LINGER_BYTES = 64 << 10,
+};
+
+typedef struct verge__client {
+    verge_scope *scope;
+    int fd;
+    size_t size; /* of what was received and not used yet */
+    char bytes[VERGE__REQUEST_SIZE_MAX];
+} client;
+
+/* ---- answers ---- */
+
+typedef struct verge__answer {
+    int status;
+    const char *type;   /* NULL: no body */
+    const char *fields; /* more of the head; "" or lines that end with CR LF */
+    const void *body;
+    size_t size;
+    bool is_endless; /* the body goes on until the connection ends */
+} answer;
+
+static const char *reason_of(int status) {
+    static const struct {
+        int status;
+        const char *reason;
+    } reasons[] = {{200, "OK"},
+                   {304, "Not Modified"},
+                   {400, "Bad Request"},
+                   {403, "Forbidden"},
+                   {404, "Not Found"},
+                   {405, "Method Not Allowed"},
+                   {413, "Content Too Large"},
+                   {431, "Request Header Fields Too Large"},
+                   {503, "Service Unavailable"},
+                   {505, "HTTP Version Not Supported"}};
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
+        if (reasons[i].status == status) {
+            return reasons[i].reason;
+        }
+    }
+    return "Internal Server Error";
+}
+
+static int send_answer(client *client_, const answer *answer_, bool is_head, bool keeps_alive) {
+    char head[1536];
+    char length[64] = "";
+    if (!answer_->is_endless && answer_->status != 304) {
+        (void)snprintf(length, sizeof(length), "Content-Length: %zu\r\n", answer_->size);
+    }
+    const int size =
+        snprintf(head, sizeof(head),
+                 "HTTP/1.1 %d %s\r\n%s%s%s%s%sConnection: %s\r\n"
+                 "X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n"
+                 "Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n\r\n",
+                 answer_->status, reason_of(answer_->status),
+                 answer_->type == NULL ? "" : "Content-Type: ", answer_->type == NULL ? "" : answer_->type,
+                 answer_->type == NULL ? "" : "\r\n", length, answer_->fields, keeps_alive ? "keep-alive" : "close");
+    if (size < 0 || (size_t)size >= sizeof(head)) {
+        return -EMSGSIZE;
+    }
+    const uint64_t deadline_ns = verge_deadline_after(SEND_WITHIN_NS);
+    const bool has_body = !is_head && answer_->size > 0;
+    const int error = verge_send_all(client_->fd, head, (size_t)size, has_body ? MSG_MORE : 0, NULL, deadline_ns);
+    return error != 0 || !has_body ? error
+                                   : verge_send_all(client_->fd, answer_->body, answer_->size, 0, NULL, deadline_ns);
+}
+
+/* An answer that says no more than its status. */
+static int send_status(client *client_, int status, bool is_head, bool keeps_alive) {
+    char text[64];
+    const int size = snprintf(text, sizeof(text), "%d %s\n", status, reason_of(status));
+    const answer answer_ = {.status = status,
+                            .type = "text/plain; charset=utf-8",
+                            .fields = status == 405 ? "Allow: GET, HEAD\r\nCache-Control: no-store\r\n"
+                                                    : "Cache-Control: no-store\r\n",
+                            .body = text,
+                            .size = (size_t)size};
+    return send_answer(client_, &answer_, is_head, keeps_alive);
+}
+
+/* ---- what there is ---- */
+
+static int send_page(client *client_, const verge__request *request) {
+    char fields[512];
+    (void)snprintf(fields, sizeof(fields), "ETag: %s\r\nCache-Control: no-cache\r\nContent-Security-Policy: %s\r\n",
+                   verge__page_tag, verge__page_policy);
+    const bool is_known = verge__request_has_tag(request, verge__page_tag);
+    const answer page = {.status = is_known ? 304 : 200,
+                         .type = is_known ? NULL : "text/html; charset=utf-8",
+                         .fields = fields,
+                         .body = verge__page,
+                         .size = is_known ? 0 : verge__page_size};
+    return send_answer(client_, &page, request->method == VERGE__METHOD_HEAD, request->keeps_alive);
+}
+
+static int send_text(client *client_, const verge__request *request, const char *type, const verge__text *text) {
+    if (text->has_failed) {
+        return send_status(client_, 500, request->method == VERGE__METHOD_HEAD, request->keeps_alive);
+    }
+    const answer answer_ = {
+        .status = 200, .type = type, .fields = "Cache-Control: no-store\r\n", .body = text->bytes, .size = text->size};
+    return send_answer(client_, &answer_, request->method == VERGE__METHOD_HEAD, request->keeps_alive);
+}
+
+static int send_metrics(client *client_, const verge__request *request) {
+    verge__text text = {.allocator = &client_->scope->allocator};
+    verge__scope_write_metrics(client_->scope, &text);
+    const int error = send_text(client_, request, "text/plain; version=0.0.4; charset=utf-8", &text);
+    verge__text_free(&text);
+    return error;
+}
+
+/* One that has been looked at for long enough to tell figures a second. */
+static int send_snapshot(client *client_, const verge__request *request) {
+    verge_scope *scope = client_->scope;
+    const uint64_t deadline_ns = verge_deadline_after(SETTLE_WITHIN_NS);
+    verge__message *message = NULL;
+    uint64_t number = scope->message_count;
+    int error = 0;
+    do {
+        verge__scope_let_go(scope, message);
+        message = NULL;
+        error = verge__scope_next_message(scope, &number, deadline_ns + SETTLE_WITHIN_NS, &message);
+    } while (error == 0 && !verge__scope_has_settled(scope) && verge_now() < deadline_ns);
+    if (error == 0) {
+        error = send_text(client_, request, "application/json", &message->text);
+    }
+    verge__scope_let_go(scope, message);
+    return error;
+}
+
+static int send_event(client *client_, const char *before, const verge__text *text) {
+    const uint64_t deadline_ns = verge_deadline_after(SEND_WITHIN_NS);
+    int error = verge_send_all(client_->fd, before, strlen(before), MSG_MORE, NULL, deadline_ns);
+    if (error == 0) {
+        error = verge_send_all(client_->fd, text->bytes, text->size, MSG_MORE, NULL, deadline_ns);
+    }
+    return error != 0 ? error : verge_send_all(client_->fd, "\n\n", 2, 0, NULL, deadline_ns);
+}
+
+/* Until the client goes, or does not read any more. What it misses is not kept for it. */
+static int send_events(client *client_, const verge__request *request) {
+    verge_scope *scope = client_->scope;
+    const bool is_head = request->method == VERGE__METHOD_HEAD;
+    const answer head = {
+        .status = 200, .type = "text/event-stream", .fields = "Cache-Control: no-store\r\n", .is_endless = true};
+    verge__text history = {.allocator = &scope->allocator};
+    int error = send_answer(client_, &head, is_head, false);
+    if (error == 0 && !is_head) {
+        verge__scope_write_history(scope, &history);
+        error = history.has_failed ? -ENOMEM : send_event(client_, "retry: 1000\nevent: history\ndata: ", &history);
+    }
+    verge__text_free(&history);
+    uint64_t number = 0;
+    while (error == 0 && !is_head) {
+        verge__message *message = NULL;
+        verge__scope_want(scope);
+        error = verge__scope_next_message(scope, &number, VERGE_NEVER, &message);
+        if (error == 0) {
+            error = send_event(client_, "data: ", &message->text);
+            verge__scope_let_go(scope, message);
+        }
+    }
+    return error != 0 ? error : -ECONNRESET;
+}
+
+/* ---- a client ---- */
+
+static int respond(client *client_, verge__request *request) {
+    const verge__listener *listener = &client_->scope->listener;
+    const bool is_head = request->method == VERGE__METHOD_HEAD;
+    if (!listener->address.is_local && verge__request_is_foreign(request)) {
+        return send_status(client_, 403, is_head, request->keeps_alive);
+    }
+    if (!verge__listener_takes(listener, &request->path)) {
+        return send_status(client_, 404, is_head, request->keeps_alive);
+    }
+    static const struct {
+        const char *path;
+        int (*send)(client *client_, const verge__request *request);
+    } places[] = {{"/", send_page}, {"/events", send_events}, {"/snapshot", send_snapshot}, {"/metrics", send_metrics}};
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+        if (verge__part_equals(request->path, places[i].path)) {
+            return request->method == VERGE__METHOD_OTHER ? send_status(client_, 405, false, request->keeps_alive)
+                                                          : places[i].send(client_, request);
+        }
+    }
+    return send_status(client_, 404, is_head, request->keeps_alive);
+}
+
+/* Receives the head of a request: 0; a status to answer with; a negative error, or -ENODATA: the client has gone. */
+static int receive(client *client_, verge__request *ret_request, bool is_first) {
+    uint64_t deadline_ns = verge_deadline_after(is_first || client_->size > 0 ? HEAD_WITHIN_NS : IDLE_NS);
+    for (;;) {
+        const int status = verge__request_parse(client_->bytes, client_->size, ret_request);
+        if (status != -EAGAIN) {
+            return status;
+        }
+        const ptrdiff_t more = verge_recv(client_->fd, client_->bytes + client_->size,
+                                          sizeof(client_->bytes) - client_->size, 0, deadline_ns);
+        if (more <= 0) {
+            return more == 0 ? -ENODATA : (int)more;
+        }
+        if (client_->size == 0 && !is_first) {
+            deadline_ns = verge_deadline_after(HEAD_WITHIN_NS);
+        }
+        client_->size += (size_t)more;
+    }
+}
+
+/* What has not been read would make the system reset the connection, and the client not see the answer. */
+static void linger(const client *client_) {
+    char bytes[1024];
+    const uint64_t deadline_ns = verge_deadline_after(LINGER_NS);
+    (void)shutdown(client_->fd, SHUT_WR);
+    for (size_t left = LINGER_BYTES; left >= sizeof(bytes); left -= sizeof(bytes)) {
+        if (verge_recv(client_->fd, bytes, sizeof(bytes), 0, deadline_ns) <= 0) {
+            return;
+        }
+    }
+}
+
+static intptr_t attend(void *argument) {
+    client *client_ = argument;
+    verge_scope *scope = client_->scope;
+    bool goes_on = true;
+    for (bool is_first = true; goes_on; is_first = false) {
+        verge__request request;
+        const int status = receive(client_, &request, is_first);
+        if (status > 0) {
+            (void)send_status(client_, status, false, false);
+            linger(client_);
+        }
+        goes_on = status == 0;
+        if (goes_on) {
+            const size_t used = request.size;
+            goes_on = respond(client_, &request) == 0 && request.keeps_alive;
+            if (status == 0 && !request.keeps_alive) {
+                linger(client_);
+            }
+            client_->size -= used;
+            memmove(client_->bytes, client_->bytes + used, client_->size);
+        }
+    }
+    (void)verge_close(client_->fd);
+    scope->allocator.release(scope->allocator.context, client_, sizeof(*client_));
+    scope->client_count--;
+    return 0;
+}
+
+/* Says so, as far as that goes at once. */
+static void turn_away(int fd) {
+    static const char text[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 5\r\n"
+                               "Connection: close\r\n\r\n";
+    (void)!send(fd, text, sizeof(text) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    (void)verge_close(fd);
+}
+
+static void admit(verge_scope *scope, int fd) {
+    const int size = SEND_BUFFER_SIZE;
+    client *client_ = scope->client_count >= VERGE_SCOPE_CLIENTS_MAX
+                          ? NULL
+                          : scope->allocator.allocate(scope->allocator.context, sizeof(*client_), _Alignof(client));
+    if (client_ == NULL) {
+        turn_away(fd);
+        return;
+    }
+    client_->scope = scope;
+    client_->fd = fd;
+    client_->size = 0;
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+    if (verge_spawn(attend, client_, NULL) != 0) {
+        scope->allocator.release(scope->allocator.context, client_, sizeof(*client_));
+        turn_away(fd);
+        return;
+    }
+    scope->client_count++;
+}
+
+intptr_t verge__scope_serve(void *argument) {
+    verge_scope *scope = argument;
+    const int error = verge_spawn(verge__scope_watch, scope, NULL);
+    verge__scope_begin(scope, error);
+    if (error != 0) {
+        return 0;
+    }
+    for (;;) {
+        const int fd = verge_accept(scope->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK, VERGE_NEVER);
+        if (fd >= 0) {
+            admit(scope, fd);
+        } else if (fd == -ECANCELED || verge_sleep(SECOND_NS / 100) != 0) {
+            return 0; /* a client that has gone already, or no descriptor for it, is no reason to stop */
+        }
+    }
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/* What there is to be seen, as JSON: docs/SCOPE.md has the format. */
+#define _GNU_SOURCE
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "scope/scope_internal.h"
+#include "scope/tasks.h"
+#include "service/park.h"
+#include "verge/metrics.h"
+
+static void write_stats(verge__text *text, const verge__service_view *view) {
+    verge_service_stats stats = {.struct_size = sizeof(stats)};
+    (void)verge_service_get_stats(view->service, &stats);
+    verge__json_begin(text, "stats", '{');
+    verge__json_number(text, "pending", stats.pending);
+    verge__json_number(text, "started", stats.started);
+    verge__json_number(text, "fired", stats.fired);
+    verge__json_number(text, "ended", stats.ended);
+    verge__json_number(text, "cancelled", stats.cancelled_locally + stats.cancelled_remotely);
+    verge__json_number(text, "reset", stats.reset);
+    verge__json_number(text, "migrated", stats.migrated);
+    verge__json_number(text, "rescued", stats.rescued);
+    verge__json_number(text, "orphans", stats.orphans);
+    verge__json_number(text, "stuck", stats.stuck);
+    verge__json_number(text, "bytes", stats.bytes);
+    verge__json_number(text, "workers", stats.workers);
+    verge__json_end(text, '}');
+    verge__json_begin(text, "rates", '{');
+    verge__json_real(text, "started", view->started);
+    verge__json_real(text, "fired", view->fired);
+    verge__json_real(text, "cancelled", view->cancelled);
+    verge__json_end(text, '}');
+}
+
+/* Those of all numbers that are listed under one. */
+static uint64_t pending_of(const verge__service_view *view, uint32_t index) {
+    uint64_t pending = 0;
+    for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
+        pending += view->sources[i].stands_for == index ? view->walk.last.pending[i] : 0;
+    }
+    return pending;
+}
+
+static void write_source(verge__text *text, const verge__service_view *view, uint32_t index, uint64_t pending) {
+    const verge__source_view *source = &view->sources[index];
+    const double past_ends = source->past_ended + source->past_cancelled;
+    verge__json_begin(text, NULL, '{');
+    verge__json_string(text, "name", source->name);
+    verge__json_bool(text, "label", source->is_label);
+    verge__json_number(text, "pending", pending);
+    verge__json_real(text, "started", source->started);
+    verge__json_real(text, "ended", source->ended + source->cancelled);
+    verge__json_real(text, "fired", source->fired);
+    verge__json_real(text, "cancelled", source->cancelled);
+    verge__json_real(text, "fired_share", past_ends > 0.5 ? source->past_ended / past_ends : 0);
+    verge__json_real(text, "cancelled_share", past_ends > 0.5 ? source->past_cancelled / past_ends : 0);
+    verge__json_real(text, "busy", source->time_ns / 1e9);
+    verge__json_number(text, "time_ns",
+                       source->past_fired > 0.5 ? (uint64_t)(source->past_time_ns / source->past_fired) : 0);
+    verge__json_number(text, "late50_ns", verge__view_lateness(source, 0.5));
+    verge__json_number(text, "late99_ns", verge__view_lateness(source, 0.99));
+    verge__json_number(text, "oldest_s", view->walk.last.oldest_s[index]);
+    verge__json_bool(text, "older", view->walk.last.is_older[index]);
+    verge__json_bool(text, "leak", verge__growth_is_suspect(&source->growth));
+    verge__json_end(text, '}');
+}
+
+static void write_sources(verge__text *text, const verge__service_view *view) {
+    verge__json_begin(text, "sources", '[');
+    for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
+        const verge__source_view *source = &view->sources[i];
+        const bool is_shown = source->name[0] != '\0' && source->stands_for == i;
+        const uint64_t pending = is_shown ? pending_of(view, i) : 0;
+        const bool is_there = pending > 0 || source->started > 0 || source->ended > 0 || source->past_fired > 0.5 ||
+                              source->past_cancelled > 0.5;
+        if (is_shown && is_there) {
+            write_source(text, view, i, pending);
+        }
+    }
+    verge__json_end(text, ']');
+}
+
+static void write_numbers(verge__text *text, const char *key, const uint64_t *numbers, size_t count) {
+    verge__json_begin(text, key, '[');
+    for (size_t i = 0; i < count; i++) {
+        verge__json_number(text, NULL, numbers[i]);
+    }
+    verge__json_end(text, ']');
+}
+
+static void write_column(verge__text *text, const char *key, const verge__heat_column *column) {
+    verge__json_begin(text, key, '[');
+    verge__json_number(text, NULL, column->second);
+    for (size_t i = 0; i < VERGE__HEAT_ROWS; i++) {
+        verge__json_number(text, NULL, column->rows[i]);
+    }
+    verge__json_end(text, ']');
+}
+
+static const char *state_of(const verge_worker *worker, const verge__place_view *place, bool is_stuck) {
+    const bool is_awake = atomic_load_explicit(&worker->wait_until_ns, memory_order_relaxed) == VERGE__AWAKE;
+    return is_stuck ? "stuck" : place->running != 0 || is_awake ? "busy" : "idle";
+}
+
+static void write_worker(verge__text *text, const verge__service_view *view, uint32_t id, uint64_t now_ns) {
+    const verge_worker *worker = verge__service_place(view->service, id);
+    const verge__place_view *place = view->places[id];
+    if (place == NULL || !verge__worker_is_there(worker)) {
+        return;
+    }
+    const uint64_t stuck_ns = verge__view_stuck_since(view, id, now_ns);
+    verge__json_begin(text, NULL, '{');
+    verge__json_number(text, "id", id);
+    verge__json_string(text, "state", state_of(worker, place, stuck_ns != 0));
+    verge__json_real(text, "busy", place->busy);
+    verge__json_number(text, "timers", verge__worker_live(worker));
+    verge__json_real(text, "fired", place->fired_rate);
+    verge__json_number(text, "rescued", verge__counted(&worker->tally.rescued));
+    verge__json_number(text, "moved", verge__counted(&worker->tally.migrated));
+    verge__json_number(text, "stuck_ms", stuck_ns == 0 ? 0 : (now_ns - stuck_ns) / 1000000);
+    verge__json_string(text, "callback",
+                       stuck_ns == 0 ? NULL : view->sources[verge__view_running_source(view, id)].name);
+    verge__json_end(text, '}');
+}
+
+static void write_picture(verge__text *text, const verge__picture *picture, const char *name) {
+    verge__picture_copy copy;
+    if (!verge__picture_read(picture, &copy)) {
+        return;
+    }
+    verge__json_begin(text, NULL, '{');
+    verge__json_string(text, "name", name);
+    verge__json_number(text, "tick", copy.tick);
+    verge__json_number(text, "tick_ns", copy.tick_shift < 64 ? UINT64_C(1) << copy.tick_shift : 0);
+    verge__json_number(text, "now_ns", copy.now_ns);
+    verge__json_number(text, "entries", copy.entry_count);
+    verge__json_begin(text, "levels", '[');
+    for (uint32_t i = 0; i < copy.level_count; i++) {
+        verge__json_begin(text, NULL, '{');
+        verge__json_number(text, "shift", copy.level_shift[i]);
+        verge__json_number(text, "slots", copy.level_slots[i]);
+        verge__json_begin(text, "cells", '[');
+        const uint32_t cells = copy.level_slots[i] < VERGE__PICTURE_CELLS ? copy.level_slots[i] : VERGE__PICTURE_CELLS;
+        for (uint32_t cell = 0; cell < cells; cell++) {
+            verge__json_number(text, NULL, copy.cells[i][cell]);
+        }
+        verge__json_end(text, ']');
+        verge__json_end(text, '}');
+    }
+    verge__json_end(text, ']');
+    verge__json_end(text, '}');
+}
+
+static void write_workers(verge__text *text, const verge__service_view *view, uint64_t now_ns) {
+    enum { PICTURES = 16 }; /* of more workers, the first */
+    const uint32_t count = atomic_load_explicit(&view->service->place_count, memory_order_acquire);
+    verge__json_begin(text, "workers", '[');
+    for (uint32_t id = 1; id <= count; id++) {
+        write_worker(text, view, id, now_ns);
+    }
+    verge__json_end(text, ']');
+    verge__json_begin(text, "wheels", '[');
+    for (uint32_t id = 1; id <= count && id <= PICTURES; id++) {
+        const verge_worker *worker = verge__service_place(view->service, id);
+        const verge__samples *samples = atomic_load_explicit(&worker->samples, memory_order_relaxed);
+        if (samples != NULL && verge__worker_is_there(worker)) {
+            char name[] = "worker 000";
+            name[7] = (char)('0' + id / 100);
+            name[8] = (char)('0' + id / 10 % 10);
+            name[9] = (char)('0' + id % 10);
+            const size_t zeros = id < 10 ? 2 : id < 100 ? 1 : 0;
+            memmove(name + 7, name + 7 + zeros, sizeof(name) - 7 - zeros);
+            write_picture(text, &samples->picture, name);
+        }
+    }
+    verge__json_end(text, ']');
+}
+
+static void write_view(verge__text *text, const verge__service_view *view, const char *kind, uint64_t now_ns) {
+    verge__json_begin(text, NULL, '{');
+    verge__json_string(text, "kind", kind);
+    verge__json_string(text, "name", kind);
+    verge__json_number(text, "now_ns", verge_service_exact_now(view->service));
+    write_stats(text, view);
+    write_sources(text, view);
+    write_numbers(text, "coming", view->walk.last.coming, VERGE__COMING_BUCKETS);
+    write_column(text, "late", &view->heat[view->heat_second % VERGE__HEAT_COLUMNS]);
+    write_workers(text, view, now_ns);
+    verge__json_end(text, '}');
+}
+
+static void write_wheel(verge__text *text, const verge_scope_wheel *wheel) {
+    verge__picture_copy copy;
+    const bool is_shown = verge__picture_read(&wheel->picture, &copy);
+    verge__json_begin(text, NULL, '{');
+    verge__json_string(text, "kind", "wheel");
+    verge__json_string(text, "name", wheel->name);
+    verge__json_begin(text, "stats", '{');
+    verge__json_number(text, "pending", verge__counted(&wheel->timers));
+    verge__json_number(text, "started", verge__counted(&wheel->scheduled));
+    verge__json_number(text, "fired", verge__counted(&wheel->expired));
+    verge__json_number(text, "cancelled", verge__counted(&wheel->cancelled));
+    verge__json_number(text, "bytes", verge__counted(&wheel->bytes));
+    verge__json_end(text, '}');
+    if (is_shown) {
+        write_numbers(text, "coming", copy.coming, VERGE__COMING_BUCKETS);
+    }
+    verge__json_begin(text, "wheels", '[');
+    write_picture(text, &wheel->picture, wheel->name);
+    verge__json_end(text, ']');
+    verge__json_end(text, '}');
+}
+
+static void write_tasks(verge__text *text, verge_scope *scope) {
+    verge__task_counts counts;
+    verge__runtime_count(scope->watched_tasks, &counts);
+    verge__json_begin(text, "tasks", '{');
+    verge__json_number(text, "tasks", counts.tasks);
+    verge__json_number(text, "spawned", counts.spawned);
+    verge__json_number(text, "switches", counts.switches);
+    verge__json_number(text, "operations", counts.operations);
+    verge__json_number(text, "timeouts", counts.timeouts);
+    verge__json_end(text, '}');
+}
+
+void verge__scope_write(verge_scope *scope, uint64_t now_ns, verge__text *text) {
+    verge__json_begin(text, NULL, '{');
+    verge__json_string(text, "verge", verge_version());
+    verge__json_string(text, "name", scope->name);
+    verge__json_number(text, "pid", (uint64_t)getpid());
+    verge__json_number(text, "time_ms", (now_ns - scope->began_ns) / 1000000);
+    verge__json_number(text, "clients", scope->client_count);
+    if (scope->watched_tasks != NULL) {
+        write_tasks(text, scope);
+    }
+    verge__json_begin(text, "subjects", '[');
+    if (scope->views[VERGE__VIEW_SERVICE] != NULL) {
+        write_view(text, scope->views[VERGE__VIEW_SERVICE], "service", now_ns);
+    }
+    if (scope->views[VERGE__VIEW_TASKS] != NULL) {
+        write_view(text, scope->views[VERGE__VIEW_TASKS], "tasks", now_ns);
+    }
+    (void)pthread_mutex_lock(&scope->lock);
+    for (size_t i = 0; i < VERGE_SCOPE_WHEELS_MAX; i++) {
+        if (scope->wheels[i] != NULL) {
+            write_wheel(text, scope->wheels[i]);
+        }
+    }
+    (void)pthread_mutex_unlock(&scope->lock);
+    verge__json_end(text, ']');
+    verge__json_end(text, '}');
+}
+
+void verge__scope_write_history(const verge_scope *scope, verge__text *text) {
+    verge__json_begin(text, NULL, '{');
+    for (size_t i = 0; i < VERGE__VIEW_COUNT; i++) {
+        const verge__service_view *view = scope->views[i];
+        if (view == NULL) {
+            continue;
+        }
+        verge__json_begin(text, i == VERGE__VIEW_SERVICE ? "service" : "tasks", '[');
+        const uint64_t first =
+            view->heat_second >= VERGE__HEAT_COLUMNS ? view->heat_second - VERGE__HEAT_COLUMNS + 1 : 1;
+        for (uint64_t second = first; second <= view->heat_second; second++) {
+            const verge__heat_column *column = &view->heat[second % VERGE__HEAT_COLUMNS];
+            if (column->second == second) {
+                write_column(text, NULL, column);
+            }
+        }
+        verge__json_end(text, ']');
+    }
+    verge__json_end(text, '}');
+}
+
+/* ---- for Prometheus ---- */
+
+static int make_service_metrics(const verge_scope *scope, char *bytes, size_t size) {
+    static const verge_label labels[VERGE__VIEW_COUNT][2] = {{{"service", "service"}, {NULL, NULL}},
+                                                             {{"service", "tasks"}, {NULL, NULL}}};
+    const verge_service *services[VERGE__VIEW_COUNT];
+    const verge_label *labels_of[VERGE__VIEW_COUNT];
+    size_t count = 0;
+    for (size_t i = 0; i < VERGE__VIEW_COUNT; i++) {
+        if (scope->views[i] != NULL) {
+            services[count] = scope->views[i]->service;
+            labels_of[count++] = labels[i];
+        }
+    }
+    return count == 0 ? 0 : verge_services_metrics(services, labels_of, count, bytes, size);
+}
+
+static int make_runtime_metrics(const verge_scope *scope, char *bytes, size_t size) {
+    return scope->watched_tasks == NULL ? 0 : verge_runtime_metrics(scope->watched_tasks, NULL, bytes, size);
+}
+
+/* Twice: what is counted may have a digit more the second time, for which there is room. */
+static void add_metrics(const verge_scope *scope, int (*make)(const verge_scope *scope, char *bytes, size_t size),
+                        verge__text *text) {
+    enum { SPARE = 1024 };
+    const int wanted = make(scope, NULL, 0);
+    if (wanted <= 0 || !verge__text_reserve(text, (size_t)wanted + SPARE)) {
+        text->has_failed |= wanted < 0;
+        return;
+    }
+    const int length = make(scope, text->bytes + text->size, (size_t)wanted + SPARE);
+    text->has_failed |= length < 0 || length >= wanted + SPARE;
+    text->size += text->has_failed ? 0 : (size_t)length;
+}
+
+void verge__scope_write_metrics(verge_scope *scope, verge__text *text) {
+    add_metrics(scope, make_service_metrics, text);
+    add_metrics(scope, make_runtime_metrics, text);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "scope/text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void verge__text_free(verge__text *text) {
+    if (text->bytes != NULL) {
+        text->allocator->release(text->allocator->context, text->bytes, text->capacity);
+    }
+    *text = (verge__text){.allocator = text->allocator};
+}
+
+void verge__text_clear(verge__text *text) {
+    text->size = 0;
+    text->has_failed = text->needs_comma = false;
+}
+
+bool verge__text_reserve(verge__text *text, size_t more) {
+    enum { FIRST_CAPACITY = 4096 };
+    if (text->has_failed) {
+        return false;
+    }
+    if (more <= text->capacity - text->size) {
+        return true;
+    }
+    size_t capacity = text->capacity == 0 ? FIRST_CAPACITY : text->capacity;
+    while (capacity - text->size < more) {
+        capacity *= 2;
+    }
+    char *bytes = text->allocator->allocate(text->allocator->context, capacity, 1);
+    if (bytes == NULL) {
+        text->has_failed = true;
+        return false;
+    }
+    if (text->bytes != NULL) {
+        memcpy(bytes, text->bytes, text->size);
+        text->allocator->release(text->allocator->context, text->bytes, text->capacity);
+    }
+    text->bytes = bytes;
+    text->capacity = capacity;
+    return true;
+}
+
+void verge__text_add(verge__text *text, const char *bytes, size_t size) {
+    if (verge__text_reserve(text, size)) {
+        memcpy(text->bytes + text->size, bytes, size);
+        text->size += size;
+    }
+}
+
+void verge__text_format(verge__text *text, const char *format, ...) {
+    char part[512];
+    va_list values;
+    va_start(values, format);
+    const int length = vsnprintf(part, sizeof(part), format, values);
+    va_end(values);
+    if (length < 0 || (size_t)length >= sizeof(part)) {
+        text->has_failed = true;
+        return;
+    }
+    verge__text_add(text, part, (size_t)length);
+}
+
+/* ---- JSON ---- */
+
+/* Keys are literals of this library's. */
+static void add_key(verge__text *text, const char *key) {
+    if (text->needs_comma) {
+        verge__text_add(text, ",", 1);
+    }
+    if (key != NULL) {
+        verge__text_add(text, "\"", 1);
+        verge__text_add(text, key, strlen(key));
+        verge__text_add(text, "\":", 2);
+    }
+    text->needs_comma = true;
+}
+
+void verge__json_begin(verge__text *text, const char *key, char bracket) {
+    add_key(text, key);
+    verge__text_add(text, &bracket, 1);
+    text->needs_comma = false;
+}
+
+void verge__json_end(verge__text *text, char bracket) {
+    verge__text_add(text, &bracket, 1);
+    text->needs_comma = true;
+}
+
+/* Without printf: most of a text are numbers. */
+void verge__json_number(verge__text *text, const char *key, uint64_t value) {
+    char digits[20];
+    size_t at = sizeof(digits);
+    add_key(text, key);
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    verge__text_add(text, digits + at, sizeof(digits) - at);
+}
+
+/* Three digits behind the point; in no locale's way. */
+void verge__json_real(verge__text *text, const char *key, double value) {
+    const bool is_usable = value > 0 && value < 1e15; /* no NaN either */
+    const uint64_t thousandths = is_usable ? (uint64_t)(value * 1000 + 0.5) : 0;
+    verge__json_number(text, key, thousandths / 1000);
+    if (thousandths % 1000 != 0) {
+        verge__text_format(text, ".%03" PRIu64, thousandths % 1000);
+    }
+}
+
+void verge__json_bool(verge__text *text, const char *key, bool value) {
+    add_key(text, key);
+    verge__text_add(text, value ? "true" : "false", value ? 4 : 5);
+}
+
+/* How many bytes the character of UTF-8 at `at` has; 0: it is none. */
+static size_t character_size(const unsigned char *at) {
+    static const struct {
+        size_t size;
+        uint32_t smallest;
+        unsigned char mask, lead;
+    } kinds[] = {{1, 0, 0x80, 0x00}, {2, 0x80, 0xe0, 0xc0}, {3, 0x800, 0xf0, 0xe0}, {4, 0x10000, 0xf8, 0xf0}};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        if ((at[0] & kinds[i].mask) != kinds[i].lead) {
+            continue;
+        }
+        uint32_t character = at[0] & (unsigned char)~kinds[i].mask;
+        for (size_t j = 1; j < kinds[i].size; j++) {
+            if ((at[j] & 0xc0) != 0x80) { /* the final 0 is no such byte */
+                return 0;
+            }
+            character = character << 6 | (at[j] & 0x3f);
+        }
+        const bool is_surrogate = character >= 0xd800 && character < 0xe000;
+        return character < kinds[i].smallest || is_surrogate || character > 0x10ffff ? 0 : kinds[i].size;
+    }
+    return 0;
+}
+
+static bool is_plain(unsigned char byte) {
+    return byte >= 0x20 && byte != 0x7f && byte != '"' && byte != '\\' && byte != '<' && byte != '>' && byte != '&' &&
+           byte != '\'';
+}
+
+void verge__json_string(verge__text *text, const char *key, const char *value) {
+    add_key(text, key);
+    if (value == NULL) {
+        verge__text_add(text, "null", 4);
+        return;
+    }
+    verge__text_add(text, "\"", 1);
+    for (const unsigned char *at = (const unsigned char *)value; *at != 0;) {
+        const size_t size = character_size(at);
+        if (size == 0) {
+            verge__text_add(text, "\\ufffd", 6);
+        } else if (size == 1 && !is_plain(*at)) {
+            verge__text_format(text, "\\u%04x", *at);
+        } else {
+            verge__text_add(text, (const char *)at, size);
+        }
+        at += size == 0 ? 1 : size;
+    }
+    verge__text_add(text, "\"", 1);
+}

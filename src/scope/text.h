@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scope/text.h - a text that grows, and JSON written into it. When memory runs out, the text has failed and takes
+ * nothing more; the writer asks once, at the end.
+ */
+#ifndef VERGE_SRC_SCOPE_TEXT_H
+#define VERGE_SRC_SCOPE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "verge/base.h"
+
+typedef struct verge__text {
+    const verge_allocator *allocator;
+    char *bytes;
+    size_t size, capacity;
+    bool has_failed;
+    bool needs_comma; /* JSON: something stands before in this object or array */
+} verge__text;
+
+void verge__text_free(verge__text *text);
+void verge__text_clear(verge__text *text);
+bool verge__text_reserve(verge__text *text, size_t more); /* room for so many bytes */
+void verge__text_add(verge__text *text, const char *bytes, size_t size);
+void verge__text_format(verge__text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* JSON. Inside an object each value has a key; in an array the key is NULL. */
+void verge__json_begin(verge__text *text, const char *key, char bracket); /* '{' or '[' */
+void verge__json_end(verge__text *text, char bracket);
+void verge__json_number(verge__text *text, const char *key, uint64_t value);
+void verge__json_real(verge__text *text, const char *key, double value);
+void verge__json_bool(verge__text *text, const char *key, bool value);
+
+/* Any bytes: what is no UTF-8 becomes U+FFFD, and what means something in HTML is escaped, too. NULL: null. */
+void verge__json_string(verge__text *text, const char *key, const char *value);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/sources.h"
+
+#include "base/bits.h"
+#include "service/service_internal.h"
+
+enum { PROBE_COUNT = 16 }; /* places that a key may have */
+
+uint32_t verge__source_find(verge__sources *sources, uint64_t key) {
+    enum { PLACES = VERGE__SOURCE_COUNT - 1 };
+    if (key == 0) {
+        return VERGE__SOURCE_OTHERS;
+    }
+    const uint32_t hash = (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 40);
+    for (uint32_t i = 0; i < PROBE_COUNT; i++) {
+        const uint32_t source = 1 + (hash + i) % PLACES;
+        uint64_t found = atomic_load_explicit(&sources->keys[source], memory_order_relaxed);
+        if (found == key ||
+            (found == 0 && atomic_compare_exchange_strong_explicit(&sources->keys[source], &found, key,
+                                                                   memory_order_relaxed, memory_order_relaxed)) ||
+            found == key) {
+            return source;
+        }
+    }
+    return VERGE__SOURCE_OTHERS;
+}
+
+uint32_t verge__service_source(verge_service *service, uint64_t key) {
+    return verge__source_find(&service->sources, key);
+}
+
+uint32_t verge__late_bucket(uint64_t late_ns) {
+    if (late_ns >> VERGE__LATE_FIRST_BIT == 0) {
+        return 0;
+    }
+    const uint32_t bit = 63 - verge__leading_zeros(late_ns);
+    const uint32_t quarter = (uint32_t)(late_ns >> (bit - 2)) & 3;
+    const uint32_t bucket = 1 + (bit - VERGE__LATE_FIRST_BIT) * 4 + quarter;
+    return bucket < VERGE__LATE_BUCKET_COUNT ? bucket : VERGE__LATE_BUCKET_COUNT - 1;
+}
+
+uint64_t verge__late_bound(uint32_t bucket) {
+    if (bucket == 0) {
+        return (UINT64_C(1) << VERGE__LATE_FIRST_BIT) - 1;
+    }
+    const uint32_t bit = VERGE__LATE_FIRST_BIT + (bucket - 1) / 4;
+    return (UINT64_C(1) << bit) + (((bucket - 1) % 4 + 1) * (UINT64_C(1) << (bit - 2))) - 1;
+}
+
+/* ---- samples ---- */
+
+static uint32_t left_of(const _Atomic uint32_t *left) {
+    return atomic_load_explicit(left, memory_order_relaxed);
+}
+
+void verge__worker_be_plain(verge_worker *worker) {
+    const uint64_t service = (uint64_t)(uintptr_t)worker->service;
+    const uint64_t none = (uint64_t)(uintptr_t)worker;
+    const bool is_plain = worker->is_plain && left_of(&worker->starts_left) == 0;
+    const bool is_plain_with_cas = worker->is_plain && worker->machine_has_cas && left_of(&worker->cancels_left) == 0;
+    atomic_store_explicit(&worker->plain_service, is_plain ? service : none, memory_order_relaxed);
+    atomic_store_explicit(&worker->plain_service_with_cas, is_plain_with_cas ? service : none, memory_order_relaxed);
+}
+
+void verge__worker_show(verge_worker *worker, uint64_t look) {
+    verge__samples *samples = atomic_load_explicit(&worker->samples, memory_order_acquire);
+    if (samples == NULL) {
+        return; /* who looks is about to give it some */
+    }
+    worker->look_seen = look;
+    if (look != 0) {
+        verge__picture_take(&samples->picture, &worker->calendar, worker->now_ns);
+    }
+}
+
+void verge__worker_poke(verge_worker *worker, uint32_t weight) {
+    atomic_store_explicit(&worker->weight, weight, memory_order_relaxed);
+    atomic_store_explicit(&worker->starts_left, VERGE__EVENTS_A_POKE, memory_order_relaxed);
+    atomic_store_explicit(&worker->cancels_left, VERGE__EVENTS_A_POKE, memory_order_relaxed);
+    atomic_store_explicit(&worker->fires_left, VERGE__EVENTS_A_POKE, memory_order_relaxed);
+    const uint64_t none = (uint64_t)(uintptr_t)worker;
+    atomic_store_explicit(&worker->plain_service, none, memory_order_relaxed);
+    atomic_store_explicit(&worker->plain_service_with_cas, none, memory_order_relaxed);
+}
+
+void verge__service_poke(verge_service *service, uint32_t weight) {
+    atomic_store_explicit(&service->outside_weight, weight, memory_order_relaxed);
+    atomic_store_explicit(&service->outside_left, 2 * VERGE__EVENTS_A_POKE, memory_order_relaxed);
+}
+
+/* One in `weight`, by chance: `count` is of events, and different each time. */
+static bool is_drawn(uint64_t count, uint32_t weight) {
+    return ((count * UINT64_C(0x9E3779B97F4A7C15)) >> 40 & (weight - 1)) == 0;
+}
+
+/* Of threads that are no workers. NULL: the event is no sample. */
+static verge__samples *sample_outside(verge_service *service, uint64_t count, uint32_t *ret_weight) {
+    *ret_weight = atomic_load_explicit(&service->outside_weight, memory_order_relaxed);
+    if (atomic_fetch_sub_explicit(&service->outside_left, 1, memory_order_relaxed) <= 0 ||
+        !is_drawn(count, *ret_weight)) {
+        return NULL;
+    }
+    return atomic_load_explicit(&service->outside_samples, memory_order_acquire);
+}
+
+/* Of a worker, by its thread. NULL: the event is no sample. */
+static verge__samples *sample_of(verge_worker *worker, _Atomic uint32_t *left, uint64_t count, uint32_t *ret_weight) {
+    const uint32_t wanted = left_of(left);
+    *ret_weight = atomic_load_explicit(&worker->weight, memory_order_relaxed);
+    if (wanted == 0) {
+        return NULL;
+    }
+    atomic_store_explicit(left, wanted - 1, memory_order_relaxed);
+    return is_drawn(count, *ret_weight) ? atomic_load_explicit(&worker->samples, memory_order_acquire) : NULL;
+}
+
+/* The last sample was taken, or none was wanted: the short ways are back. */
+static void have_sampled(verge_worker *worker, const _Atomic uint32_t *left) {
+    if (left_of(left) == 0 && worker->is_plain) {
+        verge__worker_be_plain(worker);
+    }
+}
+
+void verge__sample_start(verge_service *service, verge_worker *bound, const verge__timer *timer) {
+    uint32_t weight = 0;
+    if (bound == NULL) {
+        verge__samples *samples = sample_outside(service, verge__counted(&service->outside.started), &weight);
+        if (samples != NULL) {
+            (void)atomic_fetch_add_explicit(&samples->of[verge__timer_source(&service->sources, timer)].started, weight,
+                                            memory_order_relaxed);
+        }
+        return;
+    }
+    verge__samples *samples = sample_of(bound, &bound->starts_left, verge__counted(&bound->tally.started), &weight);
+    if (samples != NULL) {
+        verge__count(&samples->of[verge__timer_source(&service->sources, timer)].started, weight);
+    }
+    have_sampled(bound, &bound->starts_left);
+}
+
+void verge__sample_cancel(verge_service *service, verge_worker *bound, uint32_t source) {
+    uint32_t weight = 0;
+    if (bound == NULL) {
+        verge__samples *samples =
+            sample_outside(service, verge__counted(&service->outside.cancelled_remotely), &weight);
+        if (samples != NULL) {
+            (void)atomic_fetch_add_explicit(&samples->of[source].cancelled, weight, memory_order_relaxed);
+        }
+        return;
+    }
+    const uint64_t count =
+        verge__counted(&bound->tally.cancelled_locally) + verge__counted(&bound->tally.cancelled_remotely);
+    verge__samples *samples = sample_of(bound, &bound->cancels_left, count, &weight);
+    if (samples != NULL) {
+        verge__count(&samples->of[source].cancelled, weight);
+    }
+    have_sampled(bound, &bound->cancels_left);
+}
+
+void verge__sample_firing(verge_worker *worker, uint32_t source, const verge_firing *firing, bool has_ended) {
+    uint32_t weight = 0;
+    verge__samples *samples = sample_of(worker, &worker->fires_left, verge__counted(&worker->tally.fired), &weight);
+    if (samples == NULL) {
+        return;
+    }
+    verge__source_samples *of = &samples->of[source];
+    const uint64_t late_ns = firing->actual_ns > firing->scheduled_ns ? firing->actual_ns - firing->scheduled_ns : 0;
+    const uint64_t time_ns = worker->now_ns > firing->actual_ns ? worker->now_ns - firing->actual_ns : 0;
+    _Atomic uint32_t *bucket = &of->late[verge__late_bucket(late_ns)];
+    verge__count(&of->fired, weight);
+    verge__count(&of->ended, has_ended ? weight : 0);
+    verge__count(&of->time_ns, time_ns * weight);
+    atomic_store_explicit(bucket, atomic_load_explicit(bucket, memory_order_relaxed) + 1, memory_order_relaxed);
+}

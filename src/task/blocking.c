@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls of functions that block, on threads of a pool.
+ *
+ *     QUEUED ---a thread takes it---> RUNNING ---the function has returned---> DONE
+ *        '---its task gives up (out of the queue)        '---its task gives up (task is NULL; the thread abandons it)
+ *
+ *   B1  All of a call but its result is under the lock of the pool. Whoever makes it DONE claims its task before the
+ *       lock is released (J2). A task that was woken for another reason looks under the lock.
+ *   B2  A call in a frame stays there until it is DONE or out of the queue. A call that can be abandoned is not in a
+ *       frame: it is released by its task, or by the thread that finds that the task has gone.
+ *   B3  For each call in the queue there is an idle thread that was woken, or as many threads as are allowed are busy
+ *       (or no more can be started), and each of these looks into the queue before it waits or ends.
+ *   B4  A thread that ends leaves its handle in `ended`, and joins the one that was there before. So at most one thread
+ *       that has ended is not joined, and joining the last one means that all have gone.
+ */
+#define _GNU_SOURCE
+
+#include "verge/blocking.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "base/assert.h"
+#include "task/task_internal.h"
+#include "task/thread.h"
+
+enum stage { QUEUED, RUNNING, DONE };
+
+struct verge__blocking_call {
+    struct verge__blocking_call *next, *previous; /* QUEUED */
+    verge_blocking_function function;
+    void *argument;
+    void (*abandon)(void *argument); /* NULL: its task waits for it */
+    struct verge_task *task;         /* who waits; NULL: nobody any more */
+    enum stage stage;
+    bool stops_all;  /* virtual time: the thread of the runtime waits for it */
+    unsigned awaits; /* for dumps */
+    uintptr_t awaited;
+    int error; /* -EOWNERDEAD: the function has ended the thread */
+    intptr_t result;
+};
+
+/* ---- the pool ---- */
+
+void verge__blocking_init(struct verge__blocking_pool *pool) {
+    pthread_condattr_t attributes;
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_mutex_init(&pool->lock, NULL);
+    (void)pthread_cond_init(&pool->work, &attributes);
+    (void)pthread_cond_init(&pool->changed, NULL);
+    (void)pthread_condattr_destroy(&attributes);
+}
+
+void verge__blocking_deinit(struct verge__blocking_pool *pool) {
+    (void)pthread_mutex_lock(&pool->lock);
+    pool->is_closing = true;
+    (void)pthread_cond_broadcast(&pool->work);
+    while (pool->thread_count != 0) {
+        (void)pthread_cond_wait(&pool->changed, &pool->lock);
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+    if (pool->has_ended) {
+        (void)pthread_join(pool->ended, NULL);
+    }
+    (void)pthread_cond_destroy(&pool->changed);
+    (void)pthread_cond_destroy(&pool->work);
+    (void)pthread_mutex_destroy(&pool->lock);
+}
+
+static void enqueue(struct verge__blocking_pool *pool, struct verge__blocking_call *call) {
+    call->next = NULL;
+    call->previous = pool->last;
+    if (pool->last != NULL) {
+        pool->last->next = call;
+    } else {
+        pool->first = call;
+    }
+    pool->last = call;
+    pool->queued_count++;
+}
+
+static void dequeue(struct verge__blocking_pool *pool, struct verge__blocking_call *call) {
+    if (call->previous != NULL) {
+        call->previous->next = call->next;
+    } else {
+        pool->first = call->next;
+    }
+    if (call->next != NULL) {
+        call->next->previous = call->previous;
+    } else {
+        pool->last = call->previous;
+    }
+    pool->queued_count--;
+}
+
+/* ---- the threads ---- */
+
+static void *pool_main(void *argument);
+
+static void release(struct verge_runtime *runtime, struct verge__blocking_call *call) {
+    runtime->allocator.release(runtime->allocator.context, call, sizeof(*call));
+}
+
+/* Under the lock. Returns a task that is to be delivered when the lock is released, or NULL. */
+static struct verge_task *set_done(struct verge__blocking_pool *pool, struct verge__blocking_call *call) {
+    call->stage = DONE;
+    if (call->stops_all) {
+        (void)pthread_cond_broadcast(&pool->changed);
+        return NULL;
+    }
+    return call->task != NULL && verge__claim(call->task, 0) ? call->task : NULL;
+}
+
+static void finish(struct verge_runtime *runtime, struct verge__blocking_call *call) {
+    (void)pthread_mutex_lock(&runtime->pool.lock);
+    const bool is_abandoned = call->task == NULL;
+    struct verge_task *woken = set_done(&runtime->pool, call);
+    (void)pthread_mutex_unlock(&runtime->pool.lock); /* B2: from here on only an abandoned call is there */
+    if (woken != NULL) {
+        verge__deliver(woken);
+    } else if (is_abandoned) {
+        call->abandon(call->argument);
+        release(runtime, call);
+    }
+}
+
+/* Under the lock, after a call was queued. False: it will never be taken. */
+static bool find_thread(struct verge_runtime *runtime) {
+    struct verge__blocking_pool *pool = &runtime->pool;
+    if (pool->queued_count > pool->idle_count && pool->thread_count < runtime->options.blocking_thread_max) {
+        pthread_t thread;
+        pool->thread_count++;
+        if (verge__thread_create(&thread, pool_main, runtime) == 0) {
+            return true;
+        }
+        pool->thread_count--;
+    }
+    (void)pthread_cond_signal(&pool->work);
+    return pool->thread_count != 0;
+}
+
+/* B3, of a thread that ends while calls are queued: it did not want to. */
+static void leave_queue_to_another(struct verge_runtime *runtime, struct verge__task_queue *woken) {
+    struct verge__blocking_pool *pool = &runtime->pool;
+    while (pool->first != NULL && !find_thread(runtime)) {
+        struct verge__blocking_call *call = pool->first;
+        dequeue(pool, call);
+        call->error = -EAGAIN;
+        struct verge_task *task = set_done(pool, call);
+        if (task != NULL) {
+            verge__queue_push(woken, task);
+        }
+    }
+}
+
+/* With the lock, which is released. */
+static void leave(struct verge_runtime *runtime) {
+    struct verge__blocking_pool *pool = &runtime->pool;
+    struct verge__task_queue woken = {NULL, NULL};
+    const pthread_t before = pool->ended;
+    const bool has_before = pool->has_ended;
+    pool->ended = pthread_self();
+    pool->has_ended = true;
+    pool->thread_count--;
+    leave_queue_to_another(runtime, &woken);
+    (void)pthread_cond_broadcast(&pool->changed);
+    (void)pthread_mutex_unlock(&pool->lock); /* from here on the runtime is there only as long as it has tasks */
+    verge__deliver_all(&woken);
+    if (has_before) {
+        (void)pthread_join(before, NULL);
+    }
+}
+
+struct working {
+    struct verge_runtime *runtime;
+    struct verge__blocking_call *call;
+};
+
+/* The function has called pthread_exit. */
+static void on_exit_of_thread(void *argument) {
+    const struct working *working = argument;
+    struct verge_runtime *runtime = working->runtime;
+    working->call->error = -EOWNERDEAD;
+    finish(runtime, working->call);
+    (void)pthread_mutex_lock(&runtime->pool.lock);
+    leave(runtime);
+}
+
+static void work_on(struct verge_runtime *runtime, struct verge__blocking_call *call) {
+    struct working working = {.runtime = runtime, .call = call};
+    pthread_cleanup_push(on_exit_of_thread, &working);
+    call->result = call->function(call->argument);
+    pthread_cleanup_pop(0);
+    finish(runtime, call);
+}
+
+static struct timespec time_after(uint64_t duration_ns) {
+    const uint64_t second_ns = 1000000000;
+    const uint64_t century_s = UINT64_C(100) * 365 * 86400;
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    const uint64_t seconds = duration_ns / second_ns;
+    const uint64_t ns = (uint64_t)time.tv_nsec + duration_ns % second_ns;
+    time.tv_sec += (time_t)((seconds < century_s ? seconds : century_s) + ns / second_ns);
+    time.tv_nsec = (long)(ns % second_ns);
+    return time;
+}
+
+/* The next call, which is RUNNING then. NULL: there is none, and the thread is to leave, with the lock. */
+static struct verge__blocking_call *next_call(struct verge_runtime *runtime) {
+    struct verge__blocking_pool *pool = &runtime->pool;
+    (void)pthread_mutex_lock(&pool->lock);
+    const struct timespec end = time_after(runtime->options.blocking_idle_ns);
+    int error = 0;
+    while (pool->first == NULL && !pool->is_closing && error == 0) {
+        pool->idle_count++;
+        error = pthread_cond_timedwait(&pool->work, &pool->lock, &end);
+        pool->idle_count--;
+    }
+    struct verge__blocking_call *call = pool->first;
+    if (call != NULL) {
+        dequeue(pool, call);
+        call->stage = RUNNING;
+        (void)pthread_mutex_unlock(&pool->lock);
+    }
+    return call;
+}
+
+static void *pool_main(void *argument) {
+    struct verge_runtime *runtime = argument;
+    int before;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    for (struct verge__blocking_call *call = next_call(runtime); call != NULL; call = next_call(runtime)) {
+        work_on(runtime, call);
+    }
+    leave(runtime);
+    return NULL;
+}
+
+/* ---- a call ---- */
+
+/* Whether it is too late to begin. */
+static int why_not(const struct verge_task *self, uint64_t deadline_ns) {
+    const uint64_t end_ns = verge__effective_deadline(self, deadline_ns);
+    if (atomic_load(&self->is_cancelled)) {
+        return -ECANCELED;
+    }
+    if (verge__refuses(self, deadline_ns)) {
+        return -EINVAL;
+    }
+    return end_ns != VERGE_NEVER && end_ns <= verge__clock_now(&self->runtime->clock) ? -ETIMEDOUT : 0;
+}
+
+/* 0: the calling task has begun to wait, or is about to stop all. */
+static int submit(struct verge_task *self, struct verge__blocking_call *call) {
+    struct verge__blocking_pool *pool = &self->runtime->pool;
+    (void)pthread_mutex_lock(&pool->lock);
+    enqueue(pool, call);
+    const bool has_thread = find_thread(self->runtime);
+    if (!has_thread) {
+        dequeue(pool, call);
+    } else if (!call->stops_all) {
+        verge__wait_begin(self); /* no thread sees the call before the lock is released */
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+    return has_thread ? 0 : -EAGAIN;
+}
+
+/* Virtual time. */
+static void stop_all_until_done(struct verge__blocking_pool *pool, const struct verge__blocking_call *call) {
+    (void)pthread_mutex_lock(&pool->lock);
+    while (call->stage != DONE) {
+        (void)pthread_cond_wait(&pool->changed, &pool->lock);
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+}
+
+/* Having begun to wait, until DONE. */
+static void wait_until_done(struct verge_task *self, const struct verge__blocking_call *call) {
+    struct verge__blocking_pool *pool = &self->runtime->pool;
+    bool is_done = false;
+    while (!is_done) {
+        verge__awaits(self, call->awaits, call->awaited);
+        (void)verge__wait(self, VERGE_NEVER, VERGE__WAIT_REGARDLESS);
+        (void)pthread_mutex_lock(&pool->lock);
+        is_done = call->stage == DONE;
+        if (!is_done) { /* it was cancelled */
+            verge__wait_begin(self);
+        }
+        (void)pthread_mutex_unlock(&pool->lock);
+    }
+}
+
+static bool is_giving_up(int reason) {
+    return reason == -ETIMEDOUT || reason == -ECANCELED;
+}
+
+/* After a wait that ended for that reason. 0: it is DONE. Else it is out of the queue; or, if it can be abandoned and
+ * time or cancellation is the reason, it is no longer the caller's. */
+static int end_wait(struct verge_task *self, struct verge__blocking_call *call, int reason) {
+    struct verge__blocking_pool *pool = &self->runtime->pool;
+    const bool abandons = call->abandon != NULL && is_giving_up(reason);
+    (void)pthread_mutex_lock(&pool->lock);
+    const enum stage stage = call->stage;
+    if (stage == QUEUED) {
+        dequeue(pool, call);
+    } else if (stage == RUNNING && abandons) {
+        call->task = NULL; /* the thread will find that, and release it */
+    } else if (stage == RUNNING) {
+        verge__wait_begin(self);
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+    VERGE__INVARIANT(stage == DONE || reason != 0, "J2: whoever wakes the task of a call has done it");
+    if (stage == RUNNING && !abandons) {
+        wait_until_done(self, call);
+    }
+    if (stage == DONE || (stage == RUNNING && !abandons)) {
+        return 0;
+    }
+    if (stage == QUEUED && abandons) {
+        call->abandon(call->argument);
+        release(self->runtime, call);
+    }
+    return verge__count_if_timeout(reason);
+}
+
+/* 0: it is DONE. */
+static int run_call(struct verge_task *self, struct verge__blocking_call *call, uint64_t deadline_ns) {
+    call->task = self;
+    call->awaits = VERGE__AWAITS_BLOCKING;
+    call->awaited = (uintptr_t)call->function;
+    call->stops_all = self->runtime->options.virtual_clock != NULL;
+    const int error = submit(self, call);
+    if (error != 0) {
+        return error;
+    }
+    if (call->stops_all) {
+        stop_all_until_done(&self->runtime->pool, call);
+        return 0;
+    }
+    verge__awaits(self, call->awaits, call->awaited);
+    return end_wait(self, call, verge__wait(self, deadline_ns, VERGE__WAIT));
+}
+
+static int take_result(const struct verge__blocking_call *call, intptr_t *ret_result) {
+    if (call->error == 0 && ret_result != NULL) {
+        *ret_result = call->result;
+    }
+    return call->error;
+}
+
+/* ---- the calls ---- */
+
+int verge_blocking(verge_blocking_function function, void *argument, intptr_t *ret_result, uint64_t deadline_ns) {
+    struct verge_task *self = verge__current_task();
+    if (self == NULL || function == NULL) {
+        return self == NULL ? -EPERM : -EINVAL;
+    }
+    verge__begin_call();
+    int error = why_not(self, deadline_ns);
+    if (error != 0) {
+        return verge__count_if_timeout(error);
+    }
+    struct verge__blocking_call call = {.function = function, .argument = argument};
+    error = run_call(self, &call, deadline_ns);
+    return error != 0 ? error : take_result(&call, ret_result);
+}
+
+int verge_blocking_or_abandon(verge_blocking_function function, void *argument, void (*abandon)(void *argument),
+                              intptr_t *ret_result, uint64_t deadline_ns) {
+    struct verge_task *self = verge__current_task();
+    if (self == NULL || function == NULL || abandon == NULL) {
+        return self == NULL ? -EPERM : -EINVAL;
+    }
+    verge__begin_call();
+    int error = why_not(self, deadline_ns);
+    if (is_giving_up(error)) {
+        abandon(argument);
+        return verge__count_if_timeout(error);
+    }
+    const verge_allocator *allocator = &self->runtime->allocator;
+    struct verge__blocking_call *call =
+        error == 0 ? allocator->allocate(allocator->context, sizeof(*call), _Alignof(max_align_t)) : NULL;
+    if (call == NULL) {
+        return error != 0 ? error : -ENOMEM;
+    }
+    *call = (struct verge__blocking_call){.function = function, .argument = argument, .abandon = abandon};
+    error = run_call(self, call, deadline_ns);
+    if (error == 0) {
+        error = take_result(call, ret_result);
+        release(self->runtime, call);
+    } else if (!is_giving_up(error)) {
+        release(self->runtime, call);
+    }
+    return error;
+}
+
+int verge__blocking_regardless(struct verge_task *self, intptr_t (*function)(void *argument), void *argument,
+                               unsigned awaits, uintptr_t awaited) {
+    struct verge__blocking_call call = {
+        .function = function, .argument = argument, .task = self, .awaits = awaits, .awaited = awaited};
+    int error = submit(self, &call);
+    if (error == 0) {
+        wait_until_done(self, &call);
+        error = call.error;
+    }
+    return error;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * task/broadcast.h - a broadcast: a ring with the last items, and those that wait for the next. Every reader sees
+ * every item; how far it has read is its own number, so that a broadcast knows nothing of its readers but those that
+ * wait.
+ *   Y1  item number n is at n % capacity, for n from sent - capacity to sent - 1.
+ *   Y2  whoever waits has seen item number sent - 1: the next item is the next one and the latest at once.
+ */
+#ifndef VERGE_SRC_TASK_BROADCAST_H
+#define VERGE_SRC_TASK_BROADCAST_H
+
+#include "task/waiters.h"
+#include "verge/sync.h"
+
+struct verge_broadcast {
+    verge_allocator allocator;
+    size_t item_size;
+    size_t capacity;
+    uint32_t guard; /* of all below */
+    bool is_closed;
+    uint64_t sent; /* items, ever */
+    void *waiting[2];
+    char items[];
+};
+
+enum verge__read_mode { VERGE__READ_NEXT, VERGE__READ_LATEST };
+
+static inline bool verge__broadcast_is_wrong(const struct verge_broadcast *broadcast, const uint64_t *position,
+                                             const void *item) {
+    return broadcast == NULL || position == NULL || (item == NULL && broadcast->item_size != 0);
+}
+
+/* With the guard held: 0, -EPIPE, -EINVAL (a position that never was), -EOVERFLOW (*position has moved to the oldest
+ * item), or -EAGAIN. */
+int verge__broadcast_get(const struct verge_broadcast *broadcast, uint64_t *position, void *ret_item,
+                         enum verge__read_mode mode);
+
+/* With the guard held: whether get would return -EAGAIN. */
+static inline bool verge__broadcast_is_seen(const struct verge_broadcast *broadcast, const uint64_t *position) {
+    return *position == broadcast->sent && !broadcast->is_closed;
+}
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * task/channel.h - a channel: a ring of items, and the tasks that wait at either end.
+ *   H1  somebody waits to receive only while the ring is empty; somebody waits to send only while it is full.
+ * So an item goes straight to a waiting receiver, and the item of a waiting sender moves up as room appears.
+ */
+#ifndef VERGE_SRC_TASK_CHANNEL_H
+#define VERGE_SRC_TASK_CHANNEL_H
+
+#include "task/waiters.h"
+
+struct verge_channel {
+    verge_allocator allocator;
+    size_t item_size;
+    size_t capacity;
+    uint32_t guard; /* of all below */
+    bool is_closed;
+    size_t first; /* the index of the oldest item */
+    size_t count;
+    void *senders[2];
+    void *receivers[2];
+    char items[];
+};
+
+static inline bool verge__channel_is_wrong(const struct verge_channel *channel, const void *item) {
+    return channel == NULL || (item == NULL && channel->item_size != 0);
+}
+
+/* The rest with the guard held. What put and get return if they do not wait: whether that is -EAGAIN. */
+
+static inline bool verge__channel_is_full(const struct verge_channel *channel) {
+    return channel->count == channel->capacity && !channel->is_closed;
+}
+
+static inline bool verge__channel_is_empty(const struct verge_channel *channel) {
+    return channel->count == 0 && !channel->is_closed;
+}
+
+/* 0, -EPIPE or -EAGAIN. put: the item went in, or to the receiver *ret_woken, which is to be delivered; get:
+ * *ret_woken is the sender whose item went in. */
+int verge__channel_put(struct verge_channel *channel, const void *item, struct verge_task **ret_woken);
+int verge__channel_get(struct verge_channel *channel, void *ret_item, struct verge_task **ret_woken);
+
+#endif

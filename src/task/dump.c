@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What every task does, as text. The tasks of a runner are in a list, under its list_guard: a task that is in it has
+ * not ended, so that its block and its stack are there as long as the guard is held. What is found is copied, and
+ * written when the guard is free again: the writer is the user's, and may wait.
+ *
+ * Tasks go on meanwhile. Their state is atomic, their names are under their guards. The frames of a stack are read as
+ * they are, and may be those of a task that runs again: each is followed only inside of its stack and upwards, so that
+ * the walk ends, and it counts only if the task seems to be suspended at the same place before and after.
+ */
+#define _GNU_SOURCE
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "task/context_machine.h"
+#include "task/task_internal.h"
+
+enum { FRAME_COUNT_MAX = 24, TEXT_SIZE = 4096 };
+
+/* What there is to say of a task. */
+struct sight {
+    const struct verge_task *task;
+    verge_task_function function;
+    char name[VERGE_TASK_NAME_SIZE];
+    uint8_t state;
+    uint8_t awaits;
+    bool has_begun;
+    bool is_cancelled;
+    bool is_caller;
+    uint32_t frame_count;
+    uintptr_t awaited;
+    uint64_t deadline_ns;
+    uint64_t stopped_ns;
+    uintptr_t frames[FRAME_COUNT_MAX];
+};
+
+void verge__copy_name(struct verge_task *task, char name[VERGE_TASK_NAME_SIZE]) {
+    verge__lock(&task->guard);
+    memcpy(name, task->name, VERGE_TASK_NAME_SIZE);
+    verge__unlock(&task->guard);
+}
+
+/* ---- frames ---- */
+
+/* As a caller's: without the signature that the machine may have put into it. */
+static uintptr_t plain_address(uintptr_t address) {
+#if defined(__aarch64__)
+    register uintptr_t x30 __asm__("x30") = address;
+    __asm__("hint #7" : "+r"(x30)); /* xpaclri; nothing where there are no signatures */
+    return x30;
+#else
+    return address;
+#endif
+}
+
+/* A frame is the frame pointer of the caller and the return address. Of another flow, as of verge__context_where. */
+static VERGE__NOT_SANITIZED void walk(const struct verge_task *task, uintptr_t address, uintptr_t frame,
+                                      struct sight *sight) {
+    const uintptr_t low = (uintptr_t)task->stack->low;
+    const uintptr_t high = (uintptr_t)task - 2 * sizeof(uintptr_t); /* the block is above the stack */
+    while (address != 0 && sight->frame_count < FRAME_COUNT_MAX) {
+        sight->frames[sight->frame_count++] = plain_address(address);
+        if (frame == 0 || frame < low || frame > high || frame % sizeof(uintptr_t) != 0) {
+            return;
+        }
+        const volatile uintptr_t *words = (const volatile uintptr_t *)frame;
+        const uintptr_t next = words[0];
+        address = words[1];
+        if (next != 0 && next <= frame) {
+            return;
+        }
+        frame = next;
+    }
+}
+
+static bool is_suspended(uint8_t state) {
+    return state != VERGE__TASK_RUNNING && state != VERGE__TASK_ENDED;
+}
+
+static VERGE__NOT_SANITIZED const void *place_of(const struct verge_task *task) {
+    return *(void *const volatile *)&task->context.stack_pointer;
+}
+
+static void find_frames(const struct verge_task *task, struct sight *sight) {
+    const void *place = place_of(task);
+    const bool is_inside = (uintptr_t)place >= (uintptr_t)task->stack->low && (uintptr_t)place < (uintptr_t)task;
+    uintptr_t address, frame;
+    if (!is_suspended(sight->state) || !sight->has_begun || !is_inside ||
+        !verge__context_where(place, &address, &frame)) {
+        return;
+    }
+    walk(task, address, frame, sight);
+    if (atomic_load(&task->state) != sight->state || place_of(task) != place) {
+        sight->frame_count = 0;
+    }
+}
+
+/* ---- looking ---- */
+
+static void look_at(struct verge_task *task, struct sight *sight) {
+    *sight = (struct sight){
+        .task = task,
+        .function = task->function,
+        .state = atomic_load(&task->state),
+        .awaits = atomic_load_explicit(&task->awaits, memory_order_relaxed),
+        .has_begun = atomic_load_explicit(&task->has_begun, memory_order_relaxed),
+        .is_cancelled = atomic_load(&task->is_cancelled),
+        .is_caller = task == verge__current_task(),
+        .awaited = atomic_load_explicit(&task->awaited, memory_order_relaxed),
+        .deadline_ns = atomic_load_explicit(&task->awaited_deadline_ns, memory_order_relaxed),
+        .stopped_ns = atomic_load_explicit(&task->stopped_ns, memory_order_relaxed),
+    };
+    verge__copy_name(task, sight->name);
+    if (sight->is_caller) {
+        walk(task, (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0), sight);
+    } else {
+        find_frames(task, sight);
+    }
+}
+
+/* Looks at the tasks of a runner, if there is room for all; the oldest first. Returns how many there are. */
+static size_t look_at_all(struct verge__runner *runner, struct sight *sights, size_t room) {
+    size_t count = 0;
+    verge__lock(&runner->list_guard);
+    for (const struct verge_task *task = runner->listed; task != NULL; task = task->listed_next) {
+        count++;
+    }
+    if (count <= room) {
+        size_t left = count;
+        for (struct verge_task *task = runner->listed; task != NULL; task = task->listed_next) {
+            look_at(task, &sights[--left]);
+        }
+    }
+    verge__unlock(&runner->list_guard);
+    return count;
+}
+
+/* ---- writing ---- */
+
+struct output {
+    verge_dump_writer write;
+    void *context;
+    int error; /* what the writer said, other than 0 */
+    size_t size;
+    char text[TEXT_SIZE];
+};
+
+static void flush(struct output *output) {
+    if (output->error == 0 && output->size != 0) {
+        output->error = output->write(output->context, output->text, output->size);
+    }
+    output->size = 0;
+}
+
+/* No single piece is longer than a quarter of the text. */
+static __attribute__((format(printf, 2, 3))) void print(struct output *output, const char *format, ...) {
+    va_list arguments;
+    if (output->size > sizeof(output->text) * 3 / 4) {
+        flush(output);
+    }
+    va_start(arguments, format);
+    const size_t room = sizeof(output->text) - output->size;
+    const int size = vsnprintf(output->text + output->size, room, format, arguments);
+    va_end(arguments);
+    output->size += size < 0 ? 0 : (size_t)size < room ? (size_t)size : room - 1;
+}
+
+static void print_seconds(struct output *output, uint64_t ns) {
+    print(output, "%" PRIu64 ".%03u s", ns / 1000000000, (unsigned)(ns / 1000000 % 1000));
+}
+
+/* The file and the offset in it, for addr2line, and the function if it has a name that the dynamic linker knows. */
+static void print_address(struct output *output, uintptr_t address) {
+    Dl_info info = {0};
+    print(output, "0x%" PRIxPTR, address);
+    if (dladdr((const void *)address, &info) == 0 || info.dli_fname == NULL) {
+        return;
+    }
+    const char *slash = strrchr(info.dli_fname, '/');
+    print(output, " %.200s+0x%" PRIxPTR, slash != NULL ? slash + 1 : info.dli_fname,
+          address - (uintptr_t)info.dli_fbase);
+    if (info.dli_sname != NULL) {
+        print(output, " (%.200s+0x%" PRIxPTR ")", info.dli_sname, address - (uintptr_t)info.dli_saddr);
+    }
+}
+
+static const char *operation_name(unsigned kind) {
+    static const char *const names[] = {
+        [VERGE__ACCEPT] = "accept",   [VERGE__CONNECT] = "connect", [VERGE__READ] = "read",
+        [VERGE__WRITE] = "write",     [VERGE__READV] = "readv",     [VERGE__WRITEV] = "writev",
+        [VERGE__RECV] = "recv",       [VERGE__SEND] = "send",       [VERGE__RECVMSG] = "recvmsg",
+        [VERGE__SENDMSG] = "sendmsg", [VERGE__POLL] = "poll",       [VERGE__FSYNC] = "fsync",
+        [VERGE__OPENAT] = "openat",   [VERGE__CLOSE] = "close",     [VERGE__SPLICE] = "splice",
+        [VERGE__CUSTOM] = "uring",
+    };
+    return kind < sizeof(names) / sizeof(*names) && names[kind] != NULL ? names[kind] : "I/O";
+}
+
+static void print_awaited(struct output *output, const struct sight *sight) {
+    static const char *const names[] = {
+        [VERGE__AWAITS_SOMETHING] = "something",
+        [VERGE__AWAITS_TIME] = "time",
+        [VERGE__AWAITS_TASK] = "task",
+        [VERGE__AWAITS_MUTEX] = "mutex",
+        [VERGE__AWAITS_CONDITION] = "condition",
+        [VERGE__AWAITS_SEND] = "room in channel",
+        [VERGE__AWAITS_RECEIVE] = "an item of channel",
+        [VERGE__AWAITS_SELECT] = "the first of several (select)",
+        [VERGE__AWAITS_GROUP] = "group",
+        [VERGE__AWAITS_SEMAPHORE] = "semaphore",
+        [VERGE__AWAITS_RWLOCK] = "read-write lock",
+        [VERGE__AWAITS_BROADCAST] = "an item of broadcast",
+        [VERGE__AWAITS_BLOCKING] = "blocking call",
+    };
+    if (sight->awaits >= VERGE__AWAITS_OPERATION) {
+        const unsigned kind = sight->awaits - (unsigned)VERGE__AWAITS_OPERATION;
+        print(output, "waits for %s", operation_name(kind));
+        if (kind != VERGE__CUSTOM) {
+            print(output, " of descriptor %d", (int)sight->awaited);
+        }
+        return;
+    }
+    print(output, "waits for %s", names[sight->awaits]);
+    if (sight->awaited != 0 && sight->awaits != VERGE__AWAITS_SOMETHING) {
+        print(output, " 0x%" PRIxPTR, sight->awaited);
+    }
+}
+
+static void print_deadline(struct output *output, uint64_t deadline_ns, uint64_t now_ns) {
+    if (deadline_ns == VERGE_NEVER) {
+        print(output, ", no deadline");
+    } else if (deadline_ns >= now_ns) {
+        print(output, ", deadline in ");
+        print_seconds(output, deadline_ns - now_ns);
+    } else {
+        print(output, ", deadline was ");
+        print_seconds(output, now_ns - deadline_ns);
+        print(output, " ago");
+    }
+}
+
+static void print_state(struct output *output, const struct sight *sight, uint64_t now_ns) {
+    if (sight->state == VERGE__TASK_RUNNING) {
+        print(output, "runs");
+    } else if (sight->state == VERGE__TASK_ENDED) {
+        print(output, "has ended");
+    } else if (sight->state == VERGE__TASK_READY) {
+        print(output, sight->has_begun ? "can run" : "has not begun");
+    } else {
+        print_awaited(output, sight);
+        print(output, " for ");
+        print_seconds(output, now_ns > sight->stopped_ns ? now_ns - sight->stopped_ns : 0);
+        print_deadline(output, sight->deadline_ns, now_ns);
+    }
+    print(output, sight->is_cancelled ? ", cancelled\n" : "\n");
+}
+
+static void print_sight(struct output *output, const struct sight *sight, uint32_t worker_index, uint64_t now_ns) {
+    print(output, "task 0x%" PRIxPTR " \"%s\", worker %" PRIu32 ": ", (uintptr_t)sight->task, sight->name,
+          worker_index);
+    print_state(output, sight, now_ns);
+    print(output, "    function ");
+    print_address(output, (uintptr_t)sight->function);
+    print(output, "\n");
+    for (uint32_t i = 0; i < sight->frame_count; i++) {
+        print(output, "    at ");
+        print_address(output, sight->frames[i]);
+        print(output, "\n");
+    }
+}
+
+/* ---- the calls ---- */
+
+static int dump_runner(struct verge__runner *runner, struct output *output) {
+    const verge_allocator *allocator = &runner->runtime->allocator;
+    struct sight *sights = NULL;
+    size_t room = 0;
+    size_t count;
+    while ((count = look_at_all(runner, sights, room)) > room) {
+        if (sights != NULL) {
+            allocator->release(allocator->context, sights, room * sizeof(*sights));
+        }
+        room = count + count / 4 + 16;
+        sights = allocator->allocate(allocator->context, room * sizeof(*sights), _Alignof(struct sight));
+        if (sights == NULL) {
+            return -ENOMEM;
+        }
+    }
+    const uint64_t now_ns = verge__clock_now(&runner->runtime->clock);
+    for (size_t i = 0; i < count && output->error == 0; i++) {
+        print_sight(output, &sights[i], runner->index, now_ns);
+    }
+    if (sights != NULL) {
+        allocator->release(allocator->context, sights, room * sizeof(*sights));
+    }
+    return output->error;
+}
+
+int verge_runtime_dump(verge_runtime *runtime, verge_dump_writer write, void *context) {
+    if (runtime == NULL || write == NULL) {
+        return -EINVAL;
+    }
+    if (verge__runtime_is_forked(runtime)) {
+        return -ECHILD;
+    }
+    struct output output = {.write = write, .context = context};
+    const uint32_t count = atomic_load(&runtime->runner_count);
+    print(&output, "verge runtime 0x%" PRIxPTR ": %" PRIu64 " tasks, %" PRIu32 " workers, time %" PRIu64 " ns\n",
+          (uintptr_t)runtime, verge__existing_tasks(runtime), count, verge__clock_now(&runtime->clock));
+    int error = 0;
+    for (uint32_t i = 0; i < count && error == 0; i++) {
+        error = dump_runner(runtime->runners[i], &output);
+    }
+    flush(&output);
+    return error != 0 ? error : output.error;
+}
+
+static int write_to(void *context, const char *text, size_t size) {
+    const int fd = *(const int *)context;
+    while (size != 0) {
+        const ssize_t written = write(fd, text, size);
+        if (written >= 0) {
+            text += written;
+            size -= (size_t)written;
+        } else if (errno == EAGAIN) {
+            struct pollfd wanted = {.fd = fd, .events = POLLOUT};
+            (void)poll(&wanted, 1, -1);
+        } else if (errno != EINTR) {
+            return -errno;
+        }
+    }
+    return 0;
+}
+
+int verge_runtime_dump_to(verge_runtime *runtime, int fd) {
+    return fd < 0 ? -EBADF : verge_runtime_dump(runtime, write_to, &fd);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Groups of tasks. The members of a group are in a list, under its guard.
+ *   U1  `count` has the members in the list, and those that are about to join it. While it is not 0 the group is
+ *       there: its owner waits regardless, and a member leaves as the last thing that it does (verge__task_ended).
+ *   U2  `error` is set once, with the guard held, and whoever sets it cancels the members that are in the list. A
+ *       task that joins the list after that is cancelled there.
+ */
+#include <errno.h>
+#include <limits.h>
+
+#include "base/assert.h"
+#include "base/step.h"
+#include "task/waiters.h"
+#include "verge/sync.h"
+
+/* With the guard held. */
+static void fail(verge_group *group, int error) {
+    if (group->error != 0) {
+        return;
+    }
+    group->error = error;
+    for (struct verge_task *task = group->members; task != NULL; task = task->member_next) {
+        verge__cancel(task);
+    }
+}
+
+void verge__group_join(struct verge_task *task) {
+    verge_group *group = task->group;
+    VERGE__STEP("group: join");
+    verge__lock(&group->guard);
+    struct verge_task *first = group->members;
+    task->member_next = first;
+    if (first != NULL) {
+        first->member_previous = task;
+    }
+    group->members = task;
+    if (group->error != 0) {
+        atomic_store(&task->is_cancelled, true);
+    }
+    verge__unlock(&group->guard);
+}
+
+/* One fewer, with the guard held, which is released: then the group may be gone. */
+static void uncount_and_unlock(verge_group *group) {
+    struct verge__waiter *waiter = --group->count == 0 ? verge__waiters_take_first(group->waiting) : NULL;
+    struct verge_task *owner = waiter != NULL ? verge__grant(waiter) : NULL;
+    verge__unlock(&group->guard);
+    verge__deliver_granted(owner);
+}
+
+static int error_of(const struct verge_task *task) {
+    if (atomic_load(&task->is_lost)) {
+        return -EOWNERDEAD;
+    }
+    return task->result >= 0 ? 0 : task->result > INT_MIN ? (int)task->result : INT_MIN;
+}
+
+void verge__group_leave(struct verge_task *task) {
+    verge_group *group = task->group;
+    const int error = error_of(task);
+    VERGE__STEP("group: leave");
+    verge__lock(&group->guard);
+    if (task->member_previous != NULL) {
+        task->member_previous->member_next = task->member_next;
+    } else {
+        group->members = task->member_next;
+    }
+    if (task->member_next != NULL) {
+        task->member_next->member_previous = task->member_previous;
+    }
+    if (error != 0) {
+        fail(group, error);
+    }
+    uncount_and_unlock(group);
+}
+
+/* ---- calls ---- */
+
+int verge_group_begin(verge_group *group) {
+    struct verge_task *self = verge__current_task();
+    if (self == NULL || group == NULL) {
+        return self == NULL ? -EPERM : -EINVAL;
+    }
+    *group = (verge_group){.owner = self};
+    return 0;
+}
+
+int verge_group_spawn_with(verge_group *group, const verge_spawn_options *options) {
+    struct verge_task *self = verge__current_task();
+    if (self == NULL || group == NULL || (group->owner != self && self->group != group)) {
+        return self != NULL && group == NULL ? -EINVAL : -EPERM;
+    }
+    int error = atomic_load(&self->is_cancelled) ? -ECANCELED : 0;
+    verge__lock(&group->guard);
+    if (group->error != 0) {
+        error = -ECANCELED;
+    }
+    group->count += error == 0; /* U1: by the owner, or by a member */
+    verge__unlock(&group->guard);
+    if (error != 0) {
+        return error;
+    }
+    error = verge__spawn_member(self, group, options);
+    if (error != 0) {
+        verge__lock(&group->guard);
+        uncount_and_unlock(group);
+    }
+    return error;
+}
+
+int verge_group_spawn(verge_group *group, verge_task_function function, void *argument) {
+    verge_spawn_options options;
+    (void)verge_spawn_options_init(&options);
+    options.function = function;
+    options.argument = argument;
+    return verge_group_spawn_with(group, &options);
+}
+
+int verge_group_cancel(verge_group *group) {
+    if (group == NULL) {
+        return -EINVAL;
+    }
+    verge__lock(&group->guard);
+    fail(group, -ECANCELED);
+    verge__unlock(&group->guard);
+    return 0;
+}
+
+/* With the guard held, it waits until no member is left. When it is cancelled or its time has come, so are they, and
+ * have. */
+static void await_members(struct verge_task *self, verge_group *group, uint64_t deadline_ns) {
+    struct verge__waiter waiter = {.task = self};
+    verge__awaits(self, VERGE__AWAITS_GROUP, (uintptr_t)group);
+    const int reason = verge__wait_once(group->waiting, &group->guard, &waiter, deadline_ns, VERGE__WAIT);
+    if (!waiter.is_granted) {
+        fail(group, verge__count_if_timeout(reason));
+    }
+    while (!waiter.is_granted) {
+        verge__awaits(self, VERGE__AWAITS_GROUP, (uintptr_t)group);
+        (void)verge__wait_once(group->waiting, &group->guard, &waiter, VERGE_NEVER, VERGE__WAIT_REGARDLESS);
+    }
+}
+
+int verge_group_wait_until(verge_group *group, uint64_t deadline_ns) {
+    struct verge_task *self = verge__current_task();
+    if (self == NULL || group == NULL || group->owner != self) {
+        return self != NULL && group == NULL ? -EINVAL : -EPERM;
+    }
+    verge__begin_call();
+    verge__lock(&group->guard);
+    const bool must_wait = group->count != 0;
+    if (must_wait && verge__refuses(self, deadline_ns)) {
+        verge__unlock(&group->guard);
+        return -EINVAL;
+    }
+    if (must_wait) {
+        await_members(self, group, deadline_ns);
+    }
+    VERGE__INVARIANT(group->count == 0 && group->members == NULL, "U1: no task outlives its group");
+    const int error = group->error;
+    verge__unlock(&group->guard);
+    group->owner = NULL;
+    return error;
+}
+
+int verge_group_wait(verge_group *group) {
+    return verge_group_wait_until(group, VERGE_NEVER);
+}

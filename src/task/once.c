@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Once: a mutex, and whether what it guards is done. Whoever sees is_done sees all that was done before. */
+#include <errno.h>
+
+#include "task/task_internal.h"
+#include "verge/sync.h"
+
+int verge_once_until(verge_once *once, int (*function)(void *argument), void *argument, uint64_t deadline_ns) {
+    if (once == NULL || function == NULL) {
+        return -EINVAL;
+    }
+    if (__atomic_load_n(&once->is_done, __ATOMIC_ACQUIRE) != 0) {
+        return 0;
+    }
+    int error = verge_mutex_lock_until(&once->mutex, deadline_ns);
+    if (error != 0) {
+        return error;
+    }
+    if (once->is_done == 0) {
+        error = function(argument);
+        __atomic_store_n(&once->is_done, error == 0, __ATOMIC_RELEASE);
+    }
+    (void)verge_mutex_unlock(&once->mutex);
+    return error;
+}
+
+int verge_once_do(verge_once *once, int (*function)(void *argument), void *argument) {
+    return verge_once_until(once, function, argument, VERGE_NEVER);
+}

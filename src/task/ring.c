@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Taking tasks from another worker: R1 to R3 in ring.h. */
+#include "task/ring.h"
+
+#include "task/task_internal.h"
+
+uint32_t verge__task_ring_steal(struct verge__task_ring *ring, struct verge_task **ret_tasks) {
+    uint32_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+    VERGE__STEP("ring: steal");
+    const uint32_t count = atomic_load_explicit(&ring->tail, memory_order_acquire) - head;
+    uint32_t wanted = count - count / 2;
+    if (count > VERGE__RING_SIZE) { /* head has moved between the two */
+        return 0;
+    }
+    wanted = wanted < VERGE__STEAL_MAX ? wanted : VERGE__STEAL_MAX;
+    uint32_t taken = 0;
+    while (taken < wanted) {
+        struct verge_task *task =
+            atomic_load_explicit(&ring->slots[(head + taken) % VERGE__RING_SIZE], memory_order_relaxed);
+        if (verge__context_is_live(&task->context)) { /* R3. Its memory is that of a stack, which stays */
+            break;
+        }
+        ret_tasks[taken++] = task;
+    }
+    VERGE__STEP("ring: take");
+    const bool is_mine =
+        taken != 0 && atomic_compare_exchange_strong_explicit(&ring->head, &head, head + taken, memory_order_acq_rel,
+                                                              memory_order_relaxed);
+    return is_mine ? taken : 0;
+}

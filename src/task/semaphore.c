@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Semaphore and read-write lock. Both are a door at which tasks and threads queue up:
+ *   D1  Who comes when others wait waits behind them, and the first in the queue is let in as soon as there is room:
+ *       nobody overtakes, so that neither a large amount nor a writer starves. Whoever makes room, or leaves the
+ *       queue, lets in those that can go in now.
+ */
+#include <errno.h>
+
+#include "task/waiters.h"
+#include "verge/sync.h"
+
+struct door {
+    void **waiting;
+    uint32_t *guard;
+    void *object;
+    unsigned awaits; /* what verge__awaits calls it */
+    bool (*enter)(void *object,
+                  const struct verge__waiter *waiter); /* with the guard held: false if there is no room */
+};
+
+/* With the guard held. */
+static void let_in(const struct door *door, struct verge__task_queue *granted) {
+    struct verge__waiter *first; /* no select waits here, so that it is there to be let in */
+    while ((first = door->waiting[0]) != NULL && door->enter(door->object, first)) {
+        verge__waiters_remove(door->waiting, first);
+        verge__grant_into(granted, first);
+    }
+}
+
+/* With the guard held, which is released. */
+static void let_in_and_unlock(const struct door *door) {
+    struct verge__task_queue granted = {0};
+    let_in(door, &granted);
+    verge__unlock(door->guard);
+    verge__deliver_all(&granted);
+}
+
+enum mode { WAITS, TRIES };
+
+/* With the guard held, which is released. */
+static int enter(const struct door *door, struct verge__waiter *waiter, uint64_t deadline_ns, enum mode mode) {
+    int result = door->waiting[0] == NULL && door->enter(door->object, waiter) ? 0 : -EAGAIN;
+    if (result == 0 || mode == TRIES) {
+        verge__unlock(door->guard);
+        return result == 0 ? 0 : -EBUSY;
+    }
+    verge__awaits(waiter->task, door->awaits, (uintptr_t)door->object);
+    result = verge__wait_in(door->waiting, door->guard, waiter, deadline_ns);
+    if (result == 0) {
+        verge__unlock(door->guard);
+    } else {
+        let_in_and_unlock(door); /* it may have been in the way */
+    }
+    return result;
+}
+
+/* ---- semaphore ---- */
+
+static bool take(void *object, const struct verge__waiter *waiter) {
+    verge_semaphore *semaphore = object;
+    const bool has_room = waiter->amount <= semaphore->available;
+    semaphore->available -= has_room ? waiter->amount : 0;
+    return has_room;
+}
+
+static struct door door_of_semaphore(verge_semaphore *semaphore) {
+    return (struct door){semaphore->waiting, &semaphore->guard, semaphore, VERGE__AWAITS_SEMAPHORE, take};
+}
+
+static int acquire(verge_semaphore *semaphore, uint32_t amount, uint64_t deadline_ns, enum mode mode) {
+    if (semaphore == NULL || amount == 0) {
+        return -EINVAL;
+    }
+    if (mode == WAITS) {
+        verge__begin_call();
+    }
+    const struct door door = door_of_semaphore(semaphore);
+    struct verge__waiter waiter = {.task = verge__current_task(), .amount = amount};
+    verge__lock(&semaphore->guard);
+    return enter(&door, &waiter, deadline_ns, mode);
+}
+
+int verge_semaphore_acquire(verge_semaphore *semaphore, uint32_t amount) {
+    return acquire(semaphore, amount, VERGE_NEVER, WAITS);
+}
+
+int verge_semaphore_acquire_until(verge_semaphore *semaphore, uint32_t amount, uint64_t deadline_ns) {
+    return acquire(semaphore, amount, deadline_ns, WAITS);
+}
+
+int verge_semaphore_try_acquire(verge_semaphore *semaphore, uint32_t amount) {
+    return acquire(semaphore, amount, 0, TRIES);
+}
+
+int verge_semaphore_release(verge_semaphore *semaphore, uint32_t amount) {
+    if (semaphore == NULL || amount == 0) {
+        return -EINVAL;
+    }
+    const struct door door = door_of_semaphore(semaphore);
+    verge__lock(&semaphore->guard);
+    if (amount > UINT32_MAX - semaphore->available) {
+        verge__unlock(&semaphore->guard);
+        return -EOVERFLOW;
+    }
+    semaphore->available += amount;
+    let_in_and_unlock(&door);
+    return 0;
+}
+
+/* ---- read-write lock: `item` of a waiter is the writer-to-be; NULL: it reads ---- */
+
+static bool take_lock(void *object, const struct verge__waiter *waiter) {
+    verge_rwlock *lock = object;
+    if (lock->writer != NULL || (waiter->item != NULL && lock->reader_count != 0)) {
+        return false;
+    }
+    lock->writer = waiter->item;
+    lock->reader_count += waiter->item == NULL;
+    return true;
+}
+
+static struct door door_of_lock(verge_rwlock *lock) {
+    return (struct door){lock->waiting, &lock->guard, lock, VERGE__AWAITS_RWLOCK, take_lock};
+}
+
+enum access { READS, WRITES };
+
+static int lock_for(verge_rwlock *lock, enum access access, uint64_t deadline_ns, enum mode mode) {
+    if (lock == NULL) {
+        return -EINVAL;
+    }
+    if (mode == WAITS) {
+        verge__begin_call();
+    }
+    struct verge_task *self = verge__current_task();
+    void *owner = verge__owner_of(self);
+    const struct door door = door_of_lock(lock);
+    struct verge__waiter waiter = {.task = self, .item = access == WRITES ? owner : NULL};
+    verge__lock(&lock->guard);
+    if (lock->writer == owner && mode == WAITS) {
+        verge__unlock(&lock->guard);
+        return -EDEADLK;
+    }
+    return enter(&door, &waiter, deadline_ns, mode);
+}
+
+int verge_rwlock_read(verge_rwlock *lock) {
+    return lock_for(lock, READS, VERGE_NEVER, WAITS);
+}
+
+int verge_rwlock_read_until(verge_rwlock *lock, uint64_t deadline_ns) {
+    return lock_for(lock, READS, deadline_ns, WAITS);
+}
+
+int verge_rwlock_try_read(verge_rwlock *lock) {
+    return lock_for(lock, READS, 0, TRIES);
+}
+
+int verge_rwlock_write(verge_rwlock *lock) {
+    return lock_for(lock, WRITES, VERGE_NEVER, WAITS);
+}
+
+int verge_rwlock_write_until(verge_rwlock *lock, uint64_t deadline_ns) {
+    return lock_for(lock, WRITES, deadline_ns, WAITS);
+}
+
+int verge_rwlock_try_write(verge_rwlock *lock) {
+    return lock_for(lock, WRITES, 0, TRIES);
+}
+
+int verge_rwlock_unlock(verge_rwlock *lock) {
+    if (lock == NULL) {
+        return -EINVAL;
+    }
+    const struct door door = door_of_lock(lock);
+    const void *self = verge__owner_of(verge__current_task());
+    verge__lock(&lock->guard);
+    const bool is_wrong = lock->writer != NULL ? lock->writer != self : lock->reader_count == 0;
+    if (is_wrong) {
+        verge__unlock(&lock->guard);
+        return -EPERM;
+    }
+    lock->reader_count -= lock->writer == NULL;
+    lock->writer = NULL;
+    let_in_and_unlock(&door);
+    return 0;
+}

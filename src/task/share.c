@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ready tasks of a runner that shares them, and how one comes to another runner (J7).
+ *
+ *     handed_over    the joiner of a task that has just ended: it is next
+ *     ready          pinned tasks
+ *     ring           the oldest of the others (ring.h)
+ *     overflow       the rest, under overflow_guard; empty unless the ring was full
+ *
+ * The runner takes turns between its pinned tasks and the others. Of the others the oldest is the next. Only the
+ * runner's thread uses the first two.
+ */
+#include "base/assert.h"
+#include "base/step.h"
+#include "task/search.h"
+
+static uint32_t overflow_count(const struct verge__runner *runner) {
+    return atomic_load(&runner->overflow_count);
+}
+
+bool verge__has_shared(const struct verge__runner *runner) {
+    return verge__task_ring_count(&runner->ring) != 0 || overflow_count(runner) != 0;
+}
+
+/* ---- in and out ---- */
+
+/* At most `count` of the overflow, the oldest first. */
+static struct verge__task_queue take_overflow(struct verge__runner *runner, uint32_t count) {
+    struct verge__task_queue taken = {0};
+    VERGE__STEP("overflow: take");
+    verge__lock(&runner->overflow_guard);
+    uint32_t left = overflow_count(runner);
+    for (; count > 0 && left > 0; count--, left--) {
+        verge__queue_push(&taken, verge__queue_pop(&runner->overflow_queue));
+    }
+    atomic_store(&runner->overflow_count, left);
+    verge__unlock(&runner->overflow_guard);
+    return taken;
+}
+
+static void put_overflow(struct verge__runner *runner, struct verge_task *task) {
+    verge__lock(&runner->overflow_guard);
+    verge__queue_push(&runner->overflow_queue, task);
+    atomic_store(&runner->overflow_count, overflow_count(runner) + 1);
+    verge__unlock(&runner->overflow_guard);
+}
+
+/* What a running task makes ready is offered at once: the task may go on for long. What the loop finds is offered when
+ * it has begun to run the first of it. What is made ready between two tasks is for the joiner of the first, and runs
+ * now. */
+void verge__share(struct verge__runner *runner, struct verge_task *task) {
+    const bool is_joiner = !runner->offers_later && runner->running == NULL;
+    if (is_joiner && runner->handed_over == NULL) {
+        runner->handed_over = task;
+        return;
+    }
+    if (task->is_pinned) {
+        verge__queue_push(&runner->ready, task);
+        return;
+    }
+    /* Only the owner adds to the overflow: it sees its own value, or less. */
+    if (VERGE__UNLIKELY(atomic_load_explicit(&runner->overflow_count, memory_order_relaxed) != 0) ||
+        !verge__task_ring_push(&runner->ring, task)) {
+        put_overflow(runner, task);
+    }
+    if (!runner->offers_later) {
+        verge__offer(runner->runtime);
+    }
+}
+
+void verge__offer_rest(struct verge__runner *runner) {
+    runner->offers_later = false;
+    if (verge__has_shared(runner)) {
+        verge__offer(runner->runtime);
+    }
+}
+
+static struct verge_task *pop_ring(struct verge__runner *runner) {
+    struct verge_task *task = verge__task_ring_pop(&runner->ring);
+    if (VERGE__UNLIKELY(task == NULL && overflow_count(runner) != 0)) {
+        struct verge__task_queue queue = take_overflow(runner, VERGE__RING_SIZE / 2);
+        for (task = verge__queue_pop(&queue); task != NULL; task = verge__queue_pop(&queue)) {
+            const bool has_room = verge__task_ring_push(&runner->ring, task);
+            VERGE__INVARIANT(has_room, "R1: only the owner fills the ring, and it was empty");
+            (void)has_room;
+        }
+        task = verge__task_ring_pop(&runner->ring);
+    }
+    return task;
+}
+
+static struct verge_task *take_next(struct verge__runner *runner) {
+    struct verge_task *task = runner->handed_over;
+    if (task != NULL) {
+        runner->handed_over = NULL;
+        return task;
+    }
+    runner->ring_is_next = !runner->ring_is_next;
+    if (runner->ring_is_next || runner->ready.first == NULL) {
+        task = pop_ring(runner);
+    }
+    if (task == NULL) {
+        task = verge__queue_pop(&runner->ready);
+        task = task != NULL || runner->ring_is_next ? task : pop_ring(runner);
+    }
+    return task;
+}
+
+struct verge_task *verge__take_ready(struct verge__runner *runner) {
+    return runner->has_others ? take_next(runner) : verge__queue_pop(&runner->ready);
+}
+
+struct verge_task *verge__take_shared(struct verge__runner *runner, const struct verge_task *self) {
+    struct verge_task *task = take_next(runner);
+    VERGE__INVARIANT(task == NULL || task == self || !verge__context_is_live(&task->context),
+                     "R3: nobody else runs it");
+    (void)self;
+    if (task != NULL) {
+        verge__context_set_live(&task->context);
+    }
+    return task;
+}
+
+/* ---- to another runner ---- */
+
+/* The calling runner has the task alone (J1). */
+static void adopt(struct verge__runner *runner, struct verge_task *task) {
+    struct verge__runner *home = atomic_load(&task->runner);
+    verge__drop_io_timer(task);
+    verge__unlist_task(home, task);
+    VERGE__STEP("share: under way");
+    const bool is_open = verge__list_task(runner, task);
+    VERGE__INVARIANT(is_open, "J5: a runner that runs tasks has not left");
+    (void)is_open;
+    if (atomic_load(&home->is_retiring)) { /* it may have looked for tasks of its own before this one went */
+        verge__runner_alert(home);
+    }
+    if (verge__has_stopped(runner)) { /* it was on its way when the others were cancelled */
+        atomic_store(&task->is_cancelled, true);
+    }
+    verge__count(&runner->migrated);
+}
+
+/* A task that wakes many leaves most of them where they are. */
+bool verge__take_over(struct verge__runner *runner, struct verge_task *task) {
+    enum { own_max = 64 };
+    if (!runner->has_others || task->runtime != runner->runtime ||
+        !verge__may_be_taken(atomic_load(&task->runner), task) ||
+        atomic_load_explicit(&runner->is_retiring, memory_order_relaxed) ||
+        verge__task_ring_count(&runner->ring) >= own_max) {
+        return false;
+    }
+    adopt(runner, task);
+    return true;
+}
+
+static void adopt_and_share(struct verge__runner *runner, struct verge_task *task) {
+    adopt(runner, task);
+    verge__share(runner, task);
+}
+
+bool verge__steal(struct verge__runner *runner, struct verge__runner *victim) {
+    struct verge_task *tasks[VERGE__STEAL_MAX];
+    const uint32_t count = verge__task_ring_steal(&victim->ring, tasks);
+    for (uint32_t i = 0; i < count; i++) {
+        adopt_and_share(runner, tasks[i]);
+    }
+    if (count != 0 || overflow_count(victim) == 0) {
+        return count != 0;
+    }
+    struct verge__task_queue queue = take_overflow(victim, VERGE__STEAL_MAX);
+    const bool any = queue.first != NULL;
+    for (struct verge_task *task = verge__queue_pop(&queue); task != NULL; task = verge__queue_pop(&queue)) {
+        adopt_and_share(runner, task);
+    }
+    return any;
+}
+
+bool verge__steal_inbox(struct verge__runner *runner, struct verge__runner *victim) {
+    bool any = false;
+    struct verge_task *next;
+    for (struct verge_task *task = verge__inbox_take_of_other(victim); task != NULL; task = next) {
+        next = task->next;
+        if (verge__may_be_taken(victim, task)) {
+            adopt_and_share(runner, task);
+            any = true;
+        } else {
+            verge__post(task); /* back to where it was */
+        }
+    }
+    return any;
+}

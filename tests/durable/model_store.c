@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+/* A transaction works on a copy of the tables. Steps of nodes are whole, so at most one copy is open at a time. */
+#include "durable/model_store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct model_store model;
+enum model_mistake model_mistake;
+
+struct connection {
+    struct verge__connection base;
+    struct model_tables *copy;  /* of a transaction; NULL: there is none */
+    struct model_tables before; /* of the savepoint */
+};
+
+static struct connection *own(struct verge__connection *connection) {
+    return (struct connection *)connection;
+}
+
+void model_reset(uint64_t seed) {
+    memset(&model, 0, sizeof(model));
+    model.random = verge_test_random_from(seed);
+    model.now_ns = UINT64_C(1000000000000);
+    for (int i = 0; i < MODEL_SHARDS; i++) {
+        model.now.shards[i].epoch = 1;
+        model.now.shards[i].clean = true;
+    }
+}
+
+static struct model_tables *tables(struct verge__connection *connection) {
+    struct connection *c = own(connection);
+    return c->copy != NULL ? c->copy : &model.now;
+}
+
+/* Each question may be lost; then nothing has happened. */
+static bool is_lost(struct verge__connection *connection) {
+    connection->now_ns = model.now_ns;
+    connection->asked_ns = connection->answered_ns = model.local_ns;
+    const bool lost = model.loss != 0 && verge_test_chance(&model.random, model.loss);
+    model.lost += lost;
+    return lost;
+}
+
+#define OR_LOST(connection) \
+    if (is_lost(connection)) { \
+        return -EHOSTUNREACH; \
+    }
+
+static int model_connect(const char *url, uint64_t lease_ns, struct verge__connection **ret_connection) {
+    (void)url;
+    (void)lease_ns;
+    struct connection *c = calloc(1, sizeof(*c));
+    if (c == NULL) {
+        return -ENOMEM;
+    }
+    c->base.store = &model_store;
+    *ret_connection = &c->base;
+    return 0;
+}
+
+static void model_rollback(struct verge__connection *connection) {
+    free(own(connection)->copy);
+    own(connection)->copy = NULL;
+}
+
+static void model_disconnect(struct verge__connection *connection) {
+    model_rollback(connection);
+    free(connection);
+}
+
+static int model_begin(struct verge__connection *connection) {
+    OR_LOST(connection)
+    own(connection)->copy = malloc(sizeof(model.now));
+    *own(connection)->copy = model.now;
+    return 0;
+}
+
+/* Lost before, or lost after: who asks cannot tell. */
+static int model_commit(struct verge__connection *connection) {
+    const bool is_unknown = is_lost(connection);
+    const bool happens = !is_unknown || verge_test_chance(&model.random, 2);
+    const bool is_dropped = model_mistake == MISTAKE_LOST_COMMIT && verge_test_chance(&model.random, 50);
+    if (happens && !is_dropped) {
+        model.now = *own(connection)->copy;
+    }
+    model_rollback(connection);
+    return is_unknown ? -EREMOTEIO : 0;
+}
+
+static void *model_handle(struct verge__connection *connection) {
+    return connection;
+}
+
+static int model_savepoint(struct verge__connection *connection) {
+    own(connection)->before = *own(connection)->copy;
+    return 0;
+}
+
+static int model_end_savepoint(struct verge__connection *connection, bool undo) {
+    if (undo) {
+        *own(connection)->copy = own(connection)->before;
+    }
+    return 0;
+}
+
+void model_write(struct verge__connection *connection, uint64_t id) {
+    struct model_tables *t = tables(connection);
+    t->ledger[t->ledger_count++] = id;
+}
+
+/* ---- P1 ---- */
+
+static int model_join(struct verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node) {
+    (void)name;
+    OR_LOST(connection)
+    *ret_node = ++model.now.incarnation;
+    if (lease_ns > 0) {
+        model.now.lease_until[*ret_node % MODEL_NODES_MAX] = model.now_ns + lease_ns;
+    }
+    return 0;
+}
+
+static int model_new_incarnation(struct verge__connection *connection, uint64_t *ret_incarnation) {
+    return model_join(connection, "", 0, ret_incarnation);
+}
+
+static bool is_alive(uint64_t node) {
+    return node != 0 && model.now.lease_until[node % MODEL_NODES_MAX] >= model.now_ns;
+}
+
+static int model_renew(struct verge__connection *connection, uint64_t node, uint64_t lease_ns,
+                       struct verge__cluster *ret_cluster) {
+    OR_LOST(connection)
+    model.now.lease_until[node % MODEL_NODES_MAX] = model.now_ns + lease_ns;
+    *ret_cluster = (struct verge__cluster){0};
+    for (uint64_t i = 1; i < MODEL_NODES_MAX; i++) {
+        ret_cluster->live_nodes += is_alive(i);
+    }
+    for (uint32_t i = 0; i < MODEL_SHARDS; i++) {
+        if (model.now.shards[i].owner == node) {
+            ret_cluster->owned[ret_cluster->owned_count++] =
+                (struct verge__shard){.shard = i, .epoch = model.now.shards[i].epoch, .was_clean = true};
+        }
+    }
+    return 0;
+}
+
+static int model_acquire(struct verge__connection *connection, uint64_t node, uint32_t count,
+                         struct verge__cluster *ret_new) {
+    OR_LOST(connection)
+    ret_new->owned_count = 0;
+    for (uint32_t i = 0; i < MODEL_SHARDS && ret_new->owned_count < count; i++) {
+        if (!is_alive(model.now.shards[i].owner)) {
+            const bool was_clean = model.now.shards[i].clean;
+            model.now.shards[i].owner = node;
+            model.now.shards[i].epoch++;
+            model.now.shards[i].clean = false;
+            ret_new->owned[ret_new->owned_count++] =
+                (struct verge__shard){.shard = i, .epoch = model.now.shards[i].epoch, .was_clean = was_clean};
+        }
+    }
+    return is_lost(connection) ? -EHOSTUNREACH : 0; /* the answer: it has the shards, and does not know */
+}
+
+static void give_back(uint32_t shard) {
+    model.now.shards[shard].owner = 0;
+    model.now.shards[shard].epoch++;
+    model.now.shards[shard].clean = true;
+}
+
+static int model_release(struct verge__connection *connection, uint64_t node, const struct verge__shard *shards,
+                         uint32_t count) {
+    OR_LOST(connection)
+    for (uint32_t i = 0; i < count; i++) {
+        if (model.now.shards[shards[i].shard].owner == node) {
+            give_back(shards[i].shard);
+        }
+    }
+    return 0;
+}
+
+static int model_leave(struct verge__connection *connection, uint64_t node) {
+    (void)connection;
+    for (uint32_t i = 0; i < MODEL_SHARDS; i++) {
+        if (model.now.shards[i].owner == node) {
+            give_back(i);
+        }
+    }
+    model.now.lease_until[node % MODEL_NODES_MAX] = 0;
+    return 0;
+}
+
+/* ---- P2 ---- */
+
+static bool is_before(uint64_t due_a, uint64_t id_a, uint64_t due_b, uint64_t id_b) {
+    return due_a < due_b || (due_a == due_b && id_a < id_b);
+}
+
+static int model_scan(struct verge__connection *connection, const struct verge__shard *shards, uint32_t count,
+                      uint64_t after_due_ns, uint64_t after_id, uint64_t until_ns, uint32_t limit,
+                      verge__visit_row visit, void *context) {
+    OR_LOST(connection)
+    for (uint32_t visited = 0; visited < limit; visited++) {
+        const struct model_row *best = NULL;
+        for (uint32_t i = 0; i < model.now.row_count; i++) {
+            const struct model_row *r = &model.now.rows[i];
+            bool is_asked_for = false;
+            for (uint32_t s = 0; s < count; s++) {
+                is_asked_for |= shards[s].shard == verge__shard_of(r->row.id);
+            }
+            const bool is_beyond = is_before(after_due_ns, after_id, r->row.due_ns, r->row.id);
+            if (r->is_there && is_asked_for && is_beyond && r->row.due_ns <= until_ns &&
+                (best == NULL || is_before(r->row.due_ns, r->row.id, best->row.due_ns, best->row.id))) {
+                best = r;
+            }
+        }
+        if (best == NULL) {
+            return 0;
+        }
+        struct verge__row row = best->row;
+        row.handler = best->handler;
+        visit(context, &row);
+        after_due_ns = best->row.due_ns;
+        after_id = best->row.id;
+    }
+    return 0;
+}
+
+static int model_wait(struct verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
+                      void *context) {
+    (void)connection, (void)wake_fd, (void)timeout_ns, (void)visit, (void)context;
+    return 0;
+}
+
+/* ---- P3 ---- */
+
+static struct model_row *find_row(struct model_tables *t, uint64_t id) {
+    for (uint32_t i = 0; i < t->row_count; i++) {
+        if (t->rows[i].is_there && t->rows[i].row.id == id) {
+            return &t->rows[i];
+        }
+    }
+    return NULL;
+}
+
+static int model_insert(struct verge__connection *connection, struct verge__row *rows, size_t count) {
+    OR_LOST(connection)
+    struct model_tables *t = tables(connection);
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].due_is_delay) {
+            rows[i].due_ns += model.now_ns;
+            rows[i].due_is_delay = false;
+        }
+        rows[i].outcome = 0;
+        if (find_row(t, rows[i].id) == NULL) {
+            struct model_row *r = &t->rows[t->row_count++ % MODEL_ROWS_MAX];
+            *r = (struct model_row){.row = rows[i], .is_there = true};
+            (void)snprintf(r->handler, sizeof(r->handler), "%s", rows[i].handler);
+            r->row.key = r->row.payload = NULL;
+            r->row.payload = "";
+        }
+    }
+    return 0;
+}
+
+static int model_notify(struct verge__connection *connection, const struct verge__row *row) {
+    (void)connection, (void)row;
+    return 0;
+}
+
+/* ---- P4 ---- */
+
+static struct model_row *due_row(struct model_tables *t, const struct verge__target *target) {
+    struct model_row *r = find_row(t, target->id);
+    if (r == NULL || (r->row.due_ns > model.now_ns && model_mistake != MISTAKE_NO_CLOCK) ||
+        t->shards[verge__shard_of(target->id)].epoch != target->epoch) {
+        return NULL;
+    }
+    model.early += r->row.due_ns > model.now_ns;
+    return r;
+}
+
+static int model_take(struct verge__connection *connection, const struct verge__target *targets, size_t count,
+                      verge__visit_row visit, void *context) {
+    OR_LOST(connection)
+    struct model_tables *t = tables(connection);
+    for (size_t i = 0; i < count; i++) {
+        struct model_row *r = due_row(t, &targets[i]);
+        if (r != NULL) {
+            struct verge__row row = r->row;
+            row.handler = r->handler;
+            r->is_there = model_mistake == MISTAKE_KEEPS_ROW;
+            visit(context, &row);
+        }
+    }
+    return 0;
+}
+
+static int model_claim(struct verge__connection *connection, const struct verge__target *targets, size_t count,
+                       const uint64_t *run_ns, verge__visit_row visit, void *context) {
+    OR_LOST(connection)
+    struct model_tables *t = tables(connection);
+    for (size_t i = 0; i < count; i++) {
+        struct model_row *r = due_row(t, &targets[i]);
+        if (r != NULL) {
+            struct verge__row row = r->row;
+            row.handler = r->handler;
+            row.revision++;
+            visit(context, &row);
+            r->row.revision++;
+            r->row.attempt++;
+            r->row.due_ns = model.now_ns + run_ns[i];
+            r->is_running = true;
+        }
+    }
+    return 0;
+}
+
+static int model_complete(struct verge__connection *connection, struct verge__change *changes, size_t count) {
+    OR_LOST(connection)
+    for (size_t i = 0; i < count; i++) {
+        struct model_row *r = find_row(tables(connection), changes[i].id);
+        const bool is_same = r != NULL && r->row.revision == changes[i].revision;
+        changes[i].outcome = is_same ? 0 : -ENOENT;
+        if (is_same) {
+            r->is_there = false;
+        }
+    }
+    return 0;
+}
+
+static int model_count_attempt(struct verge__connection *connection, const struct verge__target *target) {
+    OR_LOST(connection)
+    struct model_row *r = due_row(tables(connection), target);
+    if (r != NULL) {
+        r->row.attempt++;
+    }
+    return 0;
+}
+
+static int model_bury(struct verge__connection *connection, const struct verge__row *row, const char *reason) {
+    (void)row, (void)reason;
+    tables(connection)->dead_count++;
+    return 0;
+}
+
+/* ---- P5 ---- */
+
+static int model_cancel(struct verge__connection *connection, struct verge__change *changes, size_t count) {
+    OR_LOST(connection)
+    for (size_t i = 0; i < count; i++) {
+        struct model_row *r = find_row(tables(connection), changes[i].id);
+        changes[i].outcome = r == NULL ? -ENOENT : r->is_running && r->row.due_ns > model.now_ns ? VERGE_RUNNING : 0;
+        if (r != NULL && model_mistake != MISTAKE_CANCEL) {
+            r->is_there = false;
+        }
+    }
+    return 0;
+}
+
+static int model_move(struct verge__connection *connection, struct verge__change *changes, size_t count) {
+    OR_LOST(connection)
+    for (size_t i = 0; i < count; i++) {
+        struct model_row *r = find_row(tables(connection), changes[i].id);
+        changes[i].outcome = r == NULL ? -ENOENT : r->is_running && r->row.due_ns > model.now_ns ? VERGE_RUNNING : 0;
+        if (r != NULL) {
+            r->row.due_ns = changes[i].due_ns;
+            r->row.revision++;
+            r->is_running = false;
+        }
+    }
+    return 0;
+}
+
+static int model_look(struct verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,
+                      size_t size) {
+    (void)payload, (void)size;
+    OR_LOST(connection)
+    const struct model_row *r = find_row(tables(connection), id);
+    if (r == NULL) {
+        return -ENOENT;
+    }
+    *ret_info = (verge_durable_info){.id = id, .due_ns = r->row.due_ns};
+    return 0;
+}
+
+const struct verge__store model_store = {
+    .name = "model",
+    .connect = model_connect,
+    .disconnect = model_disconnect,
+    .handle = model_handle,
+    .begin = model_begin,
+    .commit = model_commit,
+    .rollback = model_rollback,
+    .savepoint = model_savepoint,
+    .end_savepoint = model_end_savepoint,
+    .join = model_join,
+    .renew = model_renew,
+    .acquire = model_acquire,
+    .release = model_release,
+    .leave = model_leave,
+    .new_incarnation = model_new_incarnation,
+    .scan = model_scan,
+    .wait = model_wait,
+    .insert = model_insert,
+    .notify = model_notify,
+    .take = model_take,
+    .claim = model_claim,
+    .complete = model_complete,
+    .count_attempt = model_count_attempt,
+    .bury = model_bury,
+    .cancel = model_cancel,
+    .reset = model_move,
+    .look = model_look,
+};

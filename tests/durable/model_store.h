@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/durable/model_store.h - a store as the protocol believes it to be: tables in memory, transactions that happen
+ * at once or not at all, a clock of its own; and a network that loses questions, and answers, and answers to a commit.
+ * For one thread.
+ */
+#ifndef VERGE_TESTS_DURABLE_MODEL_STORE_H
+#define VERGE_TESTS_DURABLE_MODEL_STORE_H
+
+#include "durable/store.h"
+#include "support/random.h"
+
+enum { MODEL_ROWS_MAX = 4096, MODEL_NODES_MAX = 64, MODEL_SHARDS = 8 };
+
+struct model_tables {
+    struct model_row {
+        struct verge__row row;
+        bool is_there;
+        bool is_running;
+        char handler[32];
+    } rows[MODEL_ROWS_MAX];
+    uint32_t row_count;
+    uint32_t dead_count;
+    uint64_t ledger[MODEL_ROWS_MAX]; /* what handlers have written, in the transactions that fired them */
+    uint32_t ledger_count;
+    struct {
+        uint64_t epoch;
+        uint64_t owner;
+        bool clean;
+    } shards[MODEL_SHARDS];
+    uint64_t lease_until[MODEL_NODES_MAX]; /* by node; 0: gone */
+    uint64_t incarnation;
+};
+
+struct model_store {
+    struct model_tables now; /* what is committed */
+    uint64_t now_ns;
+    uint64_t local_ns; /* of the node that asks */
+    struct verge_test_random random;
+    uint32_t loss; /* one in so many questions fails; 0: none */
+    uint64_t lost;
+    uint64_t early; /* rows taken before they were due: none */
+};
+
+extern struct model_store model;
+extern const struct verge__store model_store;
+
+void model_reset(uint64_t seed);
+
+/* Through the transaction of the connection: what a handler writes. */
+void model_write(struct verge__connection *connection, uint64_t id);
+
+/* Planted mistakes: the simulation has to notice each. */
+enum model_mistake {
+    NO_MISTAKE,
+    MISTAKE_KEEPS_ROW,   /* take returns rows, and does not delete them */
+    MISTAKE_NO_CLOCK,    /* take does not look at the time */
+    MISTAKE_LOST_COMMIT, /* a commit that was told has not happened */
+    MISTAKE_CANCEL,      /* a cancel that was told has not happened */
+    MISTAKE_COUNT,
+};
+extern enum model_mistake model_mistake;
+
+#endif

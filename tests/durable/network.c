@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* PostgreSQL behind a bad network, and a server that is stopped under load. The node is in this process. */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "durable/proxy.h"
+#include "durable/support.h"
+#include "support/cmocka.h"
+#include "support/random.h"
+
+enum { PROMISED_MAX = 20000 };
+
+static verge_durable *durable;
+static verge_durable_id promised[PROMISED_MAX]; /* that schedule said 0 for */
+static _Atomic(int) promised_count;
+static _Atomic(int) unknown; /* -EREMOTEIO */
+static _Atomic(int) refused;
+static _Atomic(int) is_over;
+
+static verge_durable_verdict ledger(const verge_durable_firing *firing) {
+    char text[200];
+    (void)snprintf(
+        text, sizeof(text),
+        "INSERT INTO ledger VALUES (%llu, %llu, (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint)",
+        (unsigned long long)firing->id, (unsigned long long)firing->due_ns);
+    return sql_run(verge_durable_transaction(firing), text) == 0 ? VERGE_DURABLE_DONE : VERGE_DURABLE_RETRY;
+}
+
+static void *schedule_all_the_time(void *argument) {
+    (void)argument;
+    for (int i = 0; !is_over && promised_count < PROMISED_MAX - 8; i++) {
+        const verge_durable_request request = {.handler = "ledger", .delay_ns = (uint64_t)(i % 7) * 10 * MS};
+        verge_durable_id id = 0;
+        int error = verge_durable_schedule(durable, &request, &id);
+        if (error == -EREMOTEIO) { /* D7: again, as the same timer */
+            verge_durable_request again = request;
+            again.id = id;
+            unknown++;
+            error = verge_durable_schedule(durable, &again, &id);
+        }
+        if (error == 0) {
+            promised[promised_count++] = id;
+        } else {
+            refused++;
+        }
+        durable_nap(1);
+    }
+    return NULL;
+}
+
+static void audit(const char *url) {
+    void *handle = sql_open(url);
+    WAIT_UNTIL(sql_number(handle, "SELECT count(*) FROM verge_timer") == 0);
+    assert_int_equal(sql_run(handle, "CREATE TEMPORARY TABLE noted (id bigint)"), 0);
+    assert_int_equal(sql_run(handle, "BEGIN"), 0);
+    for (int i = 0; i < promised_count; i++) {
+        char text[96];
+        (void)snprintf(text, sizeof(text), "INSERT INTO noted VALUES (%llu)", (unsigned long long)promised[i]);
+        assert_int_equal(sql_run(handle, text), 0);
+    }
+    assert_int_equal(sql_number(handle, "SELECT count(*) - count(DISTINCT id) FROM ledger"), 0);
+    assert_int_equal(sql_number(handle, "SELECT count(*) FROM ledger WHERE at < due"), 0);
+    assert_int_equal(sql_number(handle, "SELECT count(*) FROM noted WHERE id NOT IN (SELECT id FROM ledger)"), 0);
+    assert_int_equal(sql_number(handle, "SELECT count(*) FROM verge_dead"), 0);
+    assert_int_equal(sql_run(handle, "COMMIT"), 0);
+    sql_close(handle);
+}
+
+static void begin(const char *url) {
+    verge_durable_options options = durable_options(url);
+    verge_durable_handler_options handler;
+    promised_count = unknown = refused = is_over = 0;
+    options.lease_ns = S;
+    options.rescan_ns = 200 * MS;
+    assert_int_equal(verge_durable_open(&options, &durable), 0);
+    (void)verge_durable_handler_init(&handler);
+    handler.handler = ledger;
+    handler.attempts_max = 0;
+    handler.backoff_first_ns = handler.backoff_max_ns = 10 * MS;
+    assert_int_equal(verge_durable_register_with(durable, "ledger", &handler), 0);
+}
+
+static void make_ledger(const char *url) {
+    void *handle = sql_open(url);
+    assert_int_equal(sql_run(handle, "CREATE TABLE ledger (id bigint, due bigint, at bigint)"), 0);
+    sql_close(handle);
+}
+
+/* ---- a bad network ---- */
+
+static void test_bad_network(void **state) {
+    (void)state;
+    const uint64_t seed = verge_test_seed(20260102);
+    char url[512];
+    char server[256];
+    char folder[] = "/tmp/verge-proxy.XXXXXX";
+    (void)snprintf(url, sizeof(url), "%s", durable_url("network"));
+    (void)snprintf(server, sizeof(server), "%s", strstr(url, "host=") + 5);
+    make_ledger(url);
+    assert_non_null(mkdtemp(folder));
+    struct proxy *proxy = proxy_start(folder, server, seed);
+    char through[512];
+    (void)snprintf(through, sizeof(through), "%.*s%s", (int)(strstr(url, "host=") + 5 - url), url, folder);
+    begin(through);
+    proxy_set_bad(proxy, 1);
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, schedule_all_the_time, NULL), 0);
+    }
+    durable_nap((unsigned)(verge_test_seconds(6) * 1000));
+    is_over = 1;
+    for (int i = 0; i < 3; i++) {
+        (void)pthread_join(threads[i], NULL);
+    }
+    proxy_set_bad(proxy, 0);
+    print_message("%d promised, %d unknown, %d refused, %llu cuts\n", promised_count, unknown, refused,
+                  (unsigned long long)proxy_cuts(proxy));
+    assert_true(promised_count > 0);
+    audit(url);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    proxy_stop(proxy);
+    (void)rmdir(folder);
+}
+
+/* ---- a server that is stopped ---- */
+
+static void run_script(const char *arguments) {
+    char command[1200];
+    (void)snprintf(command, sizeof(command), "sh '%s' %s", getenv("VERGE_DURABLE_SCRIPT"), arguments);
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
+}
+
+static void test_server_stops(void **state) {
+    (void)state;
+    char file[] = "/tmp/verge-server.XXXXXX";
+    char arguments[800];
+    char url[512];
+    const char *bin = getenv("VERGE_DURABLE_BIN");
+    (void)close(mkstemp(file));
+    (void)snprintf(arguments, sizeof(arguments), "start '%s' '%s'", bin, file);
+    run_script(arguments);
+    (void)setenv("VERGE_DURABLE_SERVER", file, 1);
+    (void)snprintf(url, sizeof(url), "%s", durable_url("stops"));
+    make_ledger(url);
+    begin(url);
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, schedule_all_the_time, NULL), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        const int before = promised_count;
+        WAIT_UNTIL(promised_count > before + 50);
+        (void)snprintf(arguments, sizeof(arguments), "restart '%s' '%s' %s", bin, file,
+                       i % 2 == 0 ? "fast" : "immediate");
+        run_script(arguments);
+    }
+    is_over = 1;
+    for (int i = 0; i < 2; i++) {
+        (void)pthread_join(threads[i], NULL);
+    }
+    print_message("%d promised, %d unknown, %d refused\n", promised_count, unknown, refused);
+    assert_int_equal(refused, 0); /* it had the patience */
+    audit(url);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    (void)snprintf(arguments, sizeof(arguments), "stop '%s' '%s'", bin, file);
+    run_script(arguments);
+    (void)unlink(file);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bad_network),
+        cmocka_unit_test(test_server_stops),
+    };
+    return cmocka_run_group_tests_name("durable_network", tests, NULL, NULL);
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* Nodes that stand still, have wrong clocks, share and lose shards, and whose handlers kill them. */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(VERGE_HAVE_SQLITE)
+#include <sqlite3.h>
+#endif
+
+#include "durable/process.h"
+#include "durable/support.h"
+#include "support/cmocka.h"
+
+static char url[512];
+static verge_durable *client;
+static void *asker;
+
+static int set_up(void **state) {
+    (void)state;
+    (void)snprintf(url, sizeof(url), "%s", durable_url("nodes"));
+    (void)nodes_begin(url);
+    asker = sql_open(url);
+    verge_durable_options options = durable_options(url);
+    options.client = true;
+    assert_int_equal(verge_durable_open(&options, &client), 0);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    assert_int_equal(verge_durable_close(client, VERGE_NEVER), 0);
+    sql_close(asker);
+    nodes_end();
+    durable_drop(url);
+    return 0;
+}
+
+static verge_durable_id schedule(const char *handler, uint64_t delay_ns) {
+    const verge_durable_request request = {.handler = handler, .delay_ns = delay_ns};
+    verge_durable_id id = 0;
+    assert_int_equal(verge_durable_schedule(client, &request, &id), 0);
+    return id;
+}
+
+static int64_t ask(const char *text) {
+    return sql_number(asker, text);
+}
+
+/* What a client schedules is fired by nodes, without anybody being told how. */
+static void test_a_client_schedules(void **state) {
+    (void)state;
+    const pid_t node = node_start(url, 0, NULL, 0);
+    for (int i = 0; i < 50; i++) {
+        (void)schedule("ledger", (uint64_t)i * 2 * MS);
+    }
+    WAIT_UNTIL(ask("SELECT count(*) FROM ledger") == 50);
+    node_close(node);
+    nodes_audit(url);
+}
+
+static void test_shards_are_shared(void **state) {
+    (void)state;
+    pid_t nodes[3];
+    for (int i = 0; i < 3; i++) {
+        nodes[i] = node_start(url, 20, NULL, 0);
+    }
+    /* 16 shards: 6, 6 and the rest */
+    WAIT_UNTIL(ask("SELECT count(*) FROM verge_shard WHERE owner = 0") == 0 &&
+               ask("SELECT count(DISTINCT owner) FROM verge_shard") == 3 &&
+               ask("SELECT max(n) FROM (SELECT count(*) AS n FROM verge_shard GROUP BY owner) s") == 6);
+    node_close(nodes[0]);
+    WAIT_UNTIL(ask("SELECT count(DISTINCT owner) FROM verge_shard") == 2 &&
+               ask("SELECT count(*) FROM verge_shard WHERE owner = 0") == 0);
+    node_kill(nodes[1]);
+    WAIT_UNTIL(ask("SELECT count(DISTINCT owner) FROM verge_shard") == 1);
+    WAIT_UNTIL(ask("SELECT count(*) FROM verge_timer") == 0);
+    node_close(nodes[2]);
+    nodes_audit(url);
+}
+
+/* Four nodes, ten minutes apart from each other. On SQLite, which has no clock but the machine's, one that is ten
+ * minutes behind fires later: so there they are four with one clock. */
+static void test_clocks_apart(void **state) {
+    (void)state;
+    static const char *const offsets[] = {"-600", "0", "600", "1200"};
+    pid_t nodes[4];
+    for (int i = 0; i < 4; i++) {
+        struct node_setting setting = {.name = "VERGE_TEST_CLOCK_OFFSET_S"};
+        (void)snprintf(setting.value, sizeof(setting.value), "%s", durable_is_postgres() ? offsets[i] : "0");
+        nodes[i] = node_start(url, 40, &setting, 1);
+    }
+    WAIT_UNTIL(noted("promised") >= 4 * 35 && ask("SELECT count(*) FROM verge_timer") == 0);
+    for (int i = 0; i < 4; i++) {
+        node_close(nodes[i]);
+    }
+    nodes_audit(url);
+}
+
+/* Stops a process. Not in the middle of a transaction if that is SQLite's: it would have the file to itself, as any
+ * process that is stopped there does. */
+static void stop(pid_t pid) {
+    void *handle = sql_open(url);
+    assert_int_equal(sql_run(handle, durable_is_postgres() ? "SELECT 1" : "PRAGMA busy_timeout = 0"), 0);
+    bool is_free = false;
+    while (!is_free) {
+        int status;
+        (void)kill(pid, SIGSTOP);
+        assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+        is_free = durable_is_postgres() || sql_run(handle, "BEGIN IMMEDIATE; ROLLBACK") == 0;
+        if (!is_free) {
+            (void)kill(pid, SIGCONT);
+            durable_nap(3);
+        }
+    }
+    sql_close(handle);
+}
+
+/* D4: a node that stood still for longer than its lease, and then goes on as if nothing had happened. */
+static void test_stopped_beyond_the_lease(void **state) {
+    (void)state;
+    const pid_t stopped = node_start(url, 30, NULL, 0);
+    WAIT_UNTIL(ask("SELECT count(*) FROM verge_shard WHERE owner <> 0") == 16);
+    WAIT_UNTIL(noted("promised") >= 25 && ask("SELECT count(*) FROM verge_timer") == 0);
+    for (int i = 0; i < 40; i++) {
+        (void)schedule("ledger", 300 * MS);
+    }
+    stop(stopped);
+    const pid_t other = node_start(url, 10, NULL, 0);
+    WAIT_UNTIL(ask("SELECT count(*) FROM verge_timer") == 0);
+    (void)kill(stopped, SIGCONT);
+    for (int i = 0; i < 40; i++) {
+        (void)schedule("ledger", (uint64_t)i * MS);
+    }
+    WAIT_UNTIL(ask("SELECT count(*) FROM verge_timer") == 0);
+    node_close(stopped);
+    node_close(other);
+    nodes_audit(url);
+}
+
+/* PostgreSQL ends a transaction that stands still, and what it had written is undone: another node fires the timer. */
+static void test_stopped_in_a_transaction(void **state) {
+    (void)state;
+    if (!durable_is_postgres()) {
+        skip();
+    }
+    const pid_t stopped = node_start(url, 0, NULL, 0);
+    const verge_durable_id id = schedule("stopper", 0);
+    WAIT_UNTIL(noted("stopped") == 1);
+    const pid_t other = node_start(url, 0, NULL, 0);
+    WAIT_UNTIL(ask("SELECT count(*) FROM ledger") == 1); /* by the other one: the first has not committed */
+    (void)kill(stopped, SIGCONT);
+    for (int i = 0; i < 20; i++) {
+        (void)schedule("ledger", (uint64_t)i * MS);
+    }
+    WAIT_UNTIL(ask("SELECT count(*) FROM verge_timer") == 0);
+    node_close(stopped);
+    node_close(other);
+    nodes_audit(url);
+    assert_int_equal(ask("SELECT count(*) FROM ledger"), 21);
+    assert_int_equal(verge_durable_cancel(client, id), -ENOENT);
+}
+
+/* A handler that kills its process each time: dead after its attempts, and the others are done. */
+static void test_a_handler_kills_its_process(void **state) {
+    (void)state;
+    for (int i = 0; i < 40; i++) {
+        (void)schedule("ledger", 0);
+    }
+    const verge_durable_id id = schedule("killer", 0);
+    for (int i = 0; i < 40; i++) {
+        (void)schedule("ledger", 0);
+    }
+    verge_durable_info info = {0};
+    int deaths = 0;
+    while (verge_durable_get(client, id, &info, NULL, 0) != 0 || info.died_ns == 0) {
+        int status;
+        const pid_t node = node_start(url, 0, NULL, 0);
+        while (waitpid(node, &status, WNOHANG) == 0) {
+            if (verge_durable_get(client, id, &info, NULL, 0) == 0 && info.died_ns != 0) {
+                node_kill(node);
+                break;
+            }
+            durable_nap(5);
+        }
+        assert_true(++deaths < 100); /* with each of them an attempt is counted, or another timer is done */
+    }
+    (void)printf("%d deaths, %u attempts\n", deaths, (unsigned)info.attempt);
+    assert_string_equal(info.reason, "its process ended in each attempt");
+    assert_true(info.attempt >= 4);
+    nodes_drain(url);
+    assert_int_equal(ask("SELECT count(*) FROM ledger"), 80);
+    assert_int_equal(ask("SELECT count(*) FROM verge_dead"), 1);
+}
+
+#if defined(VERGE_HAVE_SQLITE)
+
+static _Atomic(bool) is_full;
+
+static ssize_t pwrite_or_full(int fd, const void *bytes, size_t size, off_t offset) {
+    if (is_full) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return pwrite(fd, bytes, size, offset);
+}
+
+/* SQLite on a disk that is full: an error, and nothing is lost. */
+static void test_disk_full(void **state) {
+    (void)state;
+    if (durable_is_postgres()) {
+        skip();
+    }
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    static const char *const calls[] = {"pwrite", "pwrite64"};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(vfs->xSetSystemCall(vfs, calls[i], (sqlite3_syscall_ptr)pwrite_or_full), SQLITE_OK);
+    }
+    const verge_durable_id id = schedule("ledger", 3600 * S);
+    const verge_durable_request request = {.handler = "ledger", .delay_ns = 3600 * S};
+    is_full = true;
+    assert_int_equal(verge_durable_schedule(client, &request, NULL), -ENOSPC);
+    assert_int_equal(verge_durable_cancel(client, id), -ENOSPC);
+    is_full = false;
+    assert_int_equal(ask("SELECT count(*) FROM verge_timer"), 1);
+    assert_int_equal(verge_durable_schedule(client, &request, NULL), 0);
+    assert_int_equal(verge_durable_cancel(client, id), 0);
+    assert_int_equal(ask("SELECT count(*) FROM verge_timer"), 1);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(vfs->xSetSystemCall(vfs, calls[i], NULL), SQLITE_OK);
+    }
+}
+
+#else
+
+static void test_disk_full(void **state) {
+    (void)state;
+    skip();
+}
+
+#endif
+
+#define WITH_NODES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WITH_NODES(test_a_client_schedules),
+        WITH_NODES(test_shards_are_shared),
+        WITH_NODES(test_clocks_apart),
+        WITH_NODES(test_stopped_beyond_the_lease),
+        WITH_NODES(test_stopped_in_a_transaction),
+        WITH_NODES(test_a_handler_kills_its_process),
+        WITH_NODES(test_disk_full),
+    };
+    return cmocka_run_group_tests_name("durable_nodes", tests, NULL, NULL);
+}

@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# reminders.sh PROGRAM: a reminder is printed by the process that comes after the one which took it; three processes print each
+# of theirs once. On PostgreSQL, too, if VERGE_DURABLE_SERVER says where.
+set -eu
+program=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+await() { # await COUNT: lines in the output of all
+    tries=0
+    while [ "$(cat "$work"/out* | wc -l)" -lt "$1" ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 1200 ] || { cat "$work"/out*; exit 1; }
+        sleep 0.05
+    done
+}
+
+echo "0.3 tea is ready" | "$program" "sqlite:$work/db" >"$work/out0" # ends before it is due
+mkfifo "$work/in1" "$work/in2" "$work/in3"
+for i in 1 2 3; do
+    "$program" "sqlite:$work/db" <"$work/in$i" >"$work/out$i" &
+done
+exec 4>"$work/in1" 5>"$work/in2" 6>"$work/in3"
+for fd in 4 5 6; do
+    printf '0.1 from %s\n0.2 again %s\n' $fd $fd >&$fd
+done
+await 7
+exec 4>&- 5>&- 6>&-
+wait
+cat "$work"/out* | sort >"$work/all"
+grep -c 'tea is ready (attempt 1)' "$work/all"
+[ "$(sort -u "$work/all" | wc -l)" -eq 7 ]
+[ "$(wc -l <"$work/all")" -eq 7 ]

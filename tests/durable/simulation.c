@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The core against a model of a store, step by step from a seed: nodes that are stepped in any order, stand still, die
+ * and come back, with clocks that run apart; questions and answers that are lost. At the end each timer that was
+ * promised was run exactly once through its transaction, unless it was cancelled. A mistake in the store, planted, is
+ * noticed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "durable/durable_internal.h"
+#include "durable/model_store.h"
+#include "durable/support.h"
+#include "support/cmocka.h"
+
+enum { NODES = 3, STEPS = 3000, CALLS_MAX = 900 };
+
+enum fate { UNKNOWN, PROMISED, CANCELLED };
+
+struct simulated_call {
+    struct verge__call call;
+    struct verge__row row;
+    uint32_t timer; /* which of the timers it is about */
+    bool is_open;
+};
+
+struct node {
+    verge_durable *durable;
+    verge_manual_clock clock;
+    bool is_stopped;
+    struct simulated_call calls[CALLS_MAX];
+    uint32_t call_count;
+};
+
+static struct node nodes[NODES];
+static uint64_t ids[CALLS_MAX * NODES];
+static enum fate fates[CALLS_MAX * NODES];
+static uint32_t timer_count;
+static struct verge_test_random choices;
+
+static verge_durable_verdict write_row(const verge_durable_firing *firing) {
+    if (verge_test_chance(&choices, 8)) {
+        verge_durable_retry_after(firing, 20 * MS);
+        model_write(verge_durable_transaction(firing), firing->id);
+        return VERGE_DURABLE_RETRY; /* which undoes it */
+    }
+    model_write(verge_durable_transaction(firing), firing->id);
+    return VERGE_DURABLE_DONE;
+}
+
+static void begin_node(struct node *node) {
+    verge_durable_options options;
+    (void)verge_durable_options_init(&options);
+    options.url = "model:";
+    options.runners = 1;
+    options.batch = 4;
+    options.window_max = 16;
+    options.lease_ns = 500 * MS;
+    options.rescan_ns = 100 * MS;
+    options.horizon_ns = 300 * MS;
+    assert_int_equal(verge__durable_create(&options, &model_store, verge_clock_manual(&node->clock), &node->durable),
+                     0);
+    node->durable->shard_count = MODEL_SHARDS;
+    node->durable->scan_rows = 5;
+    assert_int_equal(verge__connect(node->durable, &node->durable->keeper_connection), 0);
+    const uint32_t loss = model.loss;
+    model.loss = 0;
+    assert_int_equal(model_store.join(node->durable->keeper_connection, "", options.lease_ns, &node->durable->node), 0);
+    model.loss = loss;
+    node->durable->incarnation = node->durable->node;
+    verge_durable_handler_options handler;
+    (void)verge_durable_handler_init(&handler);
+    handler.handler = write_row;
+    handler.attempts_max = 0;
+    assert_int_equal(verge_durable_register_with(node->durable, "write", &handler), 0);
+    node->call_count = 0;
+    node->is_stopped = false;
+}
+
+/* ---- calls, which nobody waits for ---- */
+
+static void submit(struct node *node, enum verge__call_kind kind, uint32_t timer, uint64_t delay_ns) {
+    if (node->call_count == CALLS_MAX) {
+        return;
+    }
+    struct simulated_call *simulated = &node->calls[node->call_count++];
+    *simulated = (struct simulated_call){.timer = timer, .is_open = true};
+    simulated->row = (struct verge__row){.due_ns = delay_ns, .due_is_delay = true, .handler = "write", .payload = ""};
+    simulated->call = (struct verge__call){.kind = kind, .give_up_ns = VERGE_NEVER};
+    if (kind == VERGE__CALL_SCHEDULE) {
+        simulated->call.rows = &simulated->row;
+        simulated->call.row_count = 1;
+    } else {
+        simulated->call.change = (struct verge__change){.id = ids[timer], .due_ns = model.now_ns + delay_ns};
+    }
+    (void)sem_init(&simulated->call.done, 0, 0);
+    verge__call_submit(node->durable, &simulated->call);
+}
+
+static void note_answers(struct node *node) {
+    for (uint32_t i = 0; i < node->call_count; i++) {
+        struct simulated_call *simulated = &node->calls[i];
+        if (!simulated->is_open || sem_trywait(&simulated->call.done) != 0) {
+            continue;
+        }
+        simulated->is_open = false;
+        const int result = simulated->call.result;
+        if (simulated->call.kind == VERGE__CALL_SCHEDULE) {
+            ids[simulated->timer] = result == 0 ? simulated->row.id : 0;
+            fates[simulated->timer] = result == 0 ? PROMISED : UNKNOWN;
+        } else if (simulated->call.kind == VERGE__CALL_CANCEL && result == 0) {
+            fates[simulated->timer] = CANCELLED;
+        } else if (simulated->call.kind == VERGE__CALL_CANCEL && result == -EREMOTEIO) {
+            fates[simulated->timer] = UNKNOWN; /* run, or cancelled */
+        }
+    }
+}
+
+/* ---- steps ---- */
+
+static void pass_time(uint64_t by_ns) {
+    static const uint64_t parts_per_thousand[NODES] = {999, 1000, 1002}; /* clocks that run apart */
+    model.now_ns += by_ns;
+    for (int i = 0; i < NODES; i++) {
+        verge_manual_clock_advance(&nodes[i].clock, by_ns * parts_per_thousand[i] / 1000);
+    }
+}
+
+static void kill_node(struct node *node) {
+    verge__durable_free(node->durable); /* without a word to the store */
+    begin_node(node);
+}
+
+static void step_node(struct node *node) {
+    verge_durable *durable = node->durable;
+    model.local_ns = durable->clock.now_ns(durable->clock.context);
+    switch (verge_test_below(&choices, 6)) {
+    case 0:
+    case 1:
+        (void)verge__keeper_step(durable, NULL);
+        break;
+    case 2:
+        (void)verge__writer_step(durable);
+        break;
+    default:
+        (void)verge__runner_step(&durable->runners[0]);
+        break;
+    }
+    assert_true(verge__window_check(durable));
+    note_answers(node);
+}
+
+static void act(void) {
+    struct node *node = &nodes[verge_test_below(&choices, NODES)];
+    switch (verge_test_below(&choices, 40)) {
+    case 0:
+    case 1:
+        fates[timer_count] = UNKNOWN;
+        submit(node, VERGE__CALL_SCHEDULE, timer_count++, verge_test_below(&choices, 600) * MS);
+        break;
+    case 2: {
+        const uint32_t timer = (uint32_t)verge_test_below(&choices, timer_count);
+        if (timer_count > 0 && ids[timer] != 0) {
+            submit(node, verge_test_chance(&choices, 2) ? VERGE__CALL_CANCEL : VERGE__CALL_RESET, timer,
+                   verge_test_below(&choices, 300) * MS);
+        }
+        break;
+    }
+    case 3:
+        if (verge_test_chance(&choices, 12)) {
+            kill_node(node);
+        } else if (verge_test_chance(&choices, 6)) {
+            node->is_stopped = !node->is_stopped;
+        }
+        break;
+    case 4:
+        model.loss = verge_test_chance(&choices, 3) ? 0 : (uint32_t)verge_test_below(&choices, 60) + 4;
+        break;
+    case 5:
+    case 6:
+    case 7:
+        pass_time(verge_test_below(&choices, 40) * MS);
+        break;
+    default:
+        if (!node->is_stopped) {
+            step_node(node);
+        }
+        break;
+    }
+}
+
+static bool is_quiet(void) {
+    for (uint32_t i = 0; i < model.now.row_count; i++) {
+        if (model.now.rows[i].is_there) {
+            return false;
+        }
+    }
+    for (int i = 0; i < NODES; i++) {
+        if (nodes[i].durable->calls != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int count_in_ledger(uint64_t id) {
+    int count = 0;
+    for (uint32_t i = 0; i < model.now.ledger_count; i++) {
+        count += model.now.ledger[i] == id;
+    }
+    return count;
+}
+
+/* What is wrong; NULL: nothing. */
+static const char *audit(void) {
+    if (model.early > 0) {
+        return "D3: a timer was early";
+    }
+    if (!is_quiet()) {
+        return "D2: a timer is left";
+    }
+    for (uint32_t i = 0; i < timer_count; i++) {
+        const int count = ids[i] == 0 ? 0 : count_in_ledger(ids[i]);
+        if (count > 1) {
+            return "D2: a timer ran twice";
+        }
+        if (fates[i] == PROMISED && count == 0) {
+            return "D1: a timer that was promised did not run";
+        }
+        if (fates[i] == CANCELLED && count != 0) {
+            return "D5: a timer that was cancelled ran";
+        }
+    }
+    return NULL;
+}
+
+static const char *simulate(uint64_t seed) {
+    model_reset(seed);
+    choices = verge_test_random_from(seed ^ 77);
+    timer_count = 0;
+    memset(ids, 0, sizeof(ids));
+    for (int i = 0; i < NODES; i++) {
+        verge_manual_clock_set(&nodes[i].clock,
+                               verge_test_below(&choices, 1000) * S + S); /* they know nothing of each other */
+        begin_node(&nodes[i]);
+    }
+    for (int i = 0; i < STEPS && model.early == 0; i++) {
+        act();
+    }
+    model.loss = 0;
+    for (int i = 0; i < NODES; i++) {
+        nodes[i].is_stopped = false;
+    }
+    for (int i = 0; i < 60000 && !is_quiet() && model.now.ledger_count < MODEL_ROWS_MAX - 64; i++) {
+        step_node(&nodes[i % NODES]);
+        pass_time(2 * MS);
+    }
+    const char *wrong = audit();
+    for (int i = 0; i < NODES; i++) {
+        verge__durable_free(nodes[i].durable);
+    }
+    return wrong;
+}
+
+static void test_simulation(void **state) {
+    (void)state;
+    const uint64_t seed = verge_test_seed(20260103);
+    const double seconds = verge_test_seconds(3);
+    const uint64_t began_ns = verge__monotonic_ns();
+    uint64_t runs = 0;
+    uint64_t lost = 0;
+    model_mistake = NO_MISTAKE;
+    do {
+        const char *wrong = simulate(seed + runs);
+        if (wrong != NULL) {
+            fail_msg("seed %llu: %s", (unsigned long long)(seed + runs), wrong);
+        }
+        lost += model.lost;
+        runs++;
+    } while ((double)(verge__monotonic_ns() - began_ns) / 1e9 < seconds);
+    print_message("%llu runs, %llu questions and answers lost\n", (unsigned long long)runs, (unsigned long long)lost);
+    assert_true(lost > 0);
+}
+
+static void test_mistakes_are_noticed(void **state) {
+    (void)state;
+    for (int mistake = 1; mistake < MISTAKE_COUNT; mistake++) {
+        model_mistake = (enum model_mistake)mistake;
+        const char *wrong = NULL;
+        for (uint64_t seed = 1; seed < 50 && wrong == NULL; seed++) {
+            wrong = simulate(seed);
+        }
+        print_message("mistake %d: %s\n", mistake, wrong == NULL ? "not noticed" : wrong);
+        assert_non_null(wrong);
+    }
+    model_mistake = NO_MISTAKE;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_simulation),
+        cmocka_unit_test(test_mistakes_are_noticed),
+    };
+    return cmocka_run_group_tests_name("durable_simulation", tests, NULL, NULL);
+}

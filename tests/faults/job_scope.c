@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A scope beside a service: it is started, a client looks at it once, and it is stopped. Whatever fails: it starts or
+ * says why it does not, timers run, stop returns, and nothing is left behind. What a client gets is an answer, or the
+ * end of the connection.
+ */
+#define _GNU_SOURCE
+
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "faults/job.h"
+#include "verge/scope.h"
+
+static atomic_int runs;
+
+static void on_timer(const verge_firing *firing) {
+    (void)firing;
+    (void)atomic_fetch_add(&runs, 1);
+}
+
+/* Gives up after a while: an answer may not come. */
+static void ask(const char *path) {
+    static const char request[] = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const struct timeval patience = {.tv_sec = 1};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    static char bytes[1 << 20];
+    size_t size = 0;
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return;
+    }
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+        send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) > 0) {
+        ssize_t more = 0;
+        do { /* until the first event that is no history */
+            more = recv(fd, bytes + size, sizeof(bytes) - 1 - size, 0);
+            size += more > 0 ? (size_t)more : 0;
+            bytes[size] = '\0';
+        } while (more > 0 && strstr(bytes, "\"subjects\"") == NULL);
+    }
+    (void)close(fd);
+}
+
+void job_scope(const struct fault_plan *plan) {
+    enum { TIMERS = 8 };
+    verge_service_options options;
+    verge_scope_options scope_options;
+    verge_service *service = NULL;
+    verge_scope *scope = NULL;
+    char address[64];
+    (void)snprintf(address, sizeof(address), "unix:/tmp/verge-faults-%ld.scope", (long)getpid());
+    (void)verge_service_options_init(&options);
+    JOB_CHECK(verge_service_create(&options, &service) == 0);
+    (void)verge_scope_options_init(&scope_options);
+    scope_options.address = address;
+    faults_begin(plan);
+    /* What the system says of sockets, threads, rings and memory. */
+    const bool is_there = verge_scope_start(service, NULL, &scope_options, &scope) == 0;
+    int started = 0;
+    for (int i = 0; i < TIMERS; i++) {
+        started += JOB_DONE_OR(verge_service_start_after(service, MS, on_timer, NULL, NULL), ENOMEM);
+    }
+    if (is_there) {
+        ask(address + 5);
+    }
+    JOB_CHECK(verge_scope_stop(scope) == 0);
+    faults_end();
+    JOB_CHECK(verge_service_wait_empty(service, VERGE_NEVER) == 0);
+    JOB_CHECK(atomic_load(&runs) == started);
+    JOB_CHECK(access(address + 5, F_OK) != 0);
+    JOB_CHECK(verge_service_destroy(service, NULL, NULL) == 0);
+}

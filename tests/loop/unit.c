@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* How long a loop may sleep, and the promises E1 to E5 one by one. */
+#include <limits.h>
+
+#include "verge/loop.h"
+#include "wheel/support.h"
+
+static char called[64]; /* the names of the timers that were called back, in order */
+
+struct named {
+    verge_loop_timer timer; /* first: a callback gets the object */
+    char name;
+    verge_loop *loop;
+    verge_loop_timer *other;
+    uint64_t deadline;
+};
+
+static void note(verge_loop_timer *timer) {
+    const struct named *named = (const struct named *)timer;
+    const size_t length = strlen(called);
+    called[length] = named->name;
+    called[length + 1] = '\0';
+}
+
+static void note_and_stop_other(verge_loop_timer *timer) {
+    const struct named *named = (const struct named *)timer;
+    note(timer);
+    assert_int_equal(verge_loop_stop(named->loop, named->other), 0);
+}
+
+static void note_and_start_other(verge_loop_timer *timer) {
+    const struct named *named = (const struct named *)timer;
+    note(timer);
+    assert_int_equal(verge_loop_start(named->loop, named->other, note, named->deadline, 0), 0);
+}
+
+static void note_and_free(verge_loop_timer *timer) {
+    note(timer);
+    free(timer);
+}
+
+static void expect(verge_loop *loop, uint64_t now, const char *names) {
+    called[0] = '\0';
+    assert_int_equal(verge_loop_run(loop, now), strlen(names));
+    assert_string_equal(called, names);
+    assert_well(loop->wheel);
+}
+
+static verge_loop loop_new(void) {
+    const verge_wheel_options options = options_of(VERGE_PRESET_MILLISECONDS);
+    verge_loop loop;
+    assert_int_equal(verge_loop_init(&loop, wheel_new(&options)), 0);
+    return loop;
+}
+
+static void start(verge_loop *loop, struct named *named, uint64_t deadline, uint64_t repeat) {
+    assert_int_equal(verge_loop_start(loop, &named->timer, note, deadline, repeat), 0);
+    assert_true(verge_loop_is_active(&named->timer));
+}
+
+static void how_long_to_sleep(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    assert_int_equal(verge_loop_timeout_ms(NULL, 0), -1);
+    assert_int_equal(verge_loop_timeout_ms(wheel, 0), -1);
+    (void)schedule(wheel, 10 * TICK, 1);
+    for (uint64_t now_ns = 0; now_ns < 12 * TICK; now_ns += TICK / 7) {
+        const int timeout_ms = verge_loop_timeout_ms(wheel, now_ns);
+        const uint64_t left_ns = now_ns < 10 * TICK ? 10 * TICK - now_ns : 0;
+        assert_true((uint64_t)timeout_ms * MS >= left_ns && (uint64_t)timeout_ms * MS < left_ns + MS);
+    }
+    assert_int_equal(poll_count(wheel, 11 * TICK), 1);
+    (void)schedule(wheel, YEAR, 2);
+    assert_int_equal(verge_loop_timeout_ms(wheel, 11 * TICK), INT_MAX); /* 24 days */
+    assert_int_equal(verge_loop_timeout(wheel, 11 * TICK), INT_MAX);
+    wheel_end(wheel);
+    verge_loop loop = loop_new();
+    struct named a = {.name = 'a'};
+    start(&loop, &a, 1500, 0);
+    assert_int_equal(verge_loop_timeout(loop.wheel, 0), 1500);
+    assert_int_equal(verge_loop_timeout(loop.wheel, 1499), 1);
+    assert_int_equal(verge_loop_timeout(loop.wheel, 1500), 0);
+    assert_int_equal(verge_loop_timeout(loop.wheel, 1501), 0);
+    expect(&loop, 1499, ""); /* a millisecond is a tick */
+    expect(&loop, 1500, "a");
+    assert_int_equal(verge_loop_timeout(loop.wheel, 1501), -1);
+    wheel_end(loop.wheel);
+}
+
+/* E1 */
+static void order_of_deadlines_and_of_starts(void **state) {
+    (void)state;
+    verge_loop loop = loop_new();
+    struct named timers[] = {{.name = 'a'}, {.name = 'b'}, {.name = 'c'}, {.name = 'd'}, {.name = 'e'}};
+    start(&loop, &timers[3], 20, 0);
+    start(&loop, &timers[2], 20, 0);
+    start(&loop, &timers[0], 10, 0);
+    start(&loop, &timers[4], 30, 0);
+    start(&loop, &timers[1], 20, 0);
+    start(&loop, &timers[3], 20, 0); /* anew: it is the last of these now */
+    expect(&loop, 30, "acbde");
+    wheel_end(loop.wheel);
+}
+
+/* E2 */
+static void zero_is_the_next_turn(void **state) {
+    (void)state;
+    verge_loop loop = loop_new();
+    struct named b = {.name = 'b'};
+    struct named a = {.name = 'a', .loop = &loop, .other = &b.timer, .deadline = 0};
+    assert_int_equal(verge_loop_start(&loop, &a.timer, note_and_start_other, 5, 0), 0);
+    expect(&loop, 5, "a");
+    assert_int_equal(verge_loop_timeout(loop.wheel, 5), 0);
+    expect(&loop, 5, "b"); /* time stands still, and it is another turn */
+    wheel_end(loop.wheel);
+    /* In the middle of a tick, too. */
+    assert_int_equal(verge_loop_init(&loop, wheel_new(NULL)), 0);
+    expect(&loop, 10 * TICK + 5, "");
+    a.deadline = 10 * TICK + 5;
+    assert_int_equal(verge_loop_start(&loop, &a.timer, note_and_start_other, 10 * TICK + 3, 0), 0);
+    expect(&loop, 10 * TICK + 5, "a");
+    assert_int_equal(verge_loop_timeout_ms(loop.wheel, 10 * TICK + 5), 0);
+    expect(&loop, 10 * TICK + 5, "b");
+    wheel_end(loop.wheel);
+    loop = loop_new();
+    /* One that is due and is started anew in this turn is not called back in it. */
+    a.deadline = 6;
+    assert_int_equal(verge_loop_start(&loop, &a.timer, note_and_start_other, 6, 0), 0);
+    start(&loop, &b, 6, 0);
+    expect(&loop, 6, "a");
+    expect(&loop, 6, "b");
+    wheel_end(loop.wheel);
+}
+
+/* E3 */
+static void stopped_by_another(void **state) {
+    (void)state;
+    verge_loop loop = loop_new();
+    struct named b = {.name = 'b'};
+    struct named c = {.name = 'c'};
+    struct named a = {.name = 'a', .loop = &loop, .other = &b.timer};
+    assert_int_equal(verge_loop_start(&loop, &a.timer, note_and_stop_other, 5, 0), 0);
+    start(&loop, &b, 5, 7);
+    start(&loop, &c, 5, 0);
+    expect(&loop, 100, "ac");
+    assert_false(verge_loop_is_active(&b.timer));
+    assert_int_equal(verge_loop_stop(&loop, &b.timer), -ENOENT);
+    expect(&loop, 1000, "");
+    wheel_end(loop.wheel);
+}
+
+/* E4; and periods that were missed are not made up for */
+static void repeats_until_stopped(void **state) {
+    (void)state;
+    verge_loop loop = loop_new();
+    struct named a = {.name = 'a'};
+    start(&loop, &a, 5, 10);
+    expect(&loop, 4, "");
+    expect(&loop, 5, "a");
+    expect(&loop, 14, "");
+    expect(&loop, 15, "a");
+    expect(&loop, 100, "a");
+    expect(&loop, 109, "");
+    expect(&loop, 110, "a");
+    assert_int_equal(verge_loop_stop(&loop, &a.timer), 0);
+    expect(&loop, 1000, "");
+    start(&loop, &a, 1005, 10); /* with a period, and without */
+    start(&loop, &a, 1006, 0);
+    expect(&loop, 2000, "a");
+    expect(&loop, 3000, "");
+    wheel_end(loop.wheel);
+}
+
+/* E5: AddressSanitizer sees who looks at it later. */
+static void freed_by_its_callback(void **state) {
+    (void)state;
+    verge_loop loop = loop_new();
+    for (uint64_t i = 0; i < 10; i++) {
+        struct named *named = calloc(1, sizeof(*named));
+        assert_non_null(named);
+        named->name = 'x';
+        assert_int_equal(verge_loop_start(&loop, &named->timer, note_and_free, 10, 0), 0);
+    }
+    expect(&loop, 10, "xxxxxxxxxx");
+    wheel_end(loop.wheel);
+}
+
+/* Without memory a start fails and changes nothing; what has a period goes on. */
+static void no_memory(void **state) {
+    (void)state;
+    struct verge_test_allocator memory;
+    verge_test_allocator_init(&memory);
+    verge_wheel_options options = options_of(VERGE_PRESET_MILLISECONDS);
+    options.allocator = &memory.allocator;
+    verge_loop loop;
+    assert_int_equal(verge_loop_init(&loop, wheel_new(&options)), 0);
+    struct named a = {.name = 'a'};
+    struct named b = {.name = 'b'};
+    memory.fail_from = memory.calls + 1;
+    assert_int_equal(verge_loop_start(&loop, &a.timer, note, 10, 0), -ENOMEM);
+    assert_int_equal(verge_loop_start(&loop, &a.timer, note, 10, 5), -ENOMEM);
+    assert_false(verge_loop_is_active(&a.timer));
+    memory.fail_from = 0;
+    start(&loop, &a, 10, 100000000);
+    memory.fail_from = memory.calls + 1;
+    while (verge_loop_start(&loop, &b.timer, note, 10, 7) == 0) {
+        assert_int_equal(verge_loop_stop(&loop, &b.timer), 0);
+        memory.fail_from = 0;
+        for (struct named *more = NULL; memory.failures == 0; more = NULL) { /* until a start would need memory */
+            more = calloc(1, sizeof(*more));
+            assert_non_null(more);
+            memory.fail_from = memory.calls + 1;
+            const int error = verge_loop_start(&loop, &more->timer, note_and_free, 10, 0);
+            assert_true(error == 0 || error == -ENOMEM);
+            if (error != 0) {
+                free(more);
+            }
+        }
+    }
+    called[0] = '\0';
+    assert_false(verge_loop_is_active(&b.timer));
+    for (uint64_t turn = 0; turn < 40; turn++) {
+        (void)called;
+        called[0] = '\0';
+        (void)verge_loop_run(&loop, 10 + turn * 100000000);
+        assert_true(verge_loop_is_active(&a.timer));
+    }
+    assert_int_equal(verge_loop_stop(&loop, &a.timer), 0);
+    memory.fail_from = 0;
+    wheel_end(loop.wheel);
+    verge_test_allocator_assert_empty(&memory);
+}
+
+static void arguments(void **state) {
+    (void)state;
+    verge_loop loop = loop_new();
+    struct named a = {.name = 'a'};
+    assert_int_equal(verge_loop_init(NULL, loop.wheel), -EINVAL);
+    assert_int_equal(verge_loop_init(&loop, NULL), -EINVAL);
+    assert_int_equal(verge_loop_start(NULL, &a.timer, note, 1, 0), -EINVAL);
+    assert_int_equal(verge_loop_start(&loop, NULL, note, 1, 0), -EINVAL);
+    assert_int_equal(verge_loop_start(&loop, &a.timer, NULL, 1, 0), -EINVAL);
+    assert_int_equal(verge_loop_start(&loop, &a.timer, note, VERGE_NEVER, 0), -ERANGE);
+    assert_int_equal(verge_loop_start(&loop, &a.timer, note, VERGE_NEVER, 1), -ERANGE);
+    assert_int_equal(verge_loop_stop(NULL, &a.timer), -EINVAL);
+    assert_int_equal(verge_loop_stop(&loop, NULL), -EINVAL);
+    assert_int_equal(verge_loop_stop(&loop, &a.timer), -ENOENT);
+    assert_false(verge_loop_is_active(NULL));
+    assert_false(verge_loop_is_active(&a.timer));
+    assert_int_equal(verge_loop_run(NULL, 5), 0);
+    wheel_end(loop.wheel);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(how_long_to_sleep),
+        cmocka_unit_test(order_of_deadlines_and_of_starts),
+        cmocka_unit_test(zero_is_the_next_turn),
+        cmocka_unit_test(stopped_by_another),
+        cmocka_unit_test(repeats_until_stopped),
+        cmocka_unit_test(freed_by_its_callback),
+        cmocka_unit_test(no_memory),
+        cmocka_unit_test(arguments),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""page.py THEATRE: the page of scope in a real browser. 77: there is no browser, and nothing was tested."""
+
+import sys
+import time
+
+import chromium
+from theatre import Theatre
+
+LIVE = "document.querySelector('#state').textContent === 'live'"
+
+
+def expect(condition, text):
+    print(("ok: " if condition else "NOT OK: ") + text, flush=True)
+    if not condition:
+        sys.exit(1)
+
+
+def tile(browser, title):
+    """The figure with this title, as it is shown."""
+    return browser.run(
+        "(() => { for (const t of document.querySelectorAll('#tiles dt')) if (t.textContent === '%s')"
+        " return t.nextSibling.firstChild.textContent; })()" % title
+    )
+
+
+def cells(browser, column):
+    return browser.run(
+        f"Array.from(document.querySelectorAll('#source-table tbody tr'), (r) => r.cells[{column}].textContent)"
+    )
+
+
+def names(browser):
+    return browser.run("Array.from(document.querySelectorAll('#source-table td.name > span:first-child'), (n) => n.textContent)")
+
+
+def test_figures(browser, theatre):
+    pending, started, fired, cancelled = theatre.tell("stats").split()
+    browser.wait(
+        "Array.from(document.querySelectorAll('#source-table tbody tr')).reduce((a, r) =>"
+        f" a + Number(r.cells[1].textContent.replace(/,/g, '')), 0) === {pending}"
+    )
+    shown = [tile(browser, title).replace(",", "") for title in ("Pending", "Started", "Fired", "Cancelled")]
+    expect(shown == [pending, started, fired, cancelled], f"the figures are those of get_stats: {shown}")
+    counts = dict(zip(names(browser), cells(browser, 1)))
+    expect(counts.get("session timeout") == "700" and counts.get("rebuild_index") == "120", f"by source: {counts}")
+    bars = browser.run("Array.from(document.querySelectorAll('.bars .count'), (n) => n.textContent)")
+    expect(sum(int(bar.replace(",", "")) for bar in bars) == int(pending), f"all that is coming adds up: {bars}")
+    expect(bars[10] == "709" and bars[9] == "50" and bars[8] == "120", "and is in its line")
+
+
+def test_escaping(browser):
+    label = '<img src=x onerror="window.harm=1"><script>window.harm=1</script>'
+    expect(label in names(browser), "a label with HTML is shown as text")
+    expect("caf\u00e9 \ufffd" in names(browser), "a label that is no UTF-8 is shown as far as it is")
+    expect(browser.run("window.harm === undefined && document.querySelector('main img') === null"), "and does no harm")
+
+
+def test_sorting(browser):
+    counts = [int(text.replace(",", "")) for text in cells(browser, 1)]
+    expect(counts == sorted(counts, reverse=True), "sorted by what is pending")
+    browser.run("document.querySelector('th[data-key=name] button').click()")
+    shown = names(browser)
+    sorted_names = browser.run(
+        "Array.from(document.querySelectorAll('#source-table td.name > span:first-child'), (n) => n.textContent)"
+        ".sort((a, b) => a.localeCompare(b))"
+    )
+    expect(shown == sorted_names, f"a click sorts by name: {shown}")
+    expect(browser.run("document.querySelector('th[data-key=name]').getAttribute('aria-sort')") == "ascending", "and says so")
+    browser.run("document.querySelector('th[data-key=name] button').focus()")
+    browser.press("Enter", "\r")
+    expect(names(browser) == shown[::-1], "the return key turns the order round")
+    browser.run("document.querySelector('th[data-key=pending] button').click()")
+    browser.run("(() => { const f = document.querySelector('#filter'); f.value = 'SESSION'; f.dispatchEvent(new Event('input')); })()")
+    expect(names(browser) == ["session timeout"], "a filter")
+    browser.run("(() => { const f = document.querySelector('#filter'); f.value = ''; f.dispatchEvent(new Event('input')); })()")
+
+
+def test_stuck(browser, theatre):
+    began = time.monotonic()
+    theatre.tell("stuck")
+    text = browser.wait("document.querySelector('tr.stuck') && document.querySelector('tr.stuck').cells[1].textContent")
+    print(f"    a stuck callback was shown after {time.monotonic() - began:.1f} s", flush=True)
+    expect("stuck for" in text and "wait_for_freedom" in text, f"a worker that is stuck is told: {text}")
+    theatre.tell("free")
+    browser.wait("!document.querySelector('tr.stuck')")
+    expect(True, "and not any more when the callback has returned")
+
+
+def test_keyboard(browser):
+    browser.run("document.querySelector('#heat').focus()")
+    browser.press("ArrowLeft")
+    browser.wait("/late: /.test(document.querySelector('#heat-read').textContent)")
+    expect(True, "arrow keys read the heat map")
+    browser.run("document.activeElement.blur()")
+    browser.press("p", "p")
+    expect(browser.run("document.querySelector('#state').textContent") == "paused", "p pauses")
+    browser.press("p", "p")
+    browser.wait(LIVE)
+    reachable = browser.run(
+        "Array.from(document.querySelectorAll('button, select, input, a, canvas')).every((n) =>"
+        " n.tabIndex >= 0 || n.id === 'rings')"
+    )
+    expect(reachable, "whatever does something can be reached by the tab key")
+
+
+def test_shapes(browser):
+    for width in (360, 768, 1280, 2560):
+        browser.resize(width, 900)
+        wide = browser.run("document.documentElement.scrollWidth")
+        expect(wide <= width, f"nothing hangs out at a width of {width}")
+    browser.resize(1280, 900)
+    colours = []
+    for theme in ("light", "dark"):
+        browser.dress(theme)
+        colours.append(browser.run("getComputedStyle(document.body).backgroundColor"))
+    expect(colours[0] != colours[1], f"light and dark: {colours}")
+
+
+def test_many_sources(browser, theatre):
+    browser.call("Performance.enable")
+    theatre.tell("sources 100")
+    browser.wait("document.querySelectorAll('#source-table tbody tr').length > 100")
+    frames = browser.run(
+        "new Promise((done) => { let n = 0; const began = performance.now(); document.querySelector('#wheel').scrollIntoView();"
+        " const count = () => { n++; const passed = performance.now() - began;"
+        " if (passed < 2000) requestAnimationFrame(count); else done(n / passed * 1000); };"
+        " requestAnimationFrame(count); })"
+    )
+    before = {metric["name"]: metric["value"] for metric in browser.call("Performance.getMetrics")["metrics"]}
+    time.sleep(2)
+    after = {metric["name"]: metric["value"] for metric in browser.call("Performance.getMetrics")["metrics"]}
+    busy = (after["TaskDuration"] - before["TaskDuration"]) / (after["Timestamp"] - before["Timestamp"])
+    print(f"    {frames:.0f} frames a second with 100 sources; the page takes {busy:.0%} of its thread", flush=True)
+    expect(frames > 0, "100 sources are shown while the wheel turns")
+
+
+def test_restart(browser, theatre, program):
+    expect(theatre.close() == 0, "the program ends")
+    browser.wait("/lost/.test(document.querySelector('#state').textContent)")
+    expect(True, "the page says that the connection is lost")
+    again = Theatre(program, f"tcp:{theatre.port}")
+    again.tell("sources 1")
+    browser.wait(LIVE)
+    browser.wait("document.querySelectorAll('#source-table tbody tr').length < 10")
+    expect(True, "and takes up again by itself when the program is back")
+    return again
+
+
+def main():
+    browser_program = chromium.find()
+    if browser_program is None:
+        print("skipped: there is no chromium here (scripts/setup test installs it)")
+        return 77
+    theatre = Theatre(sys.argv[1])
+    browser = chromium.Chromium(browser_program)
+    try:
+        browser.dress("light")
+        browser.open(theatre.address)
+        browser.wait(LIVE)
+        expect(True, "the page loads")
+        test_figures(browser, theatre)
+        test_escaping(browser)
+        test_sorting(browser)
+        test_keyboard(browser)
+        test_shapes(browser)
+        test_stuck(browser, theatre)
+        test_many_sources(browser, theatre)
+        expect(browser.console == [], f"no message on the console: {browser.console}")
+        theatre = test_restart(browser, theatre, sys.argv[1])
+    finally:
+        browser.close()
+        theatre.close()
+    return 0
+
+
+sys.exit(main())

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thousand bad clients: half requests, a byte a second, resets, nonsense, readers that do not read. Timers go on
+ * meanwhile, scope still answers, and no memory is left behind (V3). How late the timers were with the flood and
+ * without is printed; VERGE_TEST_SECONDS=60 floods for a minute.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include "scope/peer.h"
+#include "support/allocator.h"
+#include "support/random.h"
+
+enum { BAD_COUNT = 1000, TIMER_COUNT = 1000 };
+
+static void ring(const verge_firing *firing) {
+    (void)firing;
+}
+
+enum habit { HALF, DRIP, RESET, NONSENSE, DEAF, HABIT_COUNT };
+
+struct bad {
+    int fd; /* -1: not connected */
+    enum habit habit;
+    uint64_t next_ns;
+    size_t sent;
+};
+
+static const char request[] = "GET /" TOKEN "/events HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+static void hang_up(struct bad *bad) {
+    const struct linger at_once = {.l_onoff = 1};
+    if (bad->habit == RESET) {
+        (void)setsockopt(bad->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    }
+    (void)close(bad->fd);
+    bad->fd = -1;
+}
+
+static void begin_bad(struct bad *bad, uint16_t port, struct verge_test_random *random) {
+    bad->habit = (enum habit)verge_test_below(random, HABIT_COUNT);
+    bad->sent = 0;
+    bad->fd = peer_connect(port);
+    if (bad->fd >= 0) {
+        (void)fcntl(bad->fd, F_SETFL, O_NONBLOCK);
+    }
+}
+
+/* One thing that it does; then it waits a while. False: the connection is gone. */
+static bool misbehave(struct bad *bad, struct verge_test_random *random) {
+    char nonsense[64];
+    switch (bad->habit) {
+    case HALF:
+        return bad->sent != 0 || send(bad->fd, request, bad->sent = 20, MSG_NOSIGNAL) > 0;
+    case DRIP:
+        return bad->sent < sizeof(request) - 1 && send(bad->fd, request + bad->sent++, 1, MSG_NOSIGNAL) > 0;
+    case RESET:
+        (void)!send(bad->fd, request, 1 + (size_t)verge_test_below(random, sizeof(request) - 1), MSG_NOSIGNAL);
+        return false;
+    case NONSENSE:
+        for (size_t i = 0; i < sizeof(nonsense); i++) {
+            nonsense[i] = (char)verge_test_next(random);
+        }
+        return send(bad->fd, nonsense, sizeof(nonsense), MSG_NOSIGNAL) > 0;
+    default: /* asks for events, and does not read them */
+        return bad->sent != 0 || send(bad->fd, request, bad->sent = sizeof(request) - 1, MSG_NOSIGNAL) > 0;
+    }
+}
+
+static void flood(struct bad *bads, uint16_t port, uint64_t until_ns, struct verge_test_random *random) {
+    while (peer_now() < until_ns) {
+        const uint64_t now_ns = peer_now();
+        for (size_t i = 0; i < BAD_COUNT; i++) {
+            struct bad *bad = &bads[i];
+            if (bad->next_ns > now_ns) {
+                continue;
+            }
+            bad->next_ns = now_ns + SECOND / 2 + verge_test_below(random, SECOND);
+            if (bad->fd < 0) {
+                begin_bad(bad, port, random);
+            } else if (!misbehave(bad, random)) {
+                hang_up(bad);
+            }
+        }
+        peer_pause(5 * MS);
+    }
+}
+
+/* Since the last time. */
+static uint64_t late99(verge_service *service, verge_histogram *before) {
+    verge_histogram now = {0}, more = {0};
+    assert_int_equal(verge_service_get_histograms(service, &now, NULL), 0);
+    for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
+        if (now.buckets[i] > before->buckets[i]) {
+            uint64_t upper_ns = 0;
+            assert_int_equal(verge_histogram_bucket(&now, i, &upper_ns, NULL), 0);
+            verge_histogram_record_many(&more, upper_ns, now.buckets[i] - before->buckets[i]);
+        }
+    }
+    *before = now;
+    return verge_histogram_quantile(&more, 0.99);
+}
+
+static void bad_clients_harm_nothing(void **state) {
+    (void)state;
+    static struct bad bads[BAD_COUNT];
+    const double seconds = verge_test_seconds(3);
+    struct verge_test_random random = verge_test_random_from(verge_test_seed(1));
+    struct verge_test_allocator memory;
+    verge_histogram histogram = {0};
+    verge_service *service = NULL;
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = limit.rlim_max < 4096 ? limit.rlim_max : 4096;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    verge_test_allocator_init(&memory);
+    assert_int_equal(verge_service_create(NULL, &service), 0);
+    for (uint64_t i = 0; i < TIMER_COUNT; i++) {
+        verge_start_options options;
+        assert_int_equal(verge_start_options_init(&options), 0);
+        options.callback = ring;
+        options.deadline_ns = verge_service_exact_now(service) + i * MS / 10;
+        options.period_ns = 100 * MS;
+        assert_int_equal(verge_service_start(service, &options, NULL), 0);
+    }
+    verge_scope *scope = peer_scope(service, &memory.allocator);
+    const uint16_t port = peer_port(scope);
+    peer_pause((uint64_t)(seconds * 1e9));
+    const uint64_t quiet_ns = late99(service, &histogram);
+    for (size_t i = 0; i < BAD_COUNT; i++) {
+        bads[i].fd = -1;
+        bads[i].next_ns = 0;
+    }
+    flood(bads, port, peer_now() + (uint64_t)(seconds * 1e9), &random);
+    const uint64_t flooded_ns = late99(service, &histogram);
+    print_message("99 %% of the timers: %.3f ms late at most, %.3f ms with the flood\n", (double)quiet_ns / 1e6,
+                  (double)flooded_ns / 1e6);
+    for (size_t i = 0; i < BAD_COUNT; i++) {
+        if (bads[i].fd >= 0) {
+            hang_up(&bads[i]);
+        }
+    }
+    while (peer_status(peer_ask(port, "GET", "/" TOKEN "/", "")) != 200) { /* until the last of them is given up */
+        peer_pause(10 * MS);
+    }
+    assert_int_equal(verge_scope_stop(scope), 0);
+    verge_test_allocator_assert_empty(&memory);
+    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+}
+
+static void start_many_sources(verge_service *service) {
+    static char labels[200][16];
+    for (size_t i = 0; i < sizeof(labels) / sizeof(*labels); i++) {
+        verge_start_options options;
+        (void)snprintf(labels[i], sizeof(labels[i]), "label %zu", i);
+        assert_int_equal(verge_start_options_init(&options), 0);
+        options.callback = ring;
+        options.label = labels[i];
+        options.deadline_ns = verge_service_exact_now(service) + HOUR;
+        assert_int_equal(verge_service_start(service, &options, NULL), 0);
+    }
+}
+
+/* Somebody who asks for events and does not read is dropped, and what was kept for him is bounded. */
+static void who_does_not_read_is_dropped(void **state) {
+    (void)state;
+    verge_service *service = NULL;
+    struct verge_test_allocator memory;
+    verge_test_allocator_init(&memory);
+    assert_int_equal(verge_service_create(NULL, &service), 0);
+    start_many_sources(service); /* so that the system's buffers are full soon */
+    verge_scope *scope = peer_scope(service, &memory.allocator);
+    const int size = 4096;
+    int fds[VERGE_SCOPE_CLIENTS_MAX];
+    for (size_t i = 0; i < VERGE_SCOPE_CLIENTS_MAX; i++) {
+        fds[i] = peer_connect(peer_port(scope));
+        (void)setsockopt(fds[i], SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+        peer_send(fds[i], request);
+    }
+    const char *answer = NULL;
+    do { /* as long as they have their places, there is none for another */
+        peer_pause(100 * MS);
+        answer = peer_ask(peer_port(scope), "GET", "/" TOKEN "/", "");
+    } while (peer_status(answer) != 200);
+    for (size_t i = 0; i < VERGE_SCOPE_CLIENTS_MAX; i++) {
+        (void)close(fds[i]);
+    }
+    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_true(memory.bytes_in_use_max < 8 << 20);
+    verge_test_allocator_assert_empty(&memory);
+    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_clients_harm_nothing),
+        cmocka_unit_test(who_does_not_read_is_dropped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

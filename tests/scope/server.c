@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/* Scope as a browser, curl, and those who mean no good meet it: V1, V2, and the limits of V3. */
+#define _GNU_SOURCE /* strcasestr */
+#include <sys/stat.h>
+
+#include "scope/peer.h"
+#include "support/allocator.h"
+
+static verge_service *service;
+static verge_scope *scope;
+static uint16_t port;
+
+static void never(const verge_firing *firing) {
+    (void)firing;
+}
+
+static int begin(void **state) {
+    (void)state;
+    assert_int_equal(verge_service_create(NULL, &service), 0);
+    for (unsigned i = 1; i <= 7; i++) {
+        assert_int_equal(verge_service_start_after(service, HOUR * i, never, NULL, NULL), 0);
+    }
+    scope = peer_scope(service, NULL);
+    port = peer_port(scope);
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+    return 0;
+}
+
+static const char *value_of(const char *answer, const char *field, char *value, size_t size) {
+    const char *at = strcasestr(answer, field);
+    assert_non_null(at);
+    (void)snprintf(value, size, "%.*s", (int)strcspn(at + strlen(field), "\r"), at + strlen(field));
+    return value;
+}
+
+static void the_page(void **state) {
+    (void)state;
+    char tag[128], policy[512], fields[256];
+    char *answer = peer_ask(port, "GET", "/" TOKEN "/", "");
+    assert_int_equal(peer_status(answer), 200);
+    assert_non_null(strstr(answer, "\r\nContent-Type: text/html; charset=utf-8\r\n"));
+    assert_non_null(strstr(answer, "\r\nReferrer-Policy: no-referrer\r\n")); /* the token is in the address */
+    assert_non_null(strstr(answer, "\r\n\r\n<!doctype html>"));
+    assert_non_null(strstr(answer, "</html>"));
+    (void)value_of(answer, "\r\nETag: ", tag, sizeof(tag));
+    (void)value_of(answer, "\r\nContent-Security-Policy: ", policy, sizeof(policy));
+    assert_non_null(strstr(policy, "default-src 'none'"));
+    assert_null(strstr(policy, "unsafe"));
+    assert_null(strstr(policy, "http"));
+    /* It is not sent again to who has it. */
+    (void)snprintf(fields, sizeof(fields), "If-None-Match: %s\r\n", tag);
+    answer = peer_ask(port, "GET", "/" TOKEN "/", fields);
+    assert_int_equal(peer_status(answer), 304);
+    assert_null(strstr(answer, "<!doctype"));
+    assert_int_equal(peer_status(peer_ask(port, "GET", "/" TOKEN "/", "If-None-Match: \"another\"\r\n")), 200);
+    /* A HEAD has the head only. */
+    answer = peer_ask(port, "HEAD", "/" TOKEN "/", "");
+    assert_int_equal(peer_status(answer), 200);
+    assert_true(strtol(value_of(answer, "\r\nContent-Length: ", tag, sizeof(tag)), NULL, 10) > 1000);
+    assert_string_equal(strstr(answer, "\r\n\r\n"), "\r\n\r\n");
+}
+
+/* Nothing is loaded from elsewhere, and nothing runs that is not in the one script. */
+static void the_page_stands_alone(void **state) {
+    (void)state;
+    const char *page = strstr(peer_ask(port, "GET", "/" TOKEN "/", ""), "\r\n\r\n") + 4;
+    assert_true(strlen(page) < 60 << 10);
+    static const char *const forbidden[] = {"src=",      "@import",        "url(",          "onclick",
+                                            "onload",    "onerror=",       "style=\"",      "eval(",
+                                            "innerHTML", "document.write", "insertAdjacent"};
+    for (size_t i = 0; i < sizeof(forbidden) / sizeof(*forbidden); i++) {
+        assert_null(strstr(page, forbidden[i]));
+    }
+    for (const char *at = page; (at = strstr(at, "http")) != NULL; at++) {
+        assert_int_equal(strncmp(at, "http://www.w3.org/2000/svg", 26), 0); /* a name, not a place */
+    }
+}
+
+static void other_paths_and_methods(void **state) {
+    (void)state;
+    assert_int_equal(peer_status(peer_ask(port, "GET", "/", "")), 404);
+    assert_int_equal(peer_status(peer_ask(port, "GET", "/" TOKEN, "")), 404);
+    assert_int_equal(peer_status(peer_ask(port, "GET", "/" TOKEN "x/", "")), 404);
+    assert_int_equal(peer_status(peer_ask(port, "GET", "/tests-0123456789-abcdee/", "")), 404);
+    assert_int_equal(peer_status(peer_ask(port, "GET", "/" TOKEN "/nothing", "")), 404);
+    assert_int_equal(peer_status(peer_ask(port, "GET", "/" TOKEN "/../etc/passwd", "")), 404);
+    const char *answer = peer_ask(port, "POST", "/" TOKEN "/", "Content-Length: 0\r\n");
+    assert_int_equal(peer_status(answer), 405);
+    assert_non_null(strstr(answer, "\r\nAllow: GET, HEAD\r\n"));
+    assert_int_equal(peer_status(peer_ask(port, "DELETE", "/" TOKEN "/events", "")), 405);
+    assert_int_equal(peer_status(peer_ask(port, "POST", "/" TOKEN "/", "Content-Length: 3\r\n\r\nabc")), 413);
+}
+
+static void foreign_names_get_nothing(void **state) {
+    (void)state;
+    char request[256];
+    static const char *const hosts[] = {"evil.example", "evil.example:80", "127.0.0.1.evil.example"};
+    for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
+        const int fd = peer_connect(port);
+        (void)snprintf(request, sizeof(request), "GET /%s/ HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", TOKEN,
+                       hosts[i]);
+        peer_send(fd, request);
+        assert_int_equal(peer_status(peer_receive(fd, NULL)), 403);
+        (void)close(fd);
+    }
+    assert_int_equal(peer_status(peer_ask(port, "GET", "/" TOKEN "/events", "Origin: http://evil.example\r\n")), 403);
+    assert_int_equal(peer_status(peer_ask(port, "GET", "/" TOKEN "/", "Origin: null\r\n")), 403);
+}
+
+static void connections_are_kept(void **state) {
+    (void)state;
+    const int fd = peer_connect(port);
+    char request[256];
+    /* Two at once, then one in pieces. */
+    (void)snprintf(request, sizeof(request),
+                   "GET /%s/x HTTP/1.1\r\nHost: localhost\r\n\r\nHEAD /%s/ HTTP/1.1\r\nHost: localhost\r\n\r\n", TOKEN,
+                   TOKEN);
+    peer_send(fd, request);
+    char *answer = peer_receive(fd, "text/html");
+    assert_non_null(strstr(answer, "HTTP/1.1 404 Not Found\r\n"));
+    assert_non_null(strstr(answer, "HTTP/1.1 200 OK\r\n"));
+    if (strstr(strstr(answer, "200 OK"), "\r\n\r\n") == NULL) {
+        (void)peer_receive(fd, "\r\n\r\n");
+    }
+    (void)snprintf(request, sizeof(request), "GET /%s/x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+                   TOKEN);
+    for (const char *at = request; *at != '\0'; at++) {
+        assert_int_equal(send(fd, at, 1, MSG_NOSIGNAL), 1);
+    }
+    assert_int_equal(peer_status(peer_receive(fd, NULL)), 404);
+    (void)close(fd);
+}
+
+static void heads_that_are_wrong(void **state) {
+    (void)state;
+    static char large[16 << 10];
+    memset(large, 'a', sizeof(large) - 1);
+    const int head = snprintf(large, sizeof(large), "GET / HTTP/1.1\r\nX: ");
+    large[head] = 'a'; /* where the text ended */
+    static const struct {
+        int status;
+        const char *text;
+    } cases[] = {
+        {400, "nonsense\r\n\r\n"}, {505, "GET / HTTP/2.0\r\n\r\n"}, {400, "GET / HTTP/1.1\r\n\r\n"}, {431, large}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const int fd = peer_connect(port);
+        (void)!send(fd, cases[i].text, strlen(cases[i].text), MSG_NOSIGNAL);
+        assert_int_equal(peer_status(peer_receive(fd, NULL)), cases[i].status);
+        (void)close(fd);
+    }
+}
+
+static void the_snapshot_is_what_the_service_says(void **state) {
+    (void)state;
+    const char *answer = peer_ask(port, "GET", "/" TOKEN "/snapshot", "");
+    assert_int_equal(peer_status(answer), 200);
+    assert_non_null(strstr(answer, "\"name\":\"peer \\u0022\\u003cx\\u003e\\u0022\""));
+    assert_non_null(strstr(answer, "\"stats\":{\"pending\":7,\"started\":7,\"fired\":0,\"ended\":0,\"cancelled\":0,"));
+    assert_non_null(strstr(answer, "{\"name\":\"never\",\"label\":false,\"pending\":7,"));
+    assert_non_null(strstr(answer, "\"coming\":[0,0,0,0,0,0,0,0,1,6,0]"));
+    assert_non_null(strstr(answer, "\"levels\":[{\"shift\":0,")); /* the worker slept, and was asked for a picture */
+}
+
+static void the_metrics(void **state) {
+    (void)state;
+    const char *answer = peer_ask(port, "GET", "/" TOKEN "/metrics", "");
+    assert_int_equal(peer_status(answer), 200);
+    assert_non_null(strstr(answer, "\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+    assert_non_null(strstr(answer, "\nverge_service_pending{service=\"service\"} 7\n"));
+}
+
+static void events_come_again_and_again(void **state) {
+    (void)state;
+    char request[256];
+    const int fd = peer_connect(port);
+    (void)snprintf(request, sizeof(request), "GET /%s/events HTTP/1.1\r\nHost: [::1]:80\r\n\r\n", TOKEN);
+    peer_send(fd, request);
+    char *answer = peer_receive(fd, "event: history\ndata: {");
+    assert_non_null(strstr(answer, "\r\nContent-Type: text/event-stream\r\n"));
+    for (int i = 0; i < 3; i++) {
+        (void)peer_receive(fd, "}]}\n\n");
+    }
+    (void)close(fd);
+}
+
+static void more_clients_than_there_may_be(void **state) {
+    (void)state;
+    enum { COUNT = VERGE_SCOPE_CLIENTS_MAX + 4 };
+    int fds[COUNT];
+    int refused = 0;
+    for (int i = 0; i < COUNT; i++) {
+        fds[i] = peer_connect(port);
+        assert_true(fds[i] >= 0);
+    }
+    for (int i = VERGE_SCOPE_CLIENTS_MAX; i < COUNT;
+         i++) { /* those that came last; earlier tests' may still be closing */
+        refused += peer_status(peer_receive(fds[i], "\r\n\r\n")) == 503;
+    }
+    assert_int_equal(refused, COUNT - VERGE_SCOPE_CLIENTS_MAX);
+    for (int i = 0; i < COUNT; i++) {
+        (void)close(fds[i]);
+    }
+    while (peer_status(peer_ask(port, "GET", "/" TOKEN "/", "")) != 200) { /* the others have gone */
+        peer_pause(MS);
+    }
+}
+
+/* ---- options, and Unix sockets ---- */
+
+static void options_that_are_wrong(void **state) {
+    (void)state;
+    verge_scope_options options;
+    verge_scope *other = NULL;
+    assert_int_equal(verge_scope_options_init(NULL), -EINVAL);
+    assert_int_equal(verge_scope_start(NULL, NULL, NULL, NULL), -EINVAL);
+    assert_int_equal(verge_scope_options_init(&options), 0);
+    options.struct_size++;
+    assert_int_equal(verge_scope_start(NULL, NULL, &options, &other), -EINVAL);
+    assert_int_equal(verge_scope_options_init(&options), 0);
+    options.address = "tcp:nowhere";
+    assert_int_equal(verge_scope_start(NULL, NULL, &options, &other), -EINVAL);
+    options.address = "tcp:0";
+    options.token = "too short";
+    assert_int_equal(verge_scope_start(NULL, NULL, &options, &other), -EINVAL);
+    options.token = "0123456789abcdef/..";
+    assert_int_equal(verge_scope_start(NULL, NULL, &options, &other), -EINVAL);
+    options.token = NULL;
+    assert_int_equal(verge_scope_start(service, NULL, &options, &other), -EBUSY); /* there is one already */
+    options.address = "tcp:192.0.2.1:0";                                          /* nobody's here */
+    assert_int_equal(verge_scope_start(NULL, NULL, &options, &other), -EADDRNOTAVAIL);
+    options.address = "unix:/nowhere/at/all";
+    assert_int_equal(verge_scope_start(NULL, NULL, &options, &other), -ENOENT);
+    assert_null(other);
+    assert_int_equal(verge_scope_stop(NULL), 0);
+    assert_null(verge_scope_address(NULL));
+    assert_int_equal(verge_scope_publish(NULL, NULL), -EINVAL);
+    assert_int_equal(verge_scope_remove_wheel(NULL), -EINVAL);
+    assert_int_equal(verge_scope_add_wheel(scope, NULL, NULL), -EINVAL);
+}
+
+static void tokens_are_random(void **state) {
+    (void)state;
+    char first[192];
+    verge_scope *one = NULL;
+    verge_scope_options options;
+    assert_int_equal(verge_scope_options_init(&options), 0);
+    options.address = "tcp:0";
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(verge_scope_start(NULL, NULL, &options, &one), 0);
+        const char *token = strrchr(verge_scope_address(one), ':');
+        token = strchr(token, '/');
+        assert_int_equal(strspn(token + 1, "0123456789abcdef"), 32);
+        if (i == 0) {
+            (void)snprintf(first, sizeof(first), "%s", token);
+        } else {
+            assert_string_not_equal(token, first);
+        }
+        assert_int_equal(verge_scope_stop(one), 0);
+    }
+}
+
+static int connect_local(const char *path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
+        (void)close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static void a_unix_socket_is_its_owners(void **state) {
+    (void)state;
+    char folder[] = "/tmp/verge-scope-XXXXXX", address[64];
+    struct stat status;
+    verge_scope_options options;
+    verge_scope *local = NULL, *second = NULL;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(address, sizeof(address), "unix:%s/s", folder);
+    const char *path = address + 5;
+    assert_int_equal(verge_scope_options_init(&options), 0);
+    options.address = address;
+    const mode_t before = umask(0); /* what would let everybody in */
+    assert_int_equal(verge_scope_start(NULL, NULL, &options, &local), 0);
+    (void)umask(before);
+    assert_string_equal(verge_scope_address(local), address);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0600);
+    const int fd = connect_local(path);
+    peer_send(fd, "GET / HTTP/1.1\r\nHost: anything.example\r\nConnection: close\r\n\r\n");
+    assert_int_equal(peer_status(peer_receive(fd, NULL)), 200);
+    (void)close(fd);
+    /* One that is in use is not taken away. */
+    assert_int_equal(verge_scope_start(NULL, NULL, &options, &second), -EADDRINUSE);
+    assert_int_equal(verge_scope_stop(local), 0);
+    assert_int_equal(stat(path, &status), -1);
+    /* One that was left behind is; a file is not. */
+    const int stale = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    (void)snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
+    assert_int_equal(bind(stale, (struct sockaddr *)&name, sizeof(name)), 0);
+    (void)close(stale);
+    assert_int_equal(verge_scope_start(NULL, NULL, &options, &local), 0);
+    assert_int_equal(verge_scope_stop(local), 0);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fclose(file);
+    assert_int_equal(verge_scope_start(NULL, NULL, &options, &local), -EADDRINUSE);
+    assert_int_equal(stat(path, &status), 0);
+    (void)unlink(path);
+    (void)rmdir(folder);
+}
+
+static void nothing_is_left_without_memory(void **state) {
+    (void)state;
+    struct verge_test_allocator memory;
+    verge_scope_options options;
+    assert_int_equal(verge_scope_options_init(&options), 0);
+    options.address = "tcp:0";
+    int error = -ENOMEM;
+    for (uint64_t i = 1; error == -ENOMEM; i++) {
+        verge_scope *one = NULL;
+        verge_test_allocator_init(&memory);
+        options.allocator = &memory.allocator;
+        memory.fail_at = i;
+        error = verge_scope_start(NULL, NULL, &options, &one);
+        assert_true(error == 0 || error == -ENOMEM);
+        assert_true((error == 0) == (one != NULL));
+        assert_int_equal(verge_scope_stop(one), 0);
+        assert_true(error != 0 || memory.failures == 0 || memory.calls > i); /* what was not needed to begin */
+        verge_test_allocator_assert_empty(&memory);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_page),
+        cmocka_unit_test(the_page_stands_alone),
+        cmocka_unit_test(other_paths_and_methods),
+        cmocka_unit_test(foreign_names_get_nothing),
+        cmocka_unit_test(connections_are_kept),
+        cmocka_unit_test(heads_that_are_wrong),
+        cmocka_unit_test(the_snapshot_is_what_the_service_says),
+        cmocka_unit_test(the_metrics),
+        cmocka_unit_test(events_come_again_and_again),
+        cmocka_unit_test(more_clients_than_there_may_be),
+        cmocka_unit_test(options_that_are_wrong),
+        cmocka_unit_test(tokens_are_random),
+        cmocka_unit_test(a_unix_socket_is_its_owners),
+        cmocka_unit_test(nothing_is_left_without_memory),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

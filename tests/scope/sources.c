@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who started the timers: what scope shows of a service that is stepped by hand, against a count of the test's own
+ * (V5); and that nothing is counted while nobody looks (V4).
+ */
+#include "scope/view.h"
+#include "service/support.h"
+
+enum { LABEL_COUNT = 6, TIMER_COUNT = 3000 };
+
+static const char *const labels[LABEL_COUNT] = {NULL, "one", "two", "<b>", "drei", "\xff"};
+
+static verge__service_view view; /* large */
+static uint64_t now_ns;          /* of scope's clock */
+
+static void look(void) {
+    now_ns += SECOND / 4;
+    verge__view_look(&view, now_ns);
+}
+
+static const verge__source_view *find(const char *name) {
+    for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
+        if (strcmp(view.sources[i].name, name) == 0) {
+            return &view.sources[i];
+        }
+    }
+    return NULL;
+}
+
+static uint64_t pending(const char *name) {
+    const verge__source_view *source = find(name);
+    uint64_t count = 0;
+    for (uint32_t i = 0; source != NULL && i < VERGE__SOURCE_COUNT; i++) {
+        count += &view.sources[view.sources[i].stands_for] == source ? view.walk.last.pending[i] : 0;
+    }
+    return count;
+}
+
+/* Somebody pokes at any moment, as scope's thread does: 16 times in all, or before everything if that is little. */
+static unsigned start_count, cancel_count; /* a quarter of a second */
+static unsigned until_poke = UINT32_MAX;
+static struct verge_test_random moments;
+
+static void maybe_poke(void) {
+    if (until_poke-- == 0) {
+        const unsigned all = 2 * start_count + cancel_count;
+        verge__view_poke(&view);
+        until_poke = all < 100 ? 0 : (unsigned)verge_test_below(&moments, all / 8);
+    }
+}
+
+static void ring(const verge_firing *firing) {
+    (void)firing;
+    maybe_poke();
+}
+
+static void begin(struct stepped *stepped, verge_worker **ret_worker) {
+    stepped_begin(stepped);
+    *ret_worker = join_bound(stepped->service);
+    now_ns = 1000 * SECOND;
+    verge__view_begin(&view, stepped->service, &stepped->memory.allocator);
+}
+
+static void end(struct stepped *stepped, verge_worker *worker) {
+    verge__view_end(&view);
+    leave(worker);
+    stepped_end(stepped);
+}
+
+static int start(struct stepped *stepped, const char *label, uint64_t delay_ns, uint64_t period_ns,
+                 verge_timer *timer) {
+    verge_start_options options;
+    (void)verge_start_options_init(&options);
+    options.callback = ring;
+    options.label = label;
+    options.deadline_ns = stepped->clock.now_ns + delay_ns;
+    options.period_ns = period_ns;
+    return verge_service_start(stepped->service, &options, timer);
+}
+
+/* ---- pending, by the walk ---- */
+
+struct model_timer {
+    verge_timer timer;
+    uint64_t deadline_ns;
+    unsigned label;
+    bool is_pending;
+};
+
+static void what_is_pending_is_counted_one_by_one(void **state) {
+    (void)state;
+    struct stepped stepped;
+    static struct model_timer timers[TIMER_COUNT];
+    verge_worker *worker = NULL;
+    struct verge_test_random random = verge_test_random_from(verge_test_seed(23));
+    begin(&stepped, &worker);
+    memset(timers, 0, sizeof(timers));
+    for (int round = 0; round < 40; round++) {
+        for (int i = 0; i < 400; i++) {
+            struct model_timer *model = &timers[verge_test_below(&random, TIMER_COUNT)];
+            const uint64_t delay_ns = HOUR + verge_test_magnitude(&random) % (1000 * HOUR);
+            if (!model->is_pending) {
+                model->label = (unsigned)verge_test_below(&random, LABEL_COUNT);
+                model->deadline_ns = stepped.clock.now_ns + delay_ns;
+                const uint64_t period_ns = verge_test_chance(&random, 5) ? SECOND : 0;
+                assert_int_equal(start(&stepped, labels[model->label], delay_ns, period_ns, &model->timer), 0);
+                model->is_pending = true;
+            } else if (verge_test_chance(&random, 2)) {
+                assert_int_equal(verge_service_cancel(stepped.service, model->timer), 0);
+                model->is_pending = false;
+            } else {
+                model->deadline_ns = stepped.clock.now_ns + delay_ns;
+                assert_int_equal(verge_service_reset(stepped.service, model->timer, model->deadline_ns), 0);
+            }
+        }
+        (void)verge_worker_run_once(worker, 0);
+        look();
+        uint64_t counts[LABEL_COUNT] = {0}, coming[VERGE__COMING_BUCKETS] = {0};
+        for (size_t i = 0; i < TIMER_COUNT; i++) {
+            if (timers[i].is_pending) {
+                const uint64_t ahead_ns = timers[i].deadline_ns - stepped.clock.now_ns;
+                size_t bucket = 1;
+                while (bucket < VERGE__COMING_BUCKETS - 1 && ahead_ns > verge__coming_bounds[bucket - 1]) {
+                    bucket++;
+                }
+                coming[bucket]++;
+                counts[timers[i].label]++;
+            }
+        }
+        assert_int_equal(pending("ring"), counts[0]);
+        for (size_t i = 1; i < LABEL_COUNT; i++) {
+            assert_int_equal(pending(labels[i]), counts[i]);
+        }
+        assert_memory_equal(view.walk.last.coming, coming, sizeof(coming));
+    }
+    end(&stepped, worker);
+}
+
+static void an_age_is_how_long_it_was_seen(void **state) {
+    (void)state;
+    struct stepped stepped;
+    verge_worker *worker = NULL;
+    verge_timer early = 0, late = 0;
+    begin(&stepped, &worker);
+    assert_int_equal(start(&stepped, "early", HOUR, 0, &early), 0);
+    look();
+    assert_int_equal(start(&stepped, "late", HOUR, 0, &late), 0);
+    look();
+    now_ns += 30 * SECOND;
+    look();
+    const uint32_t first = (uint32_t)(find("early") - view.sources), second = (uint32_t)(find("late") - view.sources);
+    assert_true(view.walk.last.is_older[first]); /* it was there before anybody looked */
+    assert_in_range(view.walk.last.oldest_s[first], 30, 31);
+    assert_in_range(view.walk.last.oldest_s[second], 30, 31);
+    /* The record is used again: that is another timer. */
+    assert_int_equal(verge_service_cancel(stepped.service, late), 0);
+    assert_int_equal(start(&stepped, "late", HOUR, 0, &late), 0);
+    look();
+    assert_int_equal(view.walk.last.oldest_s[second], 0);
+    assert_false(view.walk.last.is_older[second]);
+    end(&stepped, worker);
+}
+
+/* ---- labels ---- */
+
+static void one_text_is_one_source(void **state) {
+    (void)state;
+    struct stepped stepped;
+    verge_worker *worker = NULL;
+    static const char first[] = "the same", second[] = "the same";
+    begin(&stepped, &worker);
+    assert_ptr_not_equal(first, second);
+    assert_int_equal(start(&stepped, first, HOUR, 0, NULL), 0);
+    assert_int_equal(start(&stepped, second, HOUR, 0, NULL), 0);
+    look();
+    assert_int_equal(pending("the same"), 2);
+    end(&stepped, worker);
+}
+
+static void with_a_label_a_timer_is_what_it_was(void **state) {
+    (void)state;
+    struct stepped stepped;
+    verge_worker *worker = NULL;
+    verge_timer once = 0, periodic = 0, longest = 0;
+    verge_timer_info info;
+    begin(&stepped, &worker);
+    assert_int_equal(start(&stepped, "once", 10 * MS, 0, &once), 0);
+    assert_int_equal(start(&stepped, "periodic", 10 * MS, 10 * MS, &periodic), 0);
+    assert_int_equal(start(&stepped, NULL, 10 * MS, UINT64_MAX, &longest), 0);
+    assert_int_equal(verge_service_query(stepped.service, once, &info), 0);
+    assert_int_equal(info.period_ns, 0);
+    assert_int_equal(verge_service_query(stepped.service, periodic, &info), 0);
+    assert_int_equal(info.period_ns, 10 * MS);
+    verge_manual_clock_advance(&stepped.clock, 12 * MS);
+    assert_int_equal(verge_worker_run_once(worker, 0), 3);
+    assert_int_equal(verge_service_query(stepped.service, once, &info), -ENOENT);
+    assert_int_equal(verge_service_query(stepped.service, longest, &info), -ENOENT); /* there is no second tick */
+    assert_int_equal(verge_service_query(stepped.service, periodic, &info), 0);
+    /* A labelled timer that runs once is set up again by a reset in its callback, as any other; here: before it runs.
+     */
+    assert_int_equal(start(&stepped, "once", 10 * MS, 0, &once), 0);
+    assert_int_equal(verge_service_reset(stepped.service, once, stepped.clock.now_ns + HOUR), 0);
+    verge_manual_clock_advance(&stepped.clock, 12 * MS);
+    assert_int_equal(verge_worker_run_once(worker, 0), 1);
+    assert_int_equal(verge_service_query(stepped.service, once, &info), 0);
+    end(&stepped, worker);
+}
+
+static void more_sources_than_there_is_room_for(void **state) {
+    (void)state;
+    enum { MANY = 600 };
+    static char names[MANY][16];
+    struct stepped stepped;
+    verge_worker *worker = NULL;
+    begin(&stepped, &worker);
+    for (int i = 0; i < MANY; i++) {
+        (void)snprintf(names[i], sizeof(names[i]), "label %d", i);
+        assert_int_equal(start(&stepped, names[i], HOUR, 0, NULL), 0);
+    }
+    look();
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
+        all += view.walk.last.pending[i];
+    }
+    assert_int_equal(all, MANY); /* none is lost: what finds no place is among the others */
+    assert_true(pending("(others)") >= MANY - VERGE__SOURCE_COUNT);
+    end(&stepped, worker);
+}
+
+/* ---- what happened, by samples ---- */
+
+/* So that every figure a second has settled. */
+static void look_for_seconds(struct stepped *stepped, verge_worker *worker, void (*act)(struct stepped *),
+                             int seconds) {
+    for (int i = 0; i < 4 * seconds; i++) {
+        act(stepped);
+        verge_manual_clock_advance(&stepped->clock, SECOND / 4);
+        while (step(worker) > 0) {
+        }
+        look();
+    }
+}
+
+static void act_in_two_ways(struct stepped *stepped) {
+    verge_timer timer = 0;
+    for (unsigned i = 0; i < start_count; i++) { /* three of "one" for each of "ring" */
+        maybe_poke();
+        if (i % 4 == 0) {
+            assert_int_equal(verge_service_start_at(stepped->service, stepped->clock.now_ns, ring, NULL, &timer), 0);
+        } else {
+            assert_int_equal(start(stepped, "one", 0, 0, &timer), 0);
+        }
+    }
+    for (unsigned i = 0; i < cancel_count; i++) {
+        maybe_poke();
+        assert_int_equal(verge_service_start_at(stepped->service, stepped->clock.now_ns + HOUR, ring, NULL, &timer), 0);
+        assert_int_equal(verge_service_cancel(stepped->service, timer), 0);
+    }
+}
+
+static void assert_about(double value, double expected, double tolerance) {
+    if (value < expected * (1 - tolerance) - 0.5 || value > expected * (1 + tolerance) + 0.5) {
+        print_message("%f is not about %f\n", value, expected);
+        fail();
+    }
+}
+
+/* Few enough that each is counted, and many more than are. The figures are means of ten seconds: samples are samples.
+ */
+static void figures_add_up(void **state) {
+    (void)state;
+    static const unsigned scales[] = {1, 20, 400};
+    moments = verge_test_random_from(verge_test_seed(5));
+    for (size_t i = 0; i < COUNT_OF(scales); i++) {
+        enum { SECONDS = 10 };
+        struct stepped stepped;
+        verge_worker *worker = NULL;
+        double started = 0, ended = 0, cancelled = 0, others_cancelled = 0, all = 0;
+        begin(&stepped, &worker);
+        start_count = 40 * scales[i];
+        cancel_count = 12 * scales[i];
+        until_poke = 0;
+        look();
+        (void)verge_worker_run_once(worker, 0);
+        look_for_seconds(&stepped, worker, act_in_two_ways, 20);
+        const verge__source_view *one = find("one"), *other = find("ring");
+        assert_non_null(one);
+        assert_non_null(other);
+        for (int second = 0; second < SECONDS; second++) {
+            look_for_seconds(&stepped, worker, act_in_two_ways, 1);
+            started += one->started / SECONDS;
+            ended += one->ended / SECONDS;
+            cancelled += one->cancelled / SECONDS;
+            others_cancelled += other->cancelled / SECONDS;
+            all += (one->started + other->started) / SECONDS;
+        }
+        const double tolerance = scales[i] == 1 ? 0.001 : 0.15;
+        const double quarters = 4.0 * scales[i];
+        assert_about(started, 30 * quarters, tolerance);
+        assert_about(ended, 30 * quarters, tolerance);
+        assert_about(cancelled, 0, tolerance);
+        assert_about(others_cancelled, 12 * quarters, tolerance);
+        assert_about(all, 52 * quarters, 0.02);
+        assert_about(view.started, 52 * quarters, 0.02);
+        /* A quarter of a second late, all of them. */
+        assert_in_range(verge__view_lateness(one, 0.5), SECOND / 4, SECOND / 2);
+        end(&stepped, worker);
+    }
+}
+
+static uint64_t samples_taken(const verge_worker *worker) {
+    uint64_t count = 0;
+    const verge__samples *samples = worker->samples;
+    for (uint32_t i = 0; samples != NULL && i < VERGE__SOURCE_COUNT; i++) {
+        count += samples->of[i].started + samples->of[i].cancelled + samples->of[i].fired;
+    }
+    return count;
+}
+
+static void nothing_is_counted_while_nobody_looks(void **state) {
+    (void)state;
+    struct stepped stepped;
+    verge_worker *worker = NULL;
+    begin(&stepped, &worker);
+    moments = verge_test_random_from(verge_test_seed(6));
+    start_count = 50;
+    cancel_count = 5000;
+    act_in_two_ways(&stepped); /* who pokes has no effect before a look */
+    (void)verge_worker_run_once(worker, 0);
+    assert_null(worker->samples);
+    assert_int_equal(worker->plain_service, (uintptr_t)stepped.service);
+    look();
+    (void)verge_worker_run_once(worker, 0);
+    until_poke = 0;
+    act_in_two_ways(&stepped);
+    assert_true(samples_taken(worker) >= UINT64_C(2) * VERGE__EVENTS_A_POKE);
+    until_poke = UINT32_MAX;
+    act_in_two_ways(&stepped);
+    assert_int_equal(worker->plain_service, (uintptr_t)stepped.service); /* enough: the short ways are back */
+    assert_int_equal(worker->plain_service_with_cas,
+                     (uintptr_t)(worker->machine_has_cas ? (const void *)stepped.service : worker));
+    verge__view_look_away(&view);
+    const uint64_t taken = samples_taken(worker);
+    act_in_two_ways(&stepped);
+    verge__view_poke(&view);
+    act_in_two_ways(&stepped);
+    assert_int_equal(samples_taken(worker), taken);
+    end(&stepped, worker);
+}
+
+/* ---- growth ---- */
+
+static bool is_suspect(uint64_t (*count)(uint64_t second), uint64_t seconds) {
+    verge__growth growth = {0};
+    for (uint64_t i = 1; i <= 4 * seconds; i++) {
+        verge__growth_note(&growth, i * SECOND / 4, count(i / 4));
+    }
+    return verge__growth_is_suspect(&growth);
+}
+
+static uint64_t leaks(uint64_t second) {
+    return 1000 + 3 * second;
+}
+
+static uint64_t leaks_and_swings(uint64_t second) {
+    return 1000 + 40 * second + (second % 3) * 50;
+}
+
+static uint64_t swings(uint64_t second) {
+    return 1000 + (second % 20) * 100;
+}
+
+static uint64_t ramps_up(uint64_t second) {
+    return second < 20 ? second * 1000 : 20000;
+}
+
+static uint64_t stands_still(uint64_t second) {
+    (void)second;
+    return 5;
+}
+
+static void what_only_grows_is_suspected(void **state) {
+    (void)state;
+    assert_true(is_suspect(leaks, 60));
+    assert_true(is_suspect(leaks_and_swings, 60));
+    assert_false(is_suspect(leaks, 10)); /* too early to tell */
+    assert_false(is_suspect(swings, 300));
+    assert_false(is_suspect(ramps_up, 60));
+    assert_false(is_suspect(stands_still, 300));
+}
+
+static void buckets_of_lateness(void **state) {
+    (void)state;
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < VERGE__LATE_BUCKET_COUNT - 1; i++) {
+        const uint64_t bound_ns = verge__late_bound(i);
+        assert_int_equal(verge__late_bucket(bound_ns), i);
+        assert_int_equal(verge__late_bucket(bound_ns + 1), i + 1);
+        assert_true(i == 0 || bound_ns <= last + last / 4 + 1);
+        last = bound_ns;
+    }
+    assert_int_equal(verge__late_bucket(0), 0);
+    assert_int_equal(verge__late_bucket(UINT64_MAX), VERGE__LATE_BUCKET_COUNT - 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_pending_is_counted_one_by_one),
+        cmocka_unit_test(an_age_is_how_long_it_was_seen),
+        cmocka_unit_test(one_text_is_one_source),
+        cmocka_unit_test(with_a_label_a_timer_is_what_it_was),
+        cmocka_unit_test(more_sources_than_there_is_room_for),
+        cmocka_unit_test(figures_add_up),
+        cmocka_unit_test(nothing_is_counted_while_nobody_looks),
+        cmocka_unit_test(what_only_grows_is_suspected),
+        cmocka_unit_test(buckets_of_lateness),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program to look at, for the tests in a browser and for the pictures: theatre ADDRESS TOKEN still|lively. It prints
+ * where its scope is, then obeys the lines of its input:
+ *
+ *     stats           prints pending, started, fired and cancelled, as verge_service_get_stats has them
+ *     stuck, free     a callback that does not return until it is freed
+ *     sources N       so many more sources, with a timer each
+ *     quit            as does the end of the input
+ *
+ * still: timers for tomorrow, of which nothing happens. lively: a server's timers, some of which leak.
+ */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <verge/verge.h>
+
+#define MS UINT64_C(1000000)
+#define SECOND (1000 * MS)
+#define HOUR (3600 * SECOND)
+
+static verge_service *service;
+static atomic_bool is_over;
+static atomic_bool is_free;
+
+static void must(int error) {
+    if (error != 0) {
+        (void)fprintf(stderr, "theatre: %s\n", verge_strerror(error));
+        exit(1);
+    }
+}
+
+static void pause_ns(uint64_t ns) {
+    const struct timespec duration = {.tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND)};
+    (void)nanosleep(&duration, NULL);
+}
+
+static void expire_session(const verge_firing *firing) {
+    (void)firing;
+}
+
+static void send_heartbeat(const verge_firing *firing) {
+    (void)firing;
+}
+
+static void rebuild_index(const verge_firing *firing) {
+    (void)firing;
+    pause_ns(400000);
+}
+
+static void wait_for_freedom(const verge_firing *firing) {
+    (void)firing;
+    while (!atomic_load(&is_free)) {
+        pause_ns(MS);
+    }
+}
+
+static verge_timer start(const char *label, verge_callback callback, uint64_t delay_ns, uint64_t period_ns) {
+    verge_start_options options;
+    verge_timer timer = 0;
+    (void)verge_start_options_init(&options);
+    options.callback = callback;
+    options.label = label;
+    options.deadline_ns = verge_service_exact_now(service) + delay_ns;
+    options.period_ns = period_ns;
+    options.policy = VERGE_INTERVAL_SKIP;
+    must(verge_service_start(service, &options, &timer));
+    return timer;
+}
+
+/* ---- still ---- */
+
+static void be_still(void) {
+    for (int i = 0; i < 700; i++) {
+        (void)start("session timeout", expire_session, 26 * HOUR, 0);
+    }
+    for (int i = 0; i < 50; i++) {
+        (void)start("<img src=x onerror=\"window.harm=1\"><script>window.harm=1</script>", expire_session, 2 * HOUR, 0);
+    }
+    for (int i = 0; i < 9; i++) {
+        (void)start("caf\xc3\xa9 \xff", expire_session, 30 * HOUR, 0); /* one byte of it is no UTF-8 */
+    }
+    for (int i = 0; i < 120; i++) {
+        must(verge_service_start_after(service, HOUR / 2, rebuild_index, NULL, NULL));
+    }
+    for (int i = 0; i < 3; i++) {
+        must(verge_service_cancel(service, start(NULL, send_heartbeat, HOUR, 0)));
+    }
+}
+
+/* ---- lively ---- */
+
+static uint64_t draw(uint64_t *state, uint64_t below) {
+    uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    return (z ^ (z >> 27)) % below;
+}
+
+/* A second of a server's life, again and again: requests with timeouts that are cancelled, retries that fire, sessions.
+ */
+static void *live(void *argument) {
+    enum { REQUESTS = 512 };
+    verge_timer requests[REQUESTS] = {0};
+    uint64_t state = 7;
+    (void)argument;
+    for (uint64_t turn = 0; !atomic_load(&is_over); turn++) {
+        for (int i = 0; i < 12; i++) {
+            const size_t place = (size_t)draw(&state, REQUESTS);
+            if (requests[place] != 0) {
+                (void)verge_service_cancel(service, requests[place]);
+            }
+            requests[place] = start("request timeout", expire_session, 2 * SECOND + draw(&state, SECOND), 0);
+        }
+        (void)start("retry", send_heartbeat, draw(&state, 400 * MS), 0);
+        (void)start("retry", send_heartbeat, (1 + draw(&state, 20)) * 64 * MS, 0);
+        if (turn % 2 == 0) {
+            (void)start("session timeout", expire_session, 8 * SECOND + draw(&state, 30 * SECOND), 0);
+            (void)start("cache entry", expire_session, draw(&state, 90 * SECOND), 0);
+            must(verge_service_start_after(service, draw(&state, 200 * MS), rebuild_index, NULL, NULL));
+        }
+        if (turn % 4 == 0) {
+            (void)start("abandoned upload", expire_session, 20 * HOUR, 0);
+        }
+        pause_ns(MS);
+    }
+    return NULL;
+}
+
+static void be_lively(pthread_t *ret_thread) {
+    for (uint64_t i = 0; i < 2500; i++) {
+        (void)start("heartbeat", send_heartbeat, i * MS, 5 * SECOND);
+    }
+    for (uint64_t i = 0; i < 9000; i++) {
+        (void)start("session timeout", expire_session, i * 4 * MS, 0);
+        (void)start("cache entry", expire_session, i * 9 * MS, 0);
+    }
+    for (uint64_t i = 0; i < 1200; i++) {
+        (void)start("certificate renewal", expire_session, (24 + i) * HOUR / 2, 0);
+        (void)start("nightly report", expire_session, 3 * HOUR + i * SECOND, 0);
+    }
+    must(-pthread_create(ret_thread, NULL, live, NULL));
+}
+
+/* ---- orders ---- */
+
+static void add_sources(long count) {
+    for (long i = 0; i < count; i++) {
+        char *label = malloc(64); /* it has to stay until the end */
+        if (label == NULL) {
+            exit(1);
+        }
+        (void)snprintf(label, 64, "source number %03ld", i);
+        (void)start(label, send_heartbeat, MS, 100 * MS + (uint64_t)i * MS);
+    }
+}
+
+static void obey(const char *order) {
+    if (strcmp(order, "stats\n") == 0) {
+        verge_service_stats stats = {.struct_size = sizeof(stats)};
+        must(verge_service_get_stats(service, &stats));
+        (void)printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", stats.pending, stats.started, stats.fired,
+                     stats.cancelled_locally + stats.cancelled_remotely);
+    } else if (strcmp(order, "stuck\n") == 0) {
+        atomic_store(&is_free, false);
+        must(verge_service_start_after(service, 0, wait_for_freedom, NULL, NULL));
+        (void)printf("stuck\n");
+    } else if (strcmp(order, "free\n") == 0) {
+        atomic_store(&is_free, true);
+        (void)printf("free\n");
+    } else if (strncmp(order, "sources ", 8) == 0) {
+        add_sources(strtol(order + 8, NULL, 10));
+        (void)printf("sources\n");
+    }
+    (void)fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+    verge_service_options options;
+    verge_scope_options scope_options;
+    verge_scope *scope = NULL;
+    pthread_t thread;
+    char order[64];
+    const bool is_lively = argc > 3 && strcmp(argv[3], "lively") == 0;
+    if (argc < 4) {
+        return 2;
+    }
+    (void)verge_service_options_init(&options);
+    options.thread_count = 3;
+    must(verge_service_create(&options, &service));
+    (void)verge_scope_options_init(&scope_options);
+    scope_options.address = argv[1];
+    scope_options.token = argv[2];
+    scope_options.name = "theatre";
+    must(verge_scope_start(service, NULL, &scope_options, &scope));
+    if (is_lively) {
+        be_lively(&thread);
+    } else {
+        be_still();
+    }
+    (void)printf("%s\n", verge_scope_address(scope));
+    (void)fflush(stdout);
+    while (fgets(order, sizeof(order), stdin) != NULL && strcmp(order, "quit\n") != 0) {
+        obey(order);
+    }
+    atomic_store(&is_over, true);
+    atomic_store(&is_free, true);
+    if (is_lively) {
+        (void)pthread_join(thread, NULL);
+    }
+    must(verge_scope_stop(scope));
+    return verge_service_destroy(service, NULL, NULL) != 0;
+}

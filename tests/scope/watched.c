@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads that start, cancel and run timers, tasks that sleep, and a wheel that is polled, all looked at: what
+ * ThreadSanitizer is to see. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "scope/peer.h"
+#include "verge/io.h"
+
+static atomic_bool is_over;
+static verge_service *service;
+static verge_scope_wheel *shown;
+
+static void ring(const verge_firing *firing) {
+    (void)firing;
+}
+
+/* A worker of the user's own, which starts and cancels by the short ways; and one that is none. */
+static void *be_busy(void *argument) {
+    verge_worker *worker = NULL;
+    const bool joins = argument != NULL;
+    assert_true(!joins || verge_worker_join(service, NULL, &worker) == 0);
+    while (!atomic_load(&is_over)) {
+        for (int i = 0; i < 64; i++) {
+            verge_timer timer = 0;
+            assert_int_equal(verge_service_start_after(service, HOUR, ring, NULL, &timer), 0);
+            assert_int_equal(verge_service_cancel(service, timer), 0);
+            assert_int_equal(verge_service_start_after(service, MS, ring, NULL, NULL), 0);
+        }
+        if (worker != NULL) {
+            (void)verge_worker_run_once(worker, 0);
+        } else {
+            peer_pause(MS);
+        }
+    }
+    assert_true(worker == NULL || verge_worker_leave(worker) == 0);
+    return NULL;
+}
+
+static void *turn_wheel(void *argument) {
+    verge_wheel_options options;
+    verge_wheel *wheel = NULL;
+    (void)argument;
+    assert_int_equal(verge_wheel_options_init(&options), 0);
+    assert_int_equal(verge_wheel_create(&options, &wheel), 0);
+    const uint64_t began_ns = peer_now();
+    uint64_t now_ns = 0;
+    for (uint64_t i = 0; !atomic_load(&is_over); i++) {
+        verge_expiry expiries[16];
+        verge_timer timer = 0;
+        now_ns = peer_now() - began_ns;
+        assert_int_equal(verge_wheel_schedule(wheel, now_ns + (i % 100) * 10 * MS, NULL, &timer), 0);
+        (void)verge_wheel_poll(wheel, now_ns, expiries, 16);
+        assert_int_equal(verge_scope_publish(shown, wheel), 0);
+        peer_pause(MS / 4);
+    }
+    verge_wheel_destroy(wheel);
+    return NULL;
+}
+
+static intptr_t doze(void *argument) {
+    (void)argument;
+    while (!atomic_load(&is_over)) {
+        (void)verge_sleep(3 * MS);
+    }
+    return 0;
+}
+
+static intptr_t keep_tasks(void *argument) {
+    verge_spawn_options options;
+    (void)argument;
+    assert_int_equal(verge_spawn_options_init(&options), 0);
+    options.function = doze;
+    options.label = "dozing";
+    options.worker_index = VERGE_WORKER_ANY;
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(verge_spawn_with(&options, NULL), 0);
+    }
+    return doze(NULL);
+}
+
+static void *run_tasks(void *runtime) {
+    assert_int_equal(verge_runtime_run(runtime, keep_tasks, NULL, NULL), 0);
+    return NULL;
+}
+
+static void all_is_looked_at_while_it_runs(void **state) {
+    (void)state;
+    enum { SNAPSHOTS = 6 };
+    verge_service_options options;
+    verge_runtime_options runtime_options;
+    verge_scope_options scope_options;
+    verge_runtime *runtime = NULL;
+    verge_scope *scope = NULL;
+    pthread_t threads[4];
+    assert_int_equal(verge_service_options_init(&options), 0);
+    options.thread_count = 2;
+    assert_int_equal(verge_service_create(&options, &service), 0);
+    assert_int_equal(verge_runtime_options_init(&runtime_options), 0);
+    runtime_options.worker_count = 2;
+    assert_int_equal(verge_runtime_create(&runtime_options, &runtime), 0);
+    assert_int_equal(verge_scope_options_init(&scope_options), 0);
+    scope_options.address = "tcp:0";
+    scope_options.token = TOKEN;
+    assert_int_equal(verge_scope_start(service, runtime, &scope_options, &scope), 0);
+    assert_int_equal(verge_scope_add_wheel(scope, "a wheel <of> its own", &shown), 0);
+    assert_int_equal(pthread_create(&threads[0], NULL, be_busy, NULL), 0);
+    assert_int_equal(pthread_create(&threads[1], NULL, be_busy, service), 0);
+    assert_int_equal(pthread_create(&threads[2], NULL, turn_wheel, NULL), 0);
+    assert_int_equal(pthread_create(&threads[3], NULL, run_tasks, runtime), 0);
+    const char *answer = NULL;
+    for (int i = 0; i < SNAPSHOTS; i++) {
+        answer = peer_ask(peer_port(scope), "GET", "/" TOKEN "/snapshot", "");
+        assert_int_equal(peer_status(answer), 200);
+        assert_non_null(strstr(answer, "\"kind\":\"service\""));
+        assert_non_null(strstr(answer, "\"kind\":\"tasks\""));
+    }
+    /* Tasks are listed by label, or by their function; the wheel by its name. */
+    while (strstr(answer, "{\"name\":\"dozing\",\"label\":true,") == NULL ||
+           strstr(answer, "{\"name\":\"main\",\"label\":true,") == NULL ||
+           strstr(answer, "\"kind\":\"wheel\",\"name\":\"a wheel \\u003cof\\u003e its own\"") == NULL ||
+           strstr(answer, "{\"name\":\"ring\",\"label\":false,") == NULL) {
+        answer = peer_ask(peer_port(scope), "GET", "/" TOKEN "/snapshot", "");
+    }
+    assert_non_null(strstr(peer_ask(peer_port(scope), "GET", "/" TOKEN "/metrics", ""), "\nverge_runtime_tasks "));
+    atomic_store(&is_over, true);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    assert_int_equal(verge_scope_remove_wheel(shown), 0);
+    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_int_equal(verge_runtime_destroy(runtime), 0);
+    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+}
+
+static void wheels_come_and_go(void **state) {
+    (void)state;
+    verge_scope_wheel *wheels[VERGE_SCOPE_WHEELS_MAX + 1];
+    verge_scope *scope = peer_scope(NULL, NULL);
+    for (size_t i = 0; i < VERGE_SCOPE_WHEELS_MAX; i++) {
+        assert_int_equal(verge_scope_add_wheel(scope, "one of many", &wheels[i]), 0);
+    }
+    assert_int_equal(verge_scope_add_wheel(scope, "too many", &wheels[VERGE_SCOPE_WHEELS_MAX]), -ENOSPC);
+    assert_int_equal(verge_scope_remove_wheel(wheels[5]), 0);
+    assert_int_equal(verge_scope_add_wheel(scope, "in its place", &wheels[5]), 0);
+    const char *answer = peer_ask(peer_port(scope), "GET", "/" TOKEN "/snapshot", "");
+    assert_non_null(strstr(answer, "in its place"));
+    assert_null(strstr(answer, "too many"));
+    assert_int_equal(verge_scope_stop(scope), 0); /* with those that are left */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_is_looked_at_while_it_runs),
+        cmocka_unit_test(wheels_come_and_go),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

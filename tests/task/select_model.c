@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Random tasks in virtual time send, receive, join and select over a few small channels, under deadlines, while
+ * others are cancelled and channels closed. A dumb model keeps what every call that returned has claimed:
+ *   - an item whose send succeeded is received once, or is in its channel in the end; any other item never shows up
+ *     (K1);
+ *   - a receiver gets the items of one sender in the order in which they were sent;
+ *   - a task is joined once, with its result;
+ *   - no call times out early (T1), and whenever the clock moves nobody waits for what is there: time moves only when
+ *     no task can run.
+ * At the steps of a select that waits an outsider, in place of other threads, sends, receives, closes and cancels, too.
+ * A seed is a world of its own; VERGE_TEST_SEED=n replays it, alone with VERGE_TEST_WORLDS=1.
+ */
+#include "support/steps.h"
+#include "task/support.h"
+#include "task/task_internal.h"
+#include "verge/sync.h"
+
+enum {
+    CHANNELS_MAX = 3,
+    PLAYERS_MAX = 5,
+    CHILDREN = 2,
+    CASES_MAX = 6,
+    TURNS = 14,
+    ITEMS_MAX = (PLAYERS_MAX + 1) * TURNS
+};
+
+enum fate { NOT_SENT, SENT, RECEIVED };
+
+/* What a player waits in; the count of cases is 0 while it does not. */
+struct wait {
+    verge_case cases[CASES_MAX];
+    size_t count;
+    uint64_t deadline_ns;
+};
+
+struct player {
+    struct verge_test_random random;
+    uint32_t index;
+    verge_task *task;
+    struct wait wait;
+    uint32_t sent_count;
+    uint32_t last_seen[CHANNELS_MAX][PLAYERS_MAX + 1]; /* 1 + the number of the last item */
+    verge_task *children[CHILDREN];                    /* NULL: joined */
+    bool child_has_ended[CHILDREN];
+    bool is_cancelled;
+};
+
+static struct {
+    uint64_t seed;
+    verge_channel *channels[CHANNELS_MAX];
+    size_t capacities[CHANNELS_MAX];
+    bool is_closed[CHANNELS_MAX];
+    size_t channel_count;
+    struct player players[PLAYERS_MAX + 1]; /* the last one is the outsider */
+    size_t player_count;
+    enum fate fates[ITEMS_MAX];
+    uint32_t places[ITEMS_MAX]; /* the channel that it was sent to */
+    uint64_t now_ns;
+    uint64_t selected, timed_out; /* of all seeds: that it is worth the while */
+} world;
+
+static size_t below(struct player *player, size_t bound) {
+    return (size_t)verge_test_below(&player->random, bound);
+}
+
+/* ---- whenever the clock has moved ---- */
+
+static size_t channel_index(const verge_channel *channel) {
+    size_t index = 0;
+    while (world.channels[index] != channel) {
+        index++;
+    }
+    return index;
+}
+
+static bool must_wait(const struct player *player, const verge_case *one, uint64_t now_ns) {
+    switch (one->kind) {
+    case VERGE_CASE_RECEIVE:
+        return verge_channel_count(one->object) == 0 && !world.is_closed[channel_index(one->object)];
+    case VERGE_CASE_SEND: {
+        const size_t index = channel_index(one->object);
+        return verge_channel_count(one->object) == world.capacities[index] && !world.is_closed[index];
+    }
+    case VERGE_CASE_JOIN:
+        return !player->child_has_ended[one->object == player->children[0] ? 0 : 1];
+    case VERGE_CASE_TIME:
+        return one->time_ns >= now_ns;
+    default:
+        return true;
+    }
+}
+
+static void look_at_the_clock(void) {
+    const uint64_t now_ns = verge_now();
+    if (now_ns == world.now_ns) {
+        return;
+    }
+    for (size_t i = 0; i < world.player_count; i++) {
+        const struct player *player = &world.players[i];
+        for (size_t k = 0; k < player->wait.count; k++) {
+            CHECK(must_wait(player, &player->wait.cases[k], now_ns));
+        }
+        CHECK(player->wait.count == 0 || (player->wait.deadline_ns >= now_ns && !player->is_cancelled));
+    }
+    world.now_ns = now_ns;
+}
+
+/* ---- what has happened, as far as the callers know ---- */
+
+static void has_sent(uint32_t item, const verge_channel *channel) {
+    CHECK(world.fates[item] != SENT);
+    world.places[item] = (uint32_t)channel_index(channel);
+    if (world.fates[item] == NOT_SENT) {
+        world.fates[item] = SENT;
+    } else { /* its receiver was told first */
+        CHECK_EQUAL(world.fates[item], RECEIVED);
+    }
+}
+
+/* The sender may not have been told yet that its item is gone. */
+static void has_received(struct player *player, uint32_t item, const verge_channel *channel) {
+    const size_t place = channel_index(channel), sender = item / TURNS;
+    CHECK(item < ITEMS_MAX && world.fates[item] != RECEIVED);
+    CHECK(world.fates[item] == NOT_SENT || world.places[item] == place);
+    world.fates[item] = RECEIVED;
+    CHECK(player->last_seen[place][sender] < item % TURNS + 1);
+    player->last_seen[place][sender] = item % TURNS + 1;
+}
+
+static void has_joined(struct player *player, const verge_task *task, intptr_t result) {
+    const size_t child = task == player->children[0] ? 0 : 1;
+    CHECK(player->child_has_ended[child]);
+    CHECK_EQUAL(result, (size_t)player->index * 10 + child);
+    player->children[child] = NULL;
+}
+
+/* ---- players ---- */
+
+struct child {
+    struct player *parent;
+    size_t index;
+    uint64_t duration_ns;
+};
+
+static intptr_t child_main(void *argument) {
+    const struct child child = *(struct child *)argument;
+    (void)verge_sleep(child.duration_ns);
+    look_at_the_clock();
+    child.parent->child_has_ended[child.index] = true;
+    return (intptr_t)((size_t)child.parent->index * 10 + child.index);
+}
+
+static verge_case random_case(struct player *player, uint32_t *item, uint32_t *received, intptr_t *joined) {
+    verge_channel *channel = world.channels[below(player, world.channel_count)];
+    switch (below(player, 8)) {
+    case 0:
+    case 1:
+    case 2:
+        return verge_case_receive(channel, received);
+    case 3:
+    case 4:
+    case 5:
+        return verge_case_send(channel, item);
+    case 6: {
+        verge_task *child = player->children[below(player, CHILDREN)];
+        return child != NULL ? verge_case_join(child, joined) : verge_case_none();
+    }
+    default:
+        return verge_case_time(verge_now() + below(player, 6));
+    }
+}
+
+static bool joins_twice(const struct wait *wait) {
+    for (size_t i = 0; i < wait->count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (wait->cases[i].kind == VERGE_CASE_JOIN && wait->cases[k].kind == VERGE_CASE_JOIN &&
+                wait->cases[i].object == wait->cases[k].object) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The plain call that a case stands for. */
+static int plain_call(const verge_case *one, uint64_t deadline_ns) {
+    switch (one->kind) {
+    case VERGE_CASE_RECEIVE:
+        return verge_channel_receive_until(one->object, one->item, deadline_ns);
+    case VERGE_CASE_SEND:
+        return verge_channel_send_until(one->object, one->item, deadline_ns);
+    case VERGE_CASE_JOIN:
+        return verge_join_until(one->object, one->item, deadline_ns);
+    default:
+        return verge_sleep_until(one->time_ns < deadline_ns ? one->time_ns : deadline_ns);
+    }
+}
+
+static void account(struct player *player, const verge_case *one, uint32_t item, uint32_t received, intptr_t joined) {
+    if (one->result != 0) {
+        CHECK(one->result == -EPIPE && world.is_closed[channel_index(one->object)]);
+    } else if (one->kind == VERGE_CASE_RECEIVE) {
+        has_received(player, received, one->object);
+    } else if (one->kind == VERGE_CASE_SEND) {
+        has_sent(item, one->object);
+        player->sent_count++;
+    } else if (one->kind == VERGE_CASE_JOIN) {
+        has_joined(player, one->object, joined);
+    } else {
+        CHECK(one->kind == VERGE_CASE_TIME && verge_now() >= one->time_ns);
+    }
+}
+
+static void check_error(struct player *player, int error, bool tries) {
+    if (tries) {
+        CHECK_EQUAL(error, -EAGAIN);
+    } else if (error == -ETIMEDOUT) {
+        CHECK(verge_now() >= player->wait.deadline_ns);
+        world.timed_out++;
+    } else {
+        CHECK(error == -ECANCELED && player->is_cancelled);
+    }
+}
+
+static void take_turn(struct player *player) {
+    uint32_t item = player->index * TURNS + player->sent_count, received = 0;
+    intptr_t joined = -1;
+    verge_case cases[CASES_MAX];
+    const size_t count = 1 + below(player, CASES_MAX);
+    const bool tries = below(player, 8) == 0, is_plain = count == 1 && !tries && below(player, 2) == 0;
+    for (size_t i = 0; i < count; i++) {
+        cases[i] = random_case(player, &item, &received, &joined);
+    }
+    player->wait.deadline_ns = verge_now() + below(player, 8);
+    memcpy(player->wait.cases, cases, sizeof(cases));
+    player->wait.count = count;
+    if (joins_twice(&player->wait) || (is_plain && cases[0].kind == VERGE_CASE_NONE)) {
+        player->wait.count = 0;
+        return;
+    }
+    int index = tries ? verge_try_select(cases, count) : 0;
+    if (is_plain) {
+        cases[0].result = plain_call(&cases[0], player->wait.deadline_ns);
+        index = cases[0].result == -ETIMEDOUT || cases[0].result == -ECANCELED ? cases[0].result : 0;
+        if (index == 0 && cases[0].kind == VERGE_CASE_TIME && cases[0].time_ns > player->wait.deadline_ns) {
+            index = -ETIMEDOUT;
+        }
+    } else if (!tries) {
+        index = verge_select_until(cases, count, player->wait.deadline_ns);
+    }
+    player->wait.count = 0;
+    look_at_the_clock();
+    if (index < 0) {
+        check_error(player, index, tries);
+    } else {
+        world.selected += !is_plain;
+        account(player, &cases[index], item, received, joined);
+    }
+}
+
+static void disturb(struct player *player) {
+    switch (below(player, player->index == PLAYERS_MAX ? 2 : 24)) {
+    case 0: {
+        struct player *other = &world.players[below(player, world.player_count)];
+        if (other->task != NULL) {
+            other->is_cancelled = true;
+            CHECK_EQUAL(verge_task_cancel(other->task), 0);
+        }
+        break;
+    }
+    case 1: {
+        const size_t index = below(player, world.channel_count);
+        world.is_closed[index] = true;
+        CHECK_EQUAL(verge_channel_close(world.channels[index]), 0);
+        break;
+    }
+    case 2:
+    case 3:
+    case 4:
+        CHECK_EQUAL(verge_yield(), 0);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- the outsider ---- */
+
+static void at_step(const char *step) {
+    struct player *outsider = &world.players[PLAYERS_MAX];
+    if (strncmp(step, "select: ", 8) != 0) {
+        return;
+    }
+    look_at_the_clock();
+    verge_channel *channel = world.channels[below(outsider, world.channel_count)];
+    uint32_t item = PLAYERS_MAX * TURNS + outsider->sent_count;
+    switch (below(outsider, 16)) {
+    case 0:
+    case 1:
+        if (outsider->sent_count < TURNS && verge_channel_try_send(channel, &item) == 0) {
+            has_sent(item, channel);
+            outsider->sent_count++;
+        }
+        break;
+    case 2:
+    case 3:
+        if (verge_channel_try_receive(channel, &item) == 0) {
+            has_received(outsider, item, channel);
+        }
+        break;
+    case 4:
+        disturb(outsider);
+        break;
+    default:
+        break;
+    }
+}
+
+static intptr_t player_main(void *argument) {
+    struct player *player = argument;
+    struct child children[CHILDREN];
+    look_at_the_clock();
+    for (size_t i = 0; i < CHILDREN; i++) {
+        children[i] = (struct child){player, i, below(player, 30)};
+        player->children[i] = spawn_on(VERGE_WORKER_ANY, child_main, &children[i]);
+    }
+    for (int i = 0; i < TURNS; i++) {
+        take_turn(player);
+        disturb(player);
+    }
+    for (size_t i = 0; i < CHILDREN; i++) {
+        intptr_t result = -1;
+        if (player->children[i] != NULL) {
+            CHECK_EQUAL(verge_join_regardless(player->children[i], &result), 0);
+            look_at_the_clock();
+            has_joined(player, player->children[i], result);
+        }
+    }
+    return 0;
+}
+
+/* ---- worlds ---- */
+
+/* What a runtime remembers of the worlds before. */
+static void forget(verge_runtime *runtime) {
+    atomic_store(&runtime->next_runner, 0);
+    for (uint32_t i = 0; i < atomic_load(&runtime->runner_count); i++) {
+        runtime->runners[i]->random = (uint32_t)world.seed;
+    }
+}
+
+static void open_world(struct verge_test_random *random) {
+    world.channel_count = 1 + (size_t)verge_test_below(random, CHANNELS_MAX);
+    world.player_count = 2 + (size_t)verge_test_below(random, PLAYERS_MAX - 1);
+    memset(world.fates, 0, sizeof(world.fates));
+    memset(world.players, 0, sizeof(world.players));
+    for (size_t i = 0; i < world.channel_count; i++) {
+        world.capacities[i] = 1 + (size_t)verge_test_below(random, 3);
+        world.is_closed[i] = false;
+        CHECK_EQUAL(verge_channel_create(sizeof(uint32_t), world.capacities[i], NULL, &world.channels[i]), 0);
+    }
+    for (size_t i = 0; i <= PLAYERS_MAX; i++) {
+        struct player *player = &world.players[i];
+        player->index = (uint32_t)i;
+        player->random = verge_test_random_from(verge_test_next(random));
+    }
+}
+
+static void close_world(void) {
+    uint32_t item;
+    for (size_t i = 0; i < world.channel_count; i++) {
+        while (verge_channel_try_receive(world.channels[i], &item) == 0) {
+            CHECK_EQUAL(world.fates[item], SENT);
+            CHECK_EQUAL(world.places[item], i);
+            world.fates[item] = RECEIVED;
+        }
+        verge_channel_destroy(world.channels[i]);
+    }
+    for (size_t i = 0; i < ITEMS_MAX; i++) {
+        CHECK(world.fates[i] != SENT); /* lost */
+    }
+}
+
+/* An item that was received was sent: what a player says of its sends is in sent_count. */
+static void check_counts(void) {
+    for (size_t i = 0; i <= PLAYERS_MAX; i++) {
+        for (uint32_t k = 0; k < TURNS; k++) {
+            CHECK_EQUAL(world.fates[i * TURNS + k] == RECEIVED, k < world.players[i].sent_count);
+        }
+    }
+}
+
+static intptr_t run_worlds(void *argument) {
+    const uint64_t first_seed = world.seed, count = *(uint64_t *)argument;
+    for (; world.seed < first_seed + count; world.seed++) {
+        struct verge_test_random random = verge_test_random_from(world.seed);
+        forget(verge_task_runtime());
+        open_world(&random);
+        for (uint32_t i = 0; i < world.player_count; i++) {
+            world.players[i].task = spawn_on(VERGE_WORKER_ANY, player_main, &world.players[i]);
+        }
+        for (size_t i = 0; i < world.player_count; i++) {
+            (void)join(world.players[i].task);
+            world.players[i].task = NULL;
+        }
+        close_world();
+        check_counts();
+        if (atomic_load(&failed_check_count) != 0) {
+            (void)fprintf(stderr, "seed %" PRIu64 "\n", world.seed);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static void worlds_agree_with_the_model(void **state) {
+    (void)state;
+    const char *text = getenv("VERGE_TEST_WORLDS");
+    uint64_t count = text != NULL ? strtoull(text, NULL, 10) : fewer_under_tsan(10000);
+    world.seed = verge_test_seed(1);
+    steps_begin(at_step);
+    for (uint32_t worker_count = 1; worker_count <= 3; worker_count++) {
+        run_virtual(worker_count, 0, run_worlds, &count);
+    }
+    steps_end();
+    assert_true(text != NULL || (world.selected > 10 * count && world.timed_out > count));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(worlds_agree_with_the_model),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Wheels with ticks of 1, whose unit is the caller's: milliseconds, or anything else. */
+#include "wheel/timeouts.h"
+
+static verge_wheel *milliseconds_from(uint64_t start) {
+    verge_wheel_options options = options_of(VERGE_PRESET_MILLISECONDS);
+    options.start_ns = start;
+    return wheel_new(&options);
+}
+
+static void a_tick_is_a_unit(void **state) {
+    (void)state;
+    verge_wheel *wheel = milliseconds_from(1000);
+    assert_int_equal(verge_wheel_precision(wheel), 1);
+    for (uint64_t deadline = 1001; deadline < 5000; deadline += 7) {
+        (void)schedule(wheel, deadline, deadline);
+    }
+    for (uint64_t now = 1000; now < 5000; now++) {
+        const size_t expected = now > 1000 && (now - 1001) % 7 == 0;
+        if (expected == 1) {
+            assert_int_equal(verge_wheel_next_deadline(wheel), now);
+        }
+        assert_int_equal(poll_count(wheel, now), expected);
+    }
+    wheel_end(wheel);
+}
+
+/* All levels may be ready, so that the short ways reach as far as they can; time may jump while nothing is pending, so
+ * that no poll looks. Deadlines that are none are refused all the same, and the others come out. */
+static void the_end_of_time(void **state) {
+    (void)state;
+    static const uint64_t half = UINT64_C(1) << 63;
+    const uint64_t times[] = {0,
+                              1,
+                              1000,
+                              half / 2,
+                              half - 2,
+                              half - 1,
+                              half,
+                              half + 1,
+                              half * 2 - 5000,
+                              half / 2 * 3,
+                              UINT64_MAX - 600,
+                              UINT64_MAX - 5};
+    for (size_t i = 0; i < COUNT_OF(times) * 4; i++) {
+        const uint64_t now = times[i / 4];
+        const bool is_jump = i % 2 != 0;
+        verge_wheel *wheel = milliseconds_from(is_jump ? 0 : now);
+        if (i / 2 % 2 != 0) {
+            assert_int_equal(verge_wheel_reserve(wheel, 100), 0);
+        }
+        verge_timeout *timeout = timeout_new(wheel, 3);
+        verge_timer timer = schedule(wheel, 0, 1);
+        assert_int_equal(poll_count(wheel, 0), 1);
+        assert_quiet(wheel, now);
+        const uint64_t largest = verge_wheel_largest_deadline(wheel);
+        assert_true(largest < VERGE_NEVER - 1);
+        for (uint64_t beyond = VERGE_NEVER; beyond > largest; beyond--) {
+            assert_int_equal(verge_wheel_schedule(wheel, beyond, NULL, &timer), -ERANGE);
+            assert_int_equal(verge_timeout_set(wheel, timeout, beyond), -ERANGE);
+            timer = schedule(wheel, largest, 1);
+            assert_int_equal(verge_wheel_reschedule(wheel, timer, beyond), -ERANGE);
+            assert_int_equal(verge_wheel_rearm(wheel, &timer, beyond, NULL), -ERANGE);
+            assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
+            assert_well(wheel);
+        }
+        set(wheel, timeout, largest);
+        (void)schedule(wheel, now + (now < largest ? 1 : 0), 2);
+        assert_well(wheel);
+        assert_int_equal(poll_count(wheel, now + 1), 1 + (now + 1 >= largest));
+        if (now + 1 < largest) {
+            assert_quiet(wheel, largest - 1);
+            assert_strikes(wheel, largest, timeout, 3);
+        }
+        timeout_end(wheel, timeout);
+        wheel_end(wheel);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tick_is_a_unit),
+        cmocka_unit_test(the_end_of_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The terminal, for a program that draws all of it: keys come one by one, and it is as it was before when the program
+ * ends. */
+#ifndef VERGE_TOOL_TERMINAL_H
+#define VERGE_TOOL_TERMINAL_H
+
+/* 0, or a negative errno: stdin is no terminal. */
+int terminal_begin(void);
+void terminal_end(void);
+
+void terminal_size(int *ret_width, int *ret_height);
+
+/* A key that was pressed, as screen_press takes it; -1: none. Does not wait. */
+int terminal_key(void);
+
+#endif
