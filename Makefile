@@ -20,7 +20,7 @@ build = cmake --preset $(1) -DVERGE_LIBURING=$(VERGE_LIBURING) >build/$(1).confi
 help:
 	@echo "make demo       a million timers, before your eyes"
 	@echo "make test       build and run all tests"
-	@echo "make test-P     the same in another preset: debug, asan, tsan, clang, clang-asan, clang-tsan, msan"
+	@echo "make test-P     the same in another preset: debug, asan, tsan, clang, clang-tsan, msan"
 	@echo "make memcheck   the tests under valgrind, in some minutes"
 	@echo "make bench      measure against other libraries (QUICK=1: in about 4 minutes)"
 	@echo "make bench-check    compares with the required figures, fails where one is missed"
@@ -55,12 +55,17 @@ demo: | build
 
 test: test-test
 
-test-test test-debug test-asan test-tsan: test-%: | build
+test-test test-debug test-tsan: test-%: | build
 	@scripts/setup test
 	@$(call build,$*)
 	@ctest --preset $* --parallel $(JOBS)
 
-test-clang test-clang-asan test-clang-tsan test-msan: test-%: | build
+test-asan: | build
+	@scripts/setup test asan
+	@$(call build,asan)
+	@ctest --preset asan --parallel $(JOBS)
+
+test-clang test-clang-tsan test-msan: test-%: | build
 	@scripts/setup check fuzz
 	@$(call build,$*)
 	@ctest --preset $* --parallel $(JOBS)
@@ -172,6 +177,6 @@ site: | build
 clean:
 	@rm -rf build
 
-.PHONY: help setup demo test test-test test-debug test-asan test-tsan test-clang test-clang-asan test-clang-tsan \
+.PHONY: help setup demo test test-test test-debug test-asan test-tsan test-clang test-clang-tsan \
 	test-msan bench bench-check instructions check format bench-tasks coverage install deb clean
 .PHONY: fuzz floods mutate memcheck prove scope-cost scope-shots site amalgamation test-portable bench-durable bench-peers

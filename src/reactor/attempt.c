@@ -49,7 +49,7 @@ static bool is_of_parts(const verge__operation *op) {
 static ssize_t transfer(const verge__operation *op, int flags) {
     const bool is_vector = is_of_parts(op);
     struct iovec single = {0};
-    if (!is_vector) {
+    if (!is_vector && op->transfer.size > 0) { /* the buffer of nothing may be NULL */
         single.iov_base = (char *)op->transfer.buffer + op->progress;
         single.iov_len = op->transfer.size - op->progress;
     }

@@ -13,7 +13,7 @@
 static void run_profile(void **state, enum run_profile profile) {
     static struct run run; /* its batch is too large for a stack */
     const uint64_t seed = verge_test_seed(*(uint64_t *)*state);
-    const double seconds = verge_test_seconds(5.0) / RUN_PROFILE_COUNT;
+    const double seconds = verge_test_seconds(5.0) / (int)RUN_PROFILE_COUNT;
     const clock_t start = clock();
     run_print_seed_on_crash(&run);
     uint64_t count = 0;

@@ -272,7 +272,7 @@ static void figures_add_up(void **state) {
     static const unsigned scales[] = {1, 20, 400};
     moments = verge_test_random_from(verge_test_seed(5));
     for (size_t i = 0; i < COUNT_OF(scales); i++) {
-        enum { SECONDS = 10 };
+        const double seconds = 10;
         struct stepped stepped;
         verge_worker *worker = NULL;
         double started = 0, ended = 0, cancelled = 0, others_cancelled = 0, all = 0;
@@ -286,13 +286,13 @@ static void figures_add_up(void **state) {
         const verge__source_view *one = find("one"), *other = find("ring");
         assert_non_null(one);
         assert_non_null(other);
-        for (int second = 0; second < SECONDS; second++) {
+        for (int second = 0; second < (int)seconds; second++) {
             look_for_seconds(&stepped, worker, act_in_two_ways, 1);
-            started += one->started / SECONDS;
-            ended += one->ended / SECONDS;
-            cancelled += one->cancelled / SECONDS;
-            others_cancelled += other->cancelled / SECONDS;
-            all += (one->started + other->started) / SECONDS;
+            started += one->started / seconds;
+            ended += one->ended / seconds;
+            cancelled += one->cancelled / seconds;
+            others_cancelled += other->cancelled / seconds;
+            all += (one->started + other->started) / seconds;
         }
         const double tolerance = scales[i] == 1 ? 0.001 : 0.15;
         const double quarters = 4.0 * scales[i];
