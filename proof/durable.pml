@@ -21,6 +21,8 @@
 #endif
 
 #define NOBODY 99
+#define TRANSACTION 1
+#define ASKER 2
 
 /* ---- the store ---- */
 byte epoch = 1;
@@ -32,11 +34,13 @@ byte row_lock = NOBODY;   /* who has changed it, and has not committed */
 byte revision = 0;        /* of the last claim */
 bool claimed = false;
 bool is_due = false; /* by the store's clock */
+byte mark = NOBODY;  /* who has left the mark of the transaction whose commit was not answered */
+bool commit_lost = false;
+bool transaction_over = false;
 
 /* ---- what happened ---- */
 byte effects = 0; /* committed with a firing */
 bool promised = false;
-bool unknown = false;
 bool cancelled = false;
 byte ended = 0;
 
@@ -57,30 +61,52 @@ active proctype silence() {
     ended++
 }
 
-/* P3: the commit is told, or the connection breaks and nobody knows whether it happened; then it is repeated with the same id. */
-active proctype scheduler() {
-    bool happened = false;
-    if
-    :: rows = 1; happened = true; promised = true
-    :: true -> /* unknown */
-        unknown = true;
+/* P3: the commit is told, or the connection breaks and nobody knows what became of it: the server may still commit, may have
+ * lost it in a crash, or gives up the connection. The scheduler asks, by the mark of the transaction (postgres.c), and repeats
+ * what was not committed with the same id, which waits for the end of the transaction that has inserted it. */
+active proctype server() {
+    (commit_lost || promised);
+    atomic {
         if
-        :: rows = 1; happened = true
-        :: skip
+        :: commit_lost && mark == NOBODY -> mark = TRANSACTION; rows = 1
+        :: true
         fi;
-        /* again: ON CONFLICT DO NOTHING. It is exact while the timer has not fired; a node that knows its transaction's
-         * number asks for its fate instead (postgres.c), and that is what is modelled here. */
+        transaction_over = true
+    }
+    ended++
+}
+
+active proctype scheduler() {
+    byte asked;
+    if
+    :: rows = 1; promised = true
+    :: commit_lost = true;
 #ifdef M_REPEATED_ANEW
-        atomic { rows = rows + 1 }
+        atomic { rows = rows + 1; promised = true }
 #else
-        atomic {
+#ifdef M_NUMBER_AGAIN
+        if /* a number that the server had not written before a crash is another transaction's after it */
+        :: transaction_over -> promised = true
+        fi
+#else
+        atomic { /* INSERT ... ON CONFLICT: who has it? */
+#ifdef M_ASKS_WITHOUT_MARK
+            asked = mark
+#else
             if
-            :: happened
-            :: else -> rows = 1
-            fi
-        }
+            :: mark == NOBODY -> mark = ASKER
+            :: else
+            fi;
+            asked = mark
 #endif
+        }
+        if
+        :: asked == TRANSACTION
+        :: else -> atomic { transaction_over -> rows = 1 }
+        fi;
         promised = true
+#endif
+#endif
     fi;
     ended++
 }
@@ -238,7 +264,7 @@ init {
     :: i < NODES -> run node(i); i++
     :: else -> break
     od;
-    (ended == NODES + 4);
+    (ended == NODES + 5);
     /* D1, D2, D5, D7: there, or run, or cancelled */
     assert(!promised || rows + effects + (cancelled -> 1 : 0) == 1)
 }

@@ -63,7 +63,7 @@ enum {
     VERGE_DURABLE_HANDLER_NAME_MAX = 64, /* characters: letters, digits, '.', '_', '-' */
     VERGE_DURABLE_KEY_MAX = 255,         /* bytes, of any kind */
     VERGE_DURABLE_PAYLOAD_MAX = 1 << 20, /* bytes, of any kind */
-    VERGE_DURABLE_SCHEMA_VERSION = 1,    /* that this library makes */
+    VERGE_DURABLE_SCHEMA_VERSION = 2,    /* that this library makes */
 };
 
 /* ---- open and close ---- */
@@ -73,7 +73,7 @@ typedef struct verge_durable_options {
     const char *url;       /* "sqlite:/var/lib/app/timers.db", or what libpq takes: "postgresql:///app" */
     const char *name;      /* of the node, for people. NULL: the machine's name and the process id */
     bool client;           /* owns no shards and runs no handlers: it schedules, cancels and looks */
-    bool create;           /* makes the tables if there are none */
+    bool create;           /* makes the tables if there are none, and migrates older ones */
     uint32_t shard_count;  /* of tables that are made; 1 to VERGE_DURABLE_SHARDS_MAX */
     uint32_t runners;      /* threads that run handlers; 1 to 64 */
     uint32_t batch;        /* timers fired in one transaction, at most; 1 to 4096 */

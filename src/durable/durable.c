@@ -263,7 +263,7 @@ static int judge_meta(const struct verge__store_meta *meta) {
 static int look_at_tables(const struct verge__store *store, struct verge__connection *connection, bool create,
                           uint32_t shard_count, struct verge__store_meta *ret_meta) {
     int error = store->read_meta(connection, ret_meta);
-    if (error == -ENOENT && create) {
+    if (create && (error == -ENOENT || (error == 0 && ret_meta->version < VERGE_DURABLE_SCHEMA_VERSION))) {
         error = store->make_tables(connection, shard_count);
         error = error != 0 ? error : store->read_meta(connection, ret_meta);
     }

@@ -132,8 +132,8 @@ struct connection {
     bool is_borrowed;
     bool is_listening;
     bool is_prepared[STATEMENT_COUNT];
-    uint64_t scan_key; /* of the shards that the prepared scan is for; 0: none */
-    char transaction[32];
+    uint64_t scan_key;  /* of the shards that the prepared scan is for; 0: none */
+    uint64_t last_mark; /* of a commit of this connection; 0: none */
     struct buffer buffers[PARAMETERS_MAX];
 };
 
@@ -503,15 +503,14 @@ static void *postgres_handle(struct verge__connection *connection) {
     return c->pg;
 }
 
-/* One round trip: the time and the number of the transaction come with its beginning. */
+/* One round trip: the time comes with the beginning. */
 static int postgres_begin(struct verge__connection *connection) {
     struct connection *c = own(connection);
     const uint64_t asked_ns = verge__monotonic_ns();
-    PGresult *result = answer(c, PQsendQuery(c->pg, "BEGIN; SELECT verge_now(), pg_current_xact_id()"));
+    PGresult *result = answer(c, PQsendQuery(c->pg, "BEGIN; SELECT verge_now()"));
     const int error = error_of(c, result);
     if (error == 0) {
         note_time(c, strtoull(PQgetvalue(result, 0, 0), NULL, 10), asked_ns);
-        (void)snprintf(c->transaction, sizeof(c->transaction), "%s", PQgetvalue(result, 0, 1));
     } else if (error != -EHOSTUNREACH) {
         (void)say(c, "ROLLBACK");
     }
@@ -526,18 +525,31 @@ static void postgres_rollback(struct verge__connection *connection) {
     }
 }
 
-/* The connection was lost in COMMIT. Another one is asked what became of the transaction. */
-static int find_out(struct connection *c) {
-    char query[96];
+/* ---- the end of a transaction ----
+ *
+ * A connection may be lost after COMMIT was sent, and then another one must find out what became of the transaction.
+ * Its number does not tell: what the server had not written before a crash it gives out again. So the transaction
+ * leaves a row of its own, a mark, just before it commits. Who asks inserts that row, too. Only one of them can: either
+ * the mark is there, and was committed; or it is the asker's now, and the transaction cannot be committed any more.
+ */
+
+#define MARK_KEPT_NS UINT64_C(3600000000000) /* and removed some time after that, by whoever joins */
+
+static int find_out(struct connection *c, uint64_t mark) {
+    char query[256];
     int error = -EREMOTEIO;
-    (void)snprintf(query, sizeof(query), "SELECT pg_xact_status('%s'::xid8)", c->transaction);
+    (void)snprintf(query, sizeof(query),
+                   "INSERT INTO verge_mark (id, at, committed) VALUES (%" PRIu64 ", %" PRIu64
+                   ", 0) ON CONFLICT (id) DO UPDATE SET at = verge_mark.at RETURNING committed, verge_now()",
+                   mark, c->base.now_ns);
     const uint64_t until_ns = verge__monotonic_ns() + c->answer_ns;
     while (error == -EREMOTEIO && verge__monotonic_ns() < until_ns) {
         struct connection other = {.pg = dial(c->url), .answer_ns = c->answer_ns};
         PGresult *result = PQstatus(other.pg) == CONNECTION_OK ? answer(&other, PQsendQuery(other.pg, query)) : NULL;
         if (result != NULL && PQresultStatus(result) == PGRES_TUPLES_OK) {
-            const char *status = PQgetvalue(result, 0, 0);
-            error = strcmp(status, "committed") == 0 ? 0 : strcmp(status, "aborted") == 0 ? -EHOSTUNREACH : error;
+            const bool is_kept = strtoull(PQgetvalue(result, 0, 1), NULL, 10) < c->base.now_ns + MARK_KEPT_NS;
+            const bool is_committed = strcmp(PQgetvalue(result, 0, 0), "1") == 0;
+            error = is_committed ? 0 : is_kept ? -EHOSTUNREACH : error;
         }
         PQclear(result);
         PQfinish(other.pg);
@@ -548,15 +560,30 @@ static int find_out(struct connection *c) {
     return error;
 }
 
-static int postgres_commit(struct verge__connection *connection) {
+static int postgres_commit(struct verge__connection *connection, uint64_t mark) {
     struct connection *c = own(connection);
-    PGresult *result = answer(c, PQsendQuery(c->pg, "COMMIT"));
+    char text[256] = "COMMIT";
+    if (mark != 0) {
+        (void)snprintf(text, sizeof(text),
+                       "WITH last AS (DELETE FROM verge_mark WHERE id = %" PRIu64
+                       ") INSERT INTO verge_mark (id, at, committed) VALUES (%" PRIu64 ", %" PRIu64 ", 1); COMMIT",
+                       c->last_mark, mark, c->base.now_ns);
+    }
+    PGresult *result = answer(c, PQsendQuery(c->pg, text));
     int error = error_of(c, result);
     if (error == 0 && strcmp(PQcmdStatus(result), "COMMIT") != 0) {
         error = -EAGAIN; /* the server has rolled back instead: a statement had failed */
     }
     PQclear(result);
-    return error == -EHOSTUNREACH ? find_out(c) : error;
+    if (error == -EHOSTUNREACH) {
+        return mark == 0 ? error : find_out(c, mark);
+    }
+    if (error != 0) {
+        postgres_rollback(connection); /* if it was the mark that failed */
+    } else if (mark != 0) {
+        c->last_mark = mark;
+    }
+    return error;
 }
 
 static int postgres_savepoint(struct verge__connection *connection) {
@@ -620,17 +647,21 @@ static const char now_function[] =
     "(SELECT (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint AS now) c, "
     "(SELECT max(seen) AS seen FROM verge_node) s $$;";
 
+static const char mark_table[] =
+    "CREATE TABLE verge_mark (id bigint PRIMARY KEY, at bigint NOT NULL, committed bigint NOT NULL);";
+
 static int postgres_make_tables(struct verge__connection *connection, uint32_t shard_count) {
     struct connection *c = own(connection);
     struct verge__store_meta meta;
     char text[6000];
     int error = say(c, "BEGIN; SELECT pg_advisory_xact_lock(6001247)"); /* two that make them at once */
-    if (error == 0 && postgres_read_meta(connection, &meta) == -ENOENT) {
+    const int found = error == 0 ? postgres_read_meta(connection, &meta) : error;
+    if (found == -ENOENT) {
         (void)snprintf(text, sizeof(text),
-                       "%s %s INSERT INTO verge_meta VALUES (%d, %d, %u, 0);"
+                       "%s %s %s INSERT INTO verge_meta VALUES (%d, %d, %u, 0);"
                        "INSERT INTO verge_shard SELECT n, 1, 0, 1 FROM generate_series(0, %u) n",
-                       VERGE__SCHEMA("bigint", "text", "bytea"), now_function, VERGE_DURABLE_SCHEMA_VERSION,
-                       VERGE_DURABLE_SCHEMA_VERSION, shard_count, shard_count - 1);
+                       VERGE__SCHEMA("bigint", "text", "bytea"), now_function, mark_table, VERGE_DURABLE_SCHEMA_VERSION,
+                       VERGE__MIN_VERSION, shard_count, shard_count - 1);
         error = say(c, text);
         /* Tables that fill and empty all day need more than the server does by itself. */
         error =
@@ -639,6 +670,9 @@ static int postgres_make_tables(struct verge__connection *connection, uint32_t s
                 : say(c, "ALTER TABLE verge_timer SET (autovacuum_vacuum_scale_factor = 0.02, "
                          "autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0); "
                          "ALTER TABLE verge_shard SET (fillfactor = 20); ALTER TABLE verge_node SET (fillfactor = 20)");
+    } else if (found == 0 && meta.version == 1) {
+        (void)snprintf(text, sizeof(text), "%s UPDATE verge_meta SET version = 2", mark_table);
+        error = say(c, text);
     }
     if (error != 0) {
         postgres_rollback(connection);
@@ -661,11 +695,19 @@ static int postgres_new_incarnation(struct verge__connection *connection, uint64
     return error;
 }
 
+static int forget_marks(struct connection *c) {
+    char text[128];
+    (void)snprintf(text, sizeof(text), "DELETE FROM verge_mark WHERE at + %" PRIu64 " < (SELECT verge_now())",
+                   MARK_KEPT_NS);
+    return say(c, text);
+}
+
 static int postgres_join(struct verge__connection *connection, const char *name, uint64_t lease_ns,
                          uint64_t *ret_node) {
     struct connection *c = own(connection);
     uint64_t node;
     int error = postgres_new_incarnation(connection, &node);
+    error = error != 0 ? error : forget_marks(c);
     if (error != 0) {
         return error;
     }

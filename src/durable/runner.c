@@ -461,6 +461,8 @@ static int fire_batch(struct verge__runner *runner, bool is_counted) {
     return error;
 }
 
+/* A batch needs no mark: if its commit was not answered it is fired once more, and finds no rows, or rows that are due
+ * later. An attempt that was counted without a run may have been the last one, so such a commit is found out. */
 static int begin(struct verge__runner *runner) {
     verge_durable *durable = runner->durable;
     int error = verge__connect(durable, &runner->connection);
@@ -473,19 +475,27 @@ static int begin(struct verge__runner *runner) {
     return error;
 }
 
-static int end(struct verge__runner *runner, int error) {
+static int end(struct verge__runner *runner, int error, bool must_know) {
+    verge_durable *durable = runner->durable;
+    uint64_t mark = 0;
+    if (error == 0 && must_know) {
+        (void)pthread_mutex_lock(&durable->lock);
+        mark = verge__new_id(durable, 0);
+        (void)pthread_mutex_unlock(&durable->lock);
+        error = mark == 0 ? -EAGAIN : 0;
+    }
     if (error != 0) {
-        runner->durable->store->rollback(runner->connection);
+        durable->store->rollback(runner->connection);
         return error;
     }
-    return runner->durable->store->commit(runner->connection);
+    return durable->store->commit(runner->connection, mark);
 }
 
 /* Before a batch of one, after a crash. */
 static int count_attempt(struct verge__runner *runner) {
     int error = begin(runner);
     if (error == 0) {
-        error = end(runner, runner->durable->store->count_attempt(runner->connection, &runner->targets[0]));
+        error = end(runner, runner->durable->store->count_attempt(runner->connection, &runner->targets[0]), true);
     }
     verge__failpoint("attempt.counted");
     return error;
@@ -512,7 +522,7 @@ static int complete(struct verge__runner *runner, const struct verge__handler *h
     } else {
         fired->ending = ENDS_GONE; /* cancelled, moved, or another's by now */
     }
-    error = end(runner, error);
+    error = end(runner, error, false);
     verge__failpoint("complete.committed");
     return error;
 }
@@ -546,7 +556,7 @@ static int fire_outside(struct verge__runner *runner, const struct verge__handle
         error = durable->store->complete(runner->connection, &change, 1);
         error = error != 0 ? error : bury(runner, fired, reason);
     }
-    error = end(runner, error);
+    error = end(runner, error, true);
     verge__failpoint("claim.committed");
     if (error != 0 || reason != NULL || !fired->is_there) {
         return error;
@@ -640,7 +650,8 @@ static void end_batch(struct verge__runner *runner, const struct selection *sele
     durable->is_careful_running = false;
     durable->stats.firings++;
     note_success(durable, error);
-    wake = durable->window.is_cut && durable->window.count < durable->options.window_max / 2;
+    durable->scan_now |= verge__is_lost(error); /* handlers may have scheduled, and been committed all the same */
+    wake = durable->scan_now || (durable->window.is_cut && durable->window.count < durable->options.window_max / 2);
     (void)pthread_mutex_unlock(&durable->lock);
     if (wake) {
         verge__wake_keeper(durable);
@@ -663,7 +674,7 @@ enum verge__progress verge__runner_step(struct verge__runner *runner) {
     if (error == 0 && selection.is_outside) {
         error = fire_outside(runner, &durable->handlers[runner->fired[0].handler]);
     } else if (error == 0 && (error = begin(runner)) == 0) {
-        error = end(runner, fire_batch(runner, is_counted));
+        error = end(runner, fire_batch(runner, is_counted), false);
         verge__failpoint("fire.committed");
     }
     end_batch(runner, &selection, error);

@@ -461,7 +461,8 @@ static int sqlite_begin(struct verge__connection *connection) {
     return error;
 }
 
-static int sqlite_commit(struct verge__connection *connection) {
+static int sqlite_commit(struct verge__connection *connection, uint64_t mark) {
+    (void)mark; /* what becomes of a commit is known here */
     struct connection *c = own(connection);
     const int error = run(c, COMMIT, NULL, 0, NULL);
     if (error != 0) {
@@ -526,17 +527,20 @@ static int sqlite_make_tables(struct verge__connection *connection, uint32_t sha
     char rows[256];
     queue_up(c);
     int error = run(c, BEGIN, NULL, 0, NULL);
-    if (error == 0 && sqlite_read_meta(connection, &meta) == -ENOENT) { /* else another process was faster */
+    const int found = error == 0 ? sqlite_read_meta(connection, &meta) : error;
+    if (found == -ENOENT) { /* else another process was faster */
         (void)snprintf(rows, sizeof(rows),
                        "INSERT INTO verge_meta VALUES (%d, %d, %u, 0);"
                        "WITH RECURSIVE s(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM s WHERE n + 1 < %u) "
                        "INSERT INTO verge_shard SELECT n, 1, 0, 1 FROM s",
-                       VERGE_DURABLE_SCHEMA_VERSION, VERGE_DURABLE_SCHEMA_VERSION, shard_count, shard_count);
+                       VERGE_DURABLE_SCHEMA_VERSION, VERGE__MIN_VERSION, shard_count, shard_count);
         error = error_of(c->db, sqlite3_exec(c->db, VERGE__SCHEMA("INTEGER", "TEXT", "BLOB"), NULL, NULL, NULL));
         error = error != 0 ? error : error_of(c->db, sqlite3_exec(c->db, rows, NULL, NULL, NULL));
+    } else if (found == 0 && meta.version == 1) { /* what version 2 has more is for servers */
+        error = error_of(c->db, sqlite3_exec(c->db, "UPDATE verge_meta SET version = 2", NULL, NULL, NULL));
     }
     if (error == 0) {
-        return sqlite_commit(connection);
+        return sqlite_commit(connection, 0);
     }
     sqlite_rollback(connection);
     return error;
@@ -547,7 +551,7 @@ static int sqlite_make_tables(struct verge__connection *connection, uint32_t sha
 /* A transaction of its own around a few statements. */
 static int ended(struct verge__connection *connection, int error) {
     if (error == 0) {
-        return sqlite_commit(connection);
+        return sqlite_commit(connection, 0);
     }
     sqlite_rollback(connection);
     return error;

@@ -28,6 +28,9 @@ enum {
 
 #define VERGE__TIME_MAX_NS ((uint64_t)INT64_MAX)
 
+/* A library of this version and newer ones may use tables that this library has made. */
+#define VERGE__MIN_VERSION 1
+
 /* The time of a store that was set back by no more than this stands still until it has caught up. */
 #define VERGE__STORE_SETBACK_MAX_NS UINT64_C(60000000000)
 
@@ -108,10 +111,14 @@ struct verge__store {
 
     /* -ENOENT: there are no tables; -EPROTO: they are not ours. */
     int (*read_meta)(struct verge__connection *connection, struct verge__store_meta *ret_meta);
+    /* All of them, or what a newer version has more than an older one: old and new libraries may use the result. */
     int (*make_tables)(struct verge__connection *connection, uint32_t shard_count);
 
     int (*begin)(struct verge__connection *connection);
-    int (*commit)(struct verge__connection *connection);
+    /* mark 0: -EHOSTUNREACH if no answer came, although it may have been committed. Else an id that is used for nothing
+     * else: it is left in the store by the commit, so that another connection can find out what became of it; then
+     * -EHOSTUNREACH means that it was not committed, and -EREMOTEIO that it could not be found out. */
+    int (*commit)(struct verge__connection *connection, uint64_t mark);
     void (*rollback)(struct verge__connection *connection);
     int (*savepoint)(struct verge__connection *connection);
     int (*end_savepoint)(struct verge__connection *connection, bool undo); /* -EAGAIN: what was written cannot stand */

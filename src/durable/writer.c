@@ -22,6 +22,7 @@ enum {
 /* What a transaction is made of. */
 struct group {
     struct verge__call *calls;
+    uint64_t mark; /* of its commit */
     size_t row_count;
     size_t cancel_count;
     size_t reset_count;
@@ -82,7 +83,7 @@ static bool make_room(void **array, size_t *capacity, size_t count, size_t size)
 }
 
 /* The rows of all calls, one after the other; the cancels, then the resets. */
-static int collect(verge_durable *durable, const struct group *group) {
+static int collect(verge_durable *durable, struct group *group) {
     if (!make_room((void **)&durable->group_rows, &durable->group_row_capacity, group->row_count,
                    sizeof(*durable->group_rows)) ||
         !make_room((void **)&durable->group_changes, &durable->group_change_capacity,
@@ -94,7 +95,8 @@ static int collect(verge_durable *durable, const struct group *group) {
     size_t reset = group->cancel_count;
     (void)pthread_mutex_lock(&durable->lock);
     const uint64_t now_ns = verge__store_now(durable);
-    int error = 0;
+    group->mark = verge__new_id(durable, now_ns);
+    int error = group->mark == 0 ? -EAGAIN : 0;
     for (const struct verge__call *call = group->calls; call != NULL; call = call->next) {
         for (size_t i = 0; i < call->row_count; i++) {
             struct verge__row *from = &call->rows[i];
@@ -160,7 +162,7 @@ static int write_group(verge_durable *durable, const struct group *group) {
     return error;
 }
 
-static int transact(verge_durable *durable, const struct group *group) {
+static int transact(verge_durable *durable, struct group *group) {
     const struct verge__store *store = durable->store;
     int error = verge__connect(durable, &durable->writer_connection);
     if (error != 0 || !group->has_changes) {
@@ -181,7 +183,7 @@ static int transact(verge_durable *durable, const struct group *group) {
         store->rollback(durable->writer_connection);
         return error;
     }
-    error = store->commit(durable->writer_connection);
+    error = store->commit(durable->writer_connection, group->mark);
     verge__failpoint("schedule.committed");
     return error;
 }

@@ -215,17 +215,42 @@ static void test_versions(void **state) {
     assert_int_equal(verge_durable_migrate(url, 8), 0);
     assert_int_equal(verge_durable_migrate(url, 200), 0); /* there they are: nothing changes */
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_shard"), 8);
-    change("UPDATE verge_meta SET version = 2"); /* expanded by a newer library, which lets us in */
+    change("UPDATE verge_meta SET version = 3"); /* expanded by a newer library, which lets us in */
     assert_int_equal(open_error(url), 0);
-    change("UPDATE verge_meta SET version = 3, min_version = 2"); /* and contracted */
+    change("UPDATE verge_meta SET version = 4, min_version = 3"); /* and contracted */
     assert_int_equal(open_error(url), -EPROTO);
     assert_int_equal(verge_durable_migrate(url, 8), -EPROTO);
     change("UPDATE verge_meta SET version = 0, min_version = 0");
     assert_int_equal(open_error(url), -EPROTO);
-    change("UPDATE verge_meta SET version = 1, min_version = 1, shards = 100000");
+    change("UPDATE verge_meta SET version = 2, min_version = 1, shards = 100000");
     assert_int_equal(open_error(url), -EPROTO);
     change("DELETE FROM verge_meta");
     assert_int_equal(open_error(url), -EPROTO);
+}
+
+/* Tables as version 1 had made them, with a timer in them. */
+static void test_version_1(void **state) {
+    (void)state;
+    verge_durable_options options = durable_options(url);
+    verge_durable *durable = durable_open(url);
+    const verge_durable_request request = {.handler = "some", .delay_ns = 3600 * S};
+    verge_durable_id id;
+    assert_int_equal(verge_durable_schedule(durable, &request, &id), 0);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    if (durable_is_postgres()) {
+        change("DROP TABLE verge_mark");
+    }
+    change("UPDATE verge_meta SET version = 1, min_version = 1");
+    options.create = false;
+    assert_int_equal(verge_durable_open(&options, &durable), -EPROTO); /* nobody has asked for a migration */
+    assert_int_equal(verge_durable_migrate(url, 8), 0);
+    assert_int_equal(verge_durable_migrate(url, 8), 0);
+    assert_int_equal(sql_ask(url, "SELECT version FROM verge_meta"), VERGE_DURABLE_SCHEMA_VERSION);
+    assert_int_equal(sql_ask(url, "SELECT min_version FROM verge_meta"), 1); /* old programs run beside */
+    assert_int_equal(verge_durable_open(&options, &durable), 0);
+    assert_int_equal(verge_durable_cancel(durable, id), 0);
+    assert_int_equal(verge_durable_schedule(durable, &request, &id), 0);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
 }
 
 /* Rows that somebody damaged are named by check; the others fire. */
@@ -255,9 +280,9 @@ static void test_damaged_rows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        ON_A_STORE(test_urls),         ON_A_STORE(test_options),          ON_A_STORE(test_requests),
-        ON_A_STORE(test_any_bytes),    ON_A_STORE(test_tables_of_others), ON_A_STORE(test_versions),
-        ON_A_STORE(test_damaged_rows),
+        ON_A_STORE(test_urls),      ON_A_STORE(test_options),          ON_A_STORE(test_requests),
+        ON_A_STORE(test_any_bytes), ON_A_STORE(test_tables_of_others), ON_A_STORE(test_versions),
+        ON_A_STORE(test_version_1), ON_A_STORE(test_damaged_rows),
     };
     return cmocka_run_group_tests_name("durable_bad", tests, NULL, NULL);
 }

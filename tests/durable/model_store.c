@@ -77,16 +77,22 @@ static int model_begin(struct verge__connection *connection) {
     return 0;
 }
 
-/* Lost before, or lost after: who asks cannot tell. */
-static int model_commit(struct verge__connection *connection) {
-    const bool is_unknown = is_lost(connection);
-    const bool happens = !is_unknown || verge_test_chance(&model.random, 2);
+/* Lost before, or lost after. With a mark, it may be found out. */
+static int model_commit(struct verge__connection *connection, uint64_t mark) {
+    const bool is_unanswered = is_lost(connection);
+    const bool happens = !is_unanswered || verge_test_chance(&model.random, 2);
     const bool is_dropped = model_mistake == MISTAKE_LOST_COMMIT && verge_test_chance(&model.random, 50);
     if (happens && !is_dropped) {
         model.now = *own(connection)->copy;
     }
     model_rollback(connection);
-    return is_unknown ? -EREMOTEIO : 0;
+    if (!is_unanswered || mark == 0) {
+        return is_unanswered ? -EHOSTUNREACH : 0;
+    }
+    if (model_mistake == MISTAKE_NUMBER_AGAIN) {
+        return 0;
+    }
+    return verge_test_chance(&model.random, 2) ? -EREMOTEIO : happens ? 0 : -EHOSTUNREACH;
 }
 
 static void *model_handle(struct verge__connection *connection) {

@@ -53,10 +53,11 @@ void model_write(struct verge__connection *connection, uint64_t id);
 /* Planted mistakes: the simulation has to notice each. */
 enum model_mistake {
     NO_MISTAKE,
-    MISTAKE_KEEPS_ROW,   /* take returns rows, and does not delete them */
-    MISTAKE_NO_CLOCK,    /* take does not look at the time */
-    MISTAKE_LOST_COMMIT, /* a commit that was told has not happened */
-    MISTAKE_CANCEL,      /* a cancel that was told has not happened */
+    MISTAKE_KEEPS_ROW,    /* take returns rows, and does not delete them */
+    MISTAKE_NO_CLOCK,     /* take does not look at the time */
+    MISTAKE_LOST_COMMIT,  /* a commit that was told has not happened */
+    MISTAKE_NUMBER_AGAIN, /* what was found out is the fate of another transaction */
+    MISTAKE_CANCEL,       /* a cancel that was told has not happened */
     MISTAKE_COUNT,
 };
 extern enum model_mistake model_mistake;

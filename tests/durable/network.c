@@ -131,25 +131,37 @@ static void test_bad_network(void **state) {
 
 /* ---- a server that is stopped ---- */
 
-static void run_script(const char *arguments) {
+struct server {
+    char file[32];
+    char url[512];
+};
+
+static void run_script(const char *action, const struct server *server, const char *rest) {
     char command[1200];
-    (void)snprintf(command, sizeof(command), "sh '%s' %s", getenv("VERGE_DURABLE_SCRIPT"), arguments);
+    (void)snprintf(command, sizeof(command), "sh '%s' %s '%s' '%s' %s", getenv("VERGE_DURABLE_SCRIPT"), action,
+                   getenv("VERGE_DURABLE_BIN"), server->file, rest);
     assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
+}
+
+static void start_server(struct server *server, const char *name, const char *options) {
+    *server = (struct server){.file = "/tmp/verge-server.XXXXXX"};
+    (void)close(mkstemp(server->file));
+    run_script("start", server, options);
+    (void)setenv("VERGE_DURABLE_SERVER", server->file, 1);
+    (void)snprintf(server->url, sizeof(server->url), "%s", durable_url(name));
+}
+
+static void stop_server(const struct server *server) {
+    run_script("stop", server, "");
+    (void)unlink(server->file);
 }
 
 static void test_server_stops(void **state) {
     (void)state;
-    char file[] = "/tmp/verge-server.XXXXXX";
-    char arguments[800];
-    char url[512];
-    const char *bin = getenv("VERGE_DURABLE_BIN");
-    (void)close(mkstemp(file));
-    (void)snprintf(arguments, sizeof(arguments), "start '%s' '%s'", bin, file);
-    run_script(arguments);
-    (void)setenv("VERGE_DURABLE_SERVER", file, 1);
-    (void)snprintf(url, sizeof(url), "%s", durable_url("stops"));
-    make_ledger(url);
-    begin(url);
+    struct server server;
+    start_server(&server, "stops", "");
+    make_ledger(server.url);
+    begin(server.url);
     pthread_t threads[2];
     for (int i = 0; i < 2; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, schedule_all_the_time, NULL), 0);
@@ -157,9 +169,7 @@ static void test_server_stops(void **state) {
     for (int i = 0; i < 4; i++) {
         const int before = promised_count;
         WAIT_UNTIL(promised_count > before + 50);
-        (void)snprintf(arguments, sizeof(arguments), "restart '%s' '%s' %s", bin, file,
-                       i % 2 == 0 ? "fast" : "immediate");
-        run_script(arguments);
+        run_script("restart", &server, i % 2 == 0 ? "fast" : "immediate");
     }
     is_over = 1;
     for (int i = 0; i < 2; i++) {
@@ -167,17 +177,141 @@ static void test_server_stops(void **state) {
     }
     print_message("%d promised, %d unknown, %d refused\n", promised_count, unknown, refused);
     assert_int_equal(refused, 0); /* it had the patience */
-    audit(url);
+    audit(server.url);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
-    (void)snprintf(arguments, sizeof(arguments), "stop '%s' '%s'", bin, file);
-    run_script(arguments);
-    (void)unlink(file);
+    stop_server(&server);
+}
+
+/* ---- a COMMIT whose answer does not come ---- */
+
+static verge_durable_id lost_id;
+
+static void *schedule_one(void *argument) {
+    const verge_durable_request request = {.handler = "ledger", .delay_ns = 3600 * S};
+    *(int *)argument = verge_durable_schedule(durable, &request, &lost_id);
+    return NULL;
+}
+
+/* The number of a transaction that was not written before a crash is given to another one after it. */
+static void burn_transactions(const char *url) {
+    void *handle = sql_open(url);
+    for (int i = 0; i < 500; i++) {
+        assert_true(sql_number(handle, "SELECT pg_current_xact_id()::text::bigint") > 0);
+    }
+    sql_close(handle);
+}
+
+static struct proxy *start_proxy(const struct server *server, char *folder, char *through, size_t size) {
+    assert_non_null(mkdtemp(folder));
+    const char *host = strstr(server->url, "host=") + 5;
+    (void)snprintf(through, size, "%.*s%s", (int)(host - server->url), server->url, folder);
+    return proxy_start(folder, host, 1);
+}
+
+/* schedule is told the truth: its timer is there, once. crashes: the server loses what it has not written, and others
+ * use it before the writer gets through again. */
+static void lose_commit(bool arrives, bool crashes) {
+    struct server server;
+    start_server(&server, "lost",
+                 "-c wal_writer_delay=10s -c wal_level=minimal -c max_wal_senders=0 -c autovacuum=off");
+    char folder[] = "/tmp/verge-proxy.XXXXXX";
+    char through[512];
+    struct proxy *proxy = start_proxy(&server, folder, through, sizeof(through));
+    verge_durable_options options = durable_options(through);
+    options.client = true; /* nobody else commits meanwhile, and so writes what the server has not written */
+    options.lease_ns = crashes ? 60 * S : S;
+    assert_int_equal(verge_durable_open(&options, &durable), 0);
+    proxy_lose_commit(proxy, arrives);
+    pthread_t thread;
+    int result = -1;
+    assert_int_equal(pthread_create(&thread, NULL, schedule_one, &result), 0);
+    WAIT_UNTIL(proxy_is_shut(proxy));
+    if (crashes) {
+        run_script("restart", &server, "immediate");
+        burn_transactions(server.url);
+    }
+    proxy_let_through(proxy);
+    (void)pthread_join(thread, NULL);
+    assert_int_equal(result, 0);
+    char text[96];
+    (void)snprintf(text, sizeof(text), "SELECT count(*) FROM verge_timer WHERE id = %llu", (unsigned long long)lost_id);
+    assert_int_equal(sql_ask(server.url, text), 1);
+    assert_int_equal(sql_ask(server.url, "SELECT count(*) FROM verge_timer"), 1);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    proxy_stop(proxy);
+    (void)rmdir(folder);
+    stop_server(&server);
+}
+
+static void test_commit_is_lost(void **state) {
+    (void)state;
+    lose_commit(false, false);
+}
+
+static void test_answer_is_lost(void **state) {
+    (void)state;
+    lose_commit(true, false);
+}
+
+static void test_commit_is_lost_in_a_crash(void **state) {
+    (void)state;
+    lose_commit(false, true);
+}
+
+static void test_answer_is_lost_in_a_crash(void **state) {
+    (void)state;
+    lose_commit(true, true);
+}
+
+static _Atomic(uint32_t) outside_attempt;
+
+static verge_durable_verdict outside(const verge_durable_firing *firing) {
+    outside_attempt = firing->attempt;
+    return VERGE_DURABLE_DONE;
+}
+
+/* The claim of a handler that may run once is committed, and not answered: it runs all the same. */
+static void test_answer_to_claim_is_lost(void **state) {
+    (void)state;
+    struct server server;
+    start_server(&server, "claim", "");
+    char folder[] = "/tmp/verge-proxy.XXXXXX";
+    char through[512];
+    struct proxy *proxy = start_proxy(&server, folder, through, sizeof(through));
+    const verge_durable_options options = durable_options(through);
+    verge_durable_handler_options handler;
+    (void)verge_durable_handler_init(&handler);
+    handler.handler = outside;
+    handler.outside = true;
+    handler.attempts_max = 1;
+    outside_attempt = 0;
+    assert_int_equal(verge_durable_open(&options, &durable), 0);
+    assert_int_equal(verge_durable_register_with(durable, "outside", &handler), 0);
+    const verge_durable_request request = {.handler = "outside", .delay_ns = S};
+    verge_durable_id id;
+    assert_int_equal(verge_durable_schedule(durable, &request, &id), 0);
+    proxy_lose_commit(proxy, true);
+    WAIT_UNTIL(proxy_is_shut(proxy));
+    proxy_let_through(proxy);
+    WAIT_UNTIL(outside_attempt != 0);
+    assert_int_equal(outside_attempt, 1);
+    WAIT_UNTIL(sql_ask(server.url, "SELECT count(*) FROM verge_timer") == 0);
+    assert_int_equal(sql_ask(server.url, "SELECT count(*) FROM verge_dead"), 0);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    proxy_stop(proxy);
+    (void)rmdir(folder);
+    stop_server(&server);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_network),
         cmocka_unit_test(test_server_stops),
+        cmocka_unit_test(test_commit_is_lost),
+        cmocka_unit_test(test_answer_is_lost),
+        cmocka_unit_test(test_commit_is_lost_in_a_crash),
+        cmocka_unit_test(test_answer_is_lost_in_a_crash),
+        cmocka_unit_test(test_answer_to_claim_is_lost),
     };
     return cmocka_run_group_tests_name("durable_network", tests, NULL, NULL);
 }

@@ -19,6 +19,8 @@
 
 enum { LINKS_MAX = 4096 };
 
+enum { TRAP_NONE, TRAP_COMMIT, TRAP_ANSWER };
+
 struct link {
     struct proxy *proxy;
     int fds[2]; /* client, server */
@@ -32,6 +34,8 @@ struct proxy {
     uint64_t seed;
     pthread_t thread;
     _Atomic(int) is_bad;
+    _Atomic(int) trap; /* for the next COMMIT */
+    _Atomic(int) is_shut;
     _Atomic(int) is_over;
     _Atomic(uint64_t) cuts;
     _Atomic(int) links;
@@ -55,11 +59,32 @@ static bool send_all(int fd, const char *bytes, ssize_t size) {
     return true;
 }
 
+/* To the server, whose answers nobody hears, until it ends the connection. */
+static void lose(struct link *link, const char *bytes, ssize_t size, bool arrives) {
+    char ignored[8192];
+    if (arrives) {
+        (void)send_all(link->fds[1], bytes, size);
+        (void)recv(link->fds[1], ignored, sizeof(ignored), 0); /* it has happened */
+    }
+    link->proxy->is_shut = 1;
+    (void)shutdown(link->fds[0], SHUT_RDWR);
+    while (!link->proxy->is_over) {
+        struct pollfd fd = {.fd = link->fds[1], .events = POLLIN};
+        if (poll(&fd, 1, 50) > 0 && recv(link->fds[1], ignored, sizeof(ignored), 0) <= 0) {
+            return;
+        }
+    }
+}
+
 /* One piece from one side to the other; false: the connection is over. */
 static bool forward(struct link *link, int from, struct verge_test_random *random, int *swallowed) {
     char bytes[8192];
     const ssize_t size = recv(link->fds[from], bytes, sizeof(bytes), 0);
     if (size <= 0) {
+        return false;
+    }
+    if (from == 0 && link->proxy->trap != TRAP_NONE && memmem(bytes, (size_t)size, "COMMIT", 6) != NULL) {
+        lose(link, bytes, size, atomic_exchange(&link->proxy->trap, TRAP_NONE) == TRAP_ANSWER);
         return false;
     }
     if (link->proxy->is_bad) {
@@ -123,7 +148,7 @@ static void *run_proxy(void *argument) {
         link->fds[1] = unix_socket(proxy->server, &address);
         pthread_t thread;
         proxy->links++;
-        if (connect(link->fds[1], (struct sockaddr *)&address, sizeof(address)) != 0 ||
+        if (proxy->is_shut || connect(link->fds[1], (struct sockaddr *)&address, sizeof(address)) != 0 ||
             pthread_create(&thread, NULL, run_link, link) != 0) {
             (void)close(link->fds[0]);
             (void)close(link->fds[1]);
@@ -152,6 +177,18 @@ struct proxy *proxy_start(const char *folder, const char *server, uint64_t seed)
 
 void proxy_set_bad(struct proxy *proxy, int is_bad) {
     proxy->is_bad = is_bad;
+}
+
+void proxy_lose_commit(struct proxy *proxy, bool arrives) {
+    proxy->trap = arrives ? TRAP_ANSWER : TRAP_COMMIT;
+}
+
+bool proxy_is_shut(struct proxy *proxy) {
+    return proxy->is_shut;
+}
+
+void proxy_let_through(struct proxy *proxy) {
+    proxy->is_shut = 0;
 }
 
 uint64_t proxy_cuts(struct proxy *proxy) {

@@ -6,6 +6,7 @@
 #ifndef VERGE_TESTS_DURABLE_PROXY_H
 #define VERGE_TESTS_DURABLE_PROXY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct proxy;
@@ -14,6 +15,13 @@ struct proxy;
 struct proxy *proxy_start(const char *folder, const char *server, uint64_t seed);
 void proxy_set_bad(struct proxy *proxy, int is_bad); /* 0: it only forwards */
 uint64_t proxy_cuts(struct proxy *proxy);
+
+/* The next COMMIT of a client is lost, or only its answer (arrives): the client's side of that connection is cut, the
+ * server's stays open, and nothing gets through (proxy_is_shut) until proxy_let_through. */
+void proxy_lose_commit(struct proxy *proxy, bool arrives);
+bool proxy_is_shut(struct proxy *proxy);
+void proxy_let_through(struct proxy *proxy);
+
 void proxy_stop(struct proxy *proxy);
 
 #endif
