@@ -3,9 +3,9 @@
  * verge/sync.h - more ways for tasks (verge/task.h) to wait for each other: select, groups, semaphore,
  * read-write lock, once, broadcast.
  *
- * The promises of verge/task.h hold for these calls, too: T1 to T4 and T7. Waiting calls have a
- * form ending in _until with a deadline. select and groups are for tasks, and return -EPERM elsewhere. All else is
- * for plain threads, too: these are blocked, and their deadlines are on the monotonic clock.
+ * The promises T1 to T4 and T7 of verge/task.h hold for these calls as well. Each waiting call has a form ending in
+ * _until, which takes a deadline. select and groups are for tasks only, and return -EPERM elsewhere. The others also
+ * work in plain threads: there they block the thread, and deadlines are on the monotonic clock.
  */
 #ifndef VERGE_SYNC_H
 #define VERGE_SYNC_H
@@ -21,17 +21,15 @@ typedef struct verge_broadcast verge_broadcast;
 /*
  * ---- select: waits for the first of several calls that need not wait ----
  *
- * A case is a call that was not made: receive from a channel, join a task. verge_select makes exactly one of them,
- * one that does not have to wait, and returns its index; `result` of that case is what the call returned, also if
- * that is an error (-EPIPE of a channel that is closed). It waits while there is none.
+ * A case describes a call: receive from a channel, join a task, and so on. verge_select waits until one of these calls
+ * need not wait, makes that one call, and returns the index of its case. `result` of that case is what the call
+ * returned. This may be an error, such as -EPIPE if a channel is closed.
  *
- *   K1 one        exactly one case has happened when an index is returned, and none otherwise: an item that was not
- *                 chosen is still in its channel, or still the sender's; a task that was not chosen can still be
- *                 joined.
- *   K2 fair       of several that need not wait any may be chosen, each with the same probability, wherever it stands.
- *   K3 no memory  nothing is allocated, but for the timer of a deadline that had to be waited for (as in all calls).
- *                 A case is the caller's, usually in the caller's frame, and must stay as it is until the call
- *                 returns.
+ *   K1 one        if an index is returned, exactly that call was made; otherwise none was. An item that was not chosen
+ *                 is still in its channel, or still the sender's. A task that was not chosen can still be joined.
+ *   K2 fair       if several calls need not wait, each is chosen with the same probability, whatever its index.
+ *   K3 no memory  nothing is allocated, except the timer of a deadline, as in all calls that wait. The cases belong to
+ *                 the caller, usually as a local array. They must not change until the call returns.
  */
 
 typedef enum verge_case_kind {
@@ -41,7 +39,7 @@ typedef enum verge_case_kind {
     VERGE_CASE_JOIN,      /* verge_join(object, item) */
     VERGE_CASE_TIME,      /* verge_sleep_until(time_ns) */
     VERGE_CASE_TICK,      /* verge_interval_wait(object, item) */
-    VERGE_CASE_POLL,      /* verge_poll(fd, events): `result` is the events */
+    VERGE_CASE_POLL,      /* verge_poll(fd, events): `result` has the events */
     VERGE_CASE_CONDITION, /* verge_condition_wait(object, item): see below */
     VERGE_CASE_NEXT,      /* verge_broadcast_receive(object, position, item) */
     VERGE_CASE_LATEST,    /* verge_broadcast_latest(object, position, item) */
@@ -64,13 +62,14 @@ typedef struct verge_case {
 #define VERGE_SELECT_DESCRIPTORS_MAX 8
 
 /*
- * The index of the case that has happened; *_until: -ETIMEDOUT; try: -EAGAIN. -EINVAL: a case makes no sense, has no
- * object, or is one of more than VERGE_SELECT_DESCRIPTORS_MAX for descriptors; or see conditions. -ECANCELED;
- * -ENOMEM. After an error nothing has happened. No cases: that waits for the deadline.
+ * Returns the index of the chosen case. -ETIMEDOUT: the deadline came first. -EAGAIN (try): every case would have to
+ * wait. -EINVAL: a case makes no sense or has no object, there are more than VERGE_SELECT_DESCRIPTORS_MAX cases for
+ * descriptors, or the cases for conditions have different mutexes. -ECANCELED; -ENOMEM. After an error, no call was
+ * made. With 0 cases, it waits for the deadline.
  *
- * Conditions: all that are in a select go with one mutex, which the calling task has (-EPERM: it has not); it is
- * given up while the select waits, and locked again before it returns (-EOWNERDEAD: it could not be, as a task that
- * was lost has it). A condition is never there at once: a signal that came before is not kept.
+ * Conditions: all conditions in a select must have the same mutex, and the calling task must hold it (otherwise
+ * -EPERM). The select unlocks it while it waits, and locks it again before it returns. (-EOWNERDEAD: it could not, as a
+ * lost task holds the mutex.) A condition always has to wait: it does not remember earlier signals.
  */
 VERGE_API VERGE_MUST_USE int verge_select(verge_case *cases, size_t count);
 VERGE_API VERGE_MUST_USE int verge_select_until(verge_case *cases, size_t count, uint64_t deadline_ns);
@@ -98,19 +97,19 @@ static inline verge_case verge_case_join(verge_task *task, intptr_t *ret_result)
     return verge_case_of(VERGE_CASE_JOIN, task, ret_result);
 }
 
-/* A time, as of verge_deadline_after: not a duration. */
+/* A time, as verge_deadline_after returns it, not a duration. */
 static inline verge_case verge_case_time(uint64_t time_ns) {
     verge_case one = verge_case_of(VERGE_CASE_TIME, 0, 0);
     one.time_ns = time_ns;
     return one;
 }
 
-/* The next tick of an interval, which is taken; ret_tick may be NULL. verge_interval_reset and the like begin anew. */
+/* Takes the next tick of an interval; ret_tick may be NULL. */
 static inline verge_case verge_case_tick(verge_interval *interval, verge_tick *ret_tick) {
     return verge_case_of(VERGE_CASE_TICK, interval, ret_tick);
 }
 
-/* Events of poll(2): POLLIN, POLLOUT. Nothing is read or written: call verge_read next, say. */
+/* events as in poll(2): POLLIN, POLLOUT. Nothing is read or written; that is up to the caller, afterwards. */
 static inline verge_case verge_case_poll(int fd, short events) {
     verge_case one = verge_case_of(VERGE_CASE_POLL, 0, 0);
     one.fd = fd;
@@ -122,7 +121,7 @@ static inline verge_case verge_case_condition(verge_condition *condition, verge_
     return verge_case_of(VERGE_CASE_CONDITION, condition, mutex);
 }
 
-/* The next item of a broadcast, or its latest: see below. */
+/* The next item of a broadcast, or its latest item: see below. */
 static inline verge_case verge_case_next(verge_broadcast *broadcast, uint64_t *position, void *ret_item) {
     verge_case one = verge_case_of(VERGE_CASE_NEXT, broadcast, ret_item);
     one.position = position;
@@ -136,26 +135,26 @@ static inline verge_case verge_case_latest(verge_broadcast *broadcast, uint64_t 
 }
 
 /*
- * ---- groups: tasks that end together ----
+ * ---- groups: tasks that one task waits for ----
  *
  *   verge_group group;
  *   verge_group_begin(&group);
  *   ... verge_group_spawn(&group, fetch, &requests[i]) ...
  *   error = verge_group_wait(&group);
  *
- *   P1 none outlives it   when verge_group_wait has returned, unless with -EPERM or -EINVAL, all tasks of the group
- *                         have ended: they may use what is in the frame of the task that waits.
- *   P2 first error        a task that returns a negative value fails the group: the other tasks are cancelled, and
- *                         verge_group_wait returns that value. Of several, the first counts.
- *   P3 inheritance        a task of a group has the deadline of the scope in which it was spawned; it cannot pop it.
- *                         When the task that waits is cancelled, or its deadline comes, the tasks of the group are
- *                         cancelled. (So they are if it is cancelled elsewhere: when it comes to verge_group_wait.)
+ *   P1 none outlives it   when verge_group_wait returns, other than with -EPERM or -EINVAL, all tasks of the group have
+ *                         ended. So they may use local variables of the task that waits.
+ *   P2 first error        if a task of the group returns a negative value, the group has failed: the other tasks are
+ *                         cancelled, and verge_group_wait returns that value. If several do, the first value counts.
+ *   P3 inheritance        a task of a group has the deadline of the scope in which it was spawned, and cannot pop it.
+ *                         If the task in verge_group_wait is cancelled, or its deadline comes, the tasks of the group
+ *                         are cancelled. If it is cancelled earlier, they are cancelled when it calls verge_group_wait.
  *
- * Each group that was begun must be waited for, by the task that began it, before its frame is left. A task of a
- * group has no handle: it is freed when it has ended, so that a group may be as long-lived as a server.
+ * The task that began a group must wait for it before it returns from the function that has the group as a local
+ * variable. A task of a group has no handle, and is freed when it has ended. So a group can live as long as a server.
  */
 
-/* In the caller's frame; use the functions below. */
+/* A local variable of the caller. Use the functions below. */
 typedef struct verge_group {
     void *waiting[2];
     void *members;
@@ -167,21 +166,21 @@ typedef struct verge_group {
 
 VERGE_API int verge_group_begin(verge_group *group);
 
-/* As verge_spawn and verge_spawn_with. By the task that began the group, or by one of the group; else -EPERM.
+/* Like verge_spawn and verge_spawn_with. -EPERM: the calling task neither began the group nor belongs to it.
  * -ECANCELED: the calling task is cancelled, or the group has failed. */
 VERGE_API VERGE_MUST_USE int verge_group_spawn(verge_group *group, verge_task_function function, void *argument);
 VERGE_API VERGE_MUST_USE int verge_group_spawn_with(verge_group *group, const verge_spawn_options *options);
 
-/* Waits until all tasks have ended, however long they take: 0, or the first error; -ECANCELED if the group was
- * cancelled first, -ETIMEDOUT if its deadline came first, -ENOMEM if there was no memory for its timer. Then the
- * group is over, and may begin anew. -EPERM: it is not the calling task's. */
+/* Waits until all tasks of the group have ended, however long they take. Returns 0, or what made the group fail first:
+ * a task's negative value, -ECANCELED, -ETIMEDOUT, or -ENOMEM if there was no memory for the timer of the deadline. The
+ * group is over then, and may begin anew. -EPERM: another task began it. */
 VERGE_API VERGE_MUST_USE int verge_group_wait(verge_group *group);
 VERGE_API VERGE_MUST_USE int verge_group_wait_until(verge_group *group, uint64_t deadline_ns);
 
-/* Cancels all tasks, and those to come. From any thread, while the group is there. */
+/* Cancels all tasks of the group, and those that are spawned later. From any thread, until the group is over. */
 VERGE_API int verge_group_cancel(verge_group *group);
 
-/* ---- semaphore: an amount of something, of which callers take a part. Zeroed memory is one of 0 ---- */
+/* ---- semaphore: an amount, of which callers acquire a part. Zeroed memory is a semaphore with an amount of 0 ---- */
 
 typedef struct verge_semaphore {
     void *waiting[2];
@@ -192,17 +191,17 @@ typedef struct verge_semaphore {
 #define VERGE_SEMAPHORE_INIT(amount) \
     { {0, 0}, amount, 0 }
 
-/* In the order in which they asked: who wants little waits behind who wants much. An amount of 0 is -EINVAL.
- * -ETIMEDOUT and -ECANCELED: nothing was taken. */
+/* First come, first served: a caller that wants little waits behind one that wants much. -EINVAL: an amount of 0.
+ * -ETIMEDOUT and -ECANCELED: nothing was acquired. */
 VERGE_API VERGE_MUST_USE int verge_semaphore_acquire(verge_semaphore *semaphore, uint32_t amount);
 VERGE_API VERGE_MUST_USE int verge_semaphore_acquire_until(verge_semaphore *semaphore, uint32_t amount,
                                                            uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE int verge_semaphore_try_acquire(verge_semaphore *semaphore, uint32_t amount); /* -EBUSY */
 
-/* By whoever likes, also more than was taken. -EOVERFLOW: that would be more than 2^32 - 1. */
+/* Anyone may release, even more than was acquired. -EOVERFLOW: there would be more than 2^32 - 1. */
 VERGE_API int verge_semaphore_release(verge_semaphore *semaphore, uint32_t amount);
 
-/* ---- read-write lock: many readers, or one writer. Zeroed memory is a free one ---- */
+/* ---- read-write lock: many readers, or one writer. Zeroed memory is an unlocked one ---- */
 
 typedef struct verge_rwlock {
     void *waiting[2];
@@ -214,8 +213,8 @@ typedef struct verge_rwlock {
 #define VERGE_RWLOCK_INIT \
     { {0, 0}, 0, 0, 0 }
 
-/* In the order in which they asked: a reader that comes when a writer waits waits behind it. So who reads must not
- * ask to read again, or both may wait for ever. -EDEADLK: the caller writes. */
+/* First come, first served: a reader that arrives while a writer waits has to wait behind that writer. So a reader must
+ * not lock a second time: it and the writer would wait for each other. -EDEADLK: the caller is the writer. */
 VERGE_API VERGE_MUST_USE int verge_rwlock_read(verge_rwlock *lock);
 VERGE_API VERGE_MUST_USE int verge_rwlock_read_until(verge_rwlock *lock, uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE int verge_rwlock_try_read(verge_rwlock *lock); /* -EBUSY */
@@ -223,10 +222,10 @@ VERGE_API VERGE_MUST_USE int verge_rwlock_write(verge_rwlock *lock);
 VERGE_API VERGE_MUST_USE int verge_rwlock_write_until(verge_rwlock *lock, uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE int verge_rwlock_try_write(verge_rwlock *lock); /* -EBUSY */
 
-/* Ends what the caller does, read or write. -EPERM: nobody has it, or another one writes. */
+/* Ends the caller's read or write. -EPERM: it is not locked, or somebody else is the writer. */
 VERGE_API int verge_rwlock_unlock(verge_rwlock *lock);
 
-/* ---- once: what is to be done once, by whoever comes first. Zeroed memory is one that is not done ---- */
+/* ---- once: calls a function until it has succeeded, once for all callers. Zeroed memory: not done yet ---- */
 
 typedef struct verge_once {
     verge_mutex mutex;
@@ -237,9 +236,9 @@ typedef struct verge_once {
 #define VERGE_ONCE_INIT \
     { VERGE_MUTEX_INIT, 0, 0 }
 
-/* Calls function, unless it was called and returned 0 before: then that is the result. If somebody is at it, waits
- * for that. A result other than 0 is given to who called, and the next one tries again. The function may wait.
- * -EDEADLK: by itself. */
+/* Returns 0 if function has succeeded (returned 0) before. Otherwise it calls function and returns its result. If
+ * another caller is in function, it waits for the end of that call first. After a failure, the next caller tries again.
+ * The function may wait. -EDEADLK: called by the function itself. */
 VERGE_API VERGE_MUST_USE int verge_once_do(verge_once *once, int (*function)(void *argument), void *argument);
 VERGE_API VERGE_MUST_USE int verge_once_until(verge_once *once, int (*function)(void *argument), void *argument,
                                               uint64_t deadline_ns);
@@ -247,42 +246,44 @@ VERGE_API VERGE_MUST_USE int verge_once_until(verge_once *once, int (*function)(
 /*
  * ---- broadcast: every reader sees every item; watch: every reader sees the latest one ----
  *
- * A broadcast keeps the last `capacity` items. Each reader has a position of its own, a number: 0 begins with what is
- * there, verge_broadcast_position with what comes next. So readers need not be registered, and a sender waits for
- * none of them: a reader that is too slow loses items, and is told so. A watch, for a value that changes and of which
- * only the latest matters, is a broadcast with a capacity of 1 whose readers call verge_broadcast_latest.
+ * A broadcast keeps the last `capacity` items. Each reader has a position of its own: the number of the item that it
+ * reads next. Start with 0 to read the items that are there, or with verge_broadcast_position to read only those that
+ * are sent later. Readers are not registered, and a sender does not wait for them: a reader that is too slow loses
+ * items, and learns how many. A watch is for a value that changes, such as a configuration, if only the latest one
+ * matters. It is a broadcast with a capacity of 1, whose readers call verge_broadcast_latest.
  */
 
-/* capacity: items that are kept, at least 1. allocator may be NULL. */
+/* capacity: the number of items that are kept, at least 1. allocator may be NULL. */
 VERGE_API VERGE_MUST_USE int verge_broadcast_create(size_t item_size, size_t capacity, const verge_allocator *allocator,
                                                     verge_broadcast **ret_broadcast);
 
-/* Nobody may be in a call for it, not even whom close has woken. NULL is allowed. */
+/* No call on the broadcast may be in progress, not even one that close has woken. NULL is allowed. */
 VERGE_API void verge_broadcast_destroy(verge_broadcast *broadcast);
 
-/* Does not wait. -EPIPE: it is closed. */
+/* Does not wait. -EPIPE: the broadcast is closed. */
 VERGE_API int verge_broadcast_send(verge_broadcast *broadcast, const void *item);
 
 /* The number of items that were sent so far. */
 VERGE_API uint64_t verge_broadcast_position(verge_broadcast *broadcast);
 
-/* The item at *position, which moves on by one. -EOVERFLOW: it is not there any more; *position has moved on to the
- * oldest that is, by as many as were lost, and nothing was taken. -EPIPE: it is closed, and all is read. -EINVAL:
- * also a position that was never reached. try: -EAGAIN. */
+/* Reads the item at *position, and adds 1 to *position. Waits if that item was not sent yet; try returns -EAGAIN
+ * instead. -EOVERFLOW: that item is lost. No item was read, and *position is now that of the oldest item that is left:
+ * it has grown by the number of lost items. -EPIPE: the broadcast is closed, and all items were read. -EINVAL:
+ * *position is greater than verge_broadcast_position. */
 VERGE_API VERGE_MUST_USE int verge_broadcast_receive(verge_broadcast *broadcast, uint64_t *position, void *ret_item);
 VERGE_API VERGE_MUST_USE int verge_broadcast_receive_until(verge_broadcast *broadcast, uint64_t *position,
                                                            void *ret_item, uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE int verge_broadcast_try_receive(verge_broadcast *broadcast, uint64_t *position,
                                                          void *ret_item);
 
-/* The latest item, if it is at *position or after; *position moves on behind it. The errors are the same, without
- * -EOVERFLOW. */
+/* Reads the latest item, if its number is *position or more; otherwise waits for the next item. *position is then the
+ * number after that item. The errors are those of verge_broadcast_receive, without -EOVERFLOW. */
 VERGE_API VERGE_MUST_USE int verge_broadcast_latest(verge_broadcast *broadcast, uint64_t *position, void *ret_item);
 VERGE_API VERGE_MUST_USE int verge_broadcast_latest_until(verge_broadcast *broadcast, uint64_t *position,
                                                           void *ret_item, uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE int verge_broadcast_try_latest(verge_broadcast *broadcast, uint64_t *position, void *ret_item);
 
-/* Takes no more items; readers get what is there, and then -EPIPE. */
+/* The broadcast accepts no more items. Readers get the items that are left, and then -EPIPE. */
 VERGE_API int verge_broadcast_close(verge_broadcast *broadcast);
 
 #ifdef __cplusplus
