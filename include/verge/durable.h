@@ -5,40 +5,41 @@
  *
  * Words
  *   store      the database that has the timers. Times are ns since 1970 on the clock of the store ("store time").
- *   handler    a function with a name. Rows name it, so that programs may change while timers wait.
- *   node       one verge_durable that is open. A node that is not a client owns shards, and fires their timers.
- *   shard      a part of the timers; the number of shards is fixed when the schema is made.
- *   lease      how long a node that is silent keeps its shards.
- *   epoch      a number of each shard. It grows whenever the shard changes hands; who has an old one is refused.
- *   window     what is in memory: the timers of a node's shards that are due soon.
- *   attempt    one run of a handler for one timer; the first is attempt 1.
- *   dead       a timer that was given up: it keeps its row, elsewhere, until somebody retries or deletes it.
+ *   handler    a function with a name. The row of a timer has this name, so that programs may change while timers wait.
+ *   node       an open verge_durable. A node that is not a client owns shards, and fires their timers.
+ *   shard      a part of the timers. The number of shards is fixed when the tables are created.
+ *   lease      if a node is silent for longer than this, other nodes take its shards.
+ *   epoch      a number of each shard. It grows with each new owner. The store refuses a node that has an old epoch.
+ *   window     the timers of a node's shards that are due soon. They are in memory.
+ *   attempt    one call of the handler for a timer; the first is attempt 1.
+ *   dead       A dead timer was given up. It stays in a table of its own until somebody retries or deletes it.
  *
  * Promises
- *   D1 durable        when schedule returns 0, the timer is on disk, as the store understands it.
- *   D2 at least once  from then on its handler is called until it returns VERGE_DURABLE_DONE or VERGE_DURABLE_DEAD, the
- *                     attempts are used up, or it is cancelled; however processes, machines and the server die. What a
- *                     handler writes through verge_durable_transaction happens exactly once.
- *   D3 never early    the clock of the store decides, inside the statement that fires, whatever a machine's own clock
- *                     says.
- *   D4 fenced         a node that has lost a shard, even without knowing it, cannot fire or complete timers of it.
- *   D5 verdicts       of cancel and reset. 0: it will not run, or not before the new time. VERGE_RUNNING: its handler
- *                     is executing now. -ENOENT: it has run, was cancelled, or never was.
- *   D6 lateness       of a timer that a node has scheduled into a shard of its own: the precision and one commit. Of
- *                     one that another process has scheduled: the time of a notification (PostgreSQL), rescan_ns at
- *                     worst. After the death of a node: lease_ns + rescan_ns.
- *   D7 idempotent     a schedule that returned -EREMOTEIO (the connection broke in commit, nobody knows) can be
- *                     repeated with the id that it gave: while the timer is pending, there is one, not two.
+ *   D1 durable        when schedule returns 0, the timer is committed to the disk of the store.
+ *   D2 at least once  from then on the handler is called until it returns VERGE_DURABLE_DONE or VERGE_DURABLE_DEAD, the
+ *                     attempts are used up, or the timer is cancelled; even if processes, machines or the server die.
+ *                     What a handler writes through verge_durable_transaction happens exactly once.
+ *   D3 never early    the statement that fires a timer compares its time with the clock of the store. The clock of the
+ *                     machine does not matter.
+ *   D4 fenced         a node that has lost a shard cannot fire or complete timers of it, even if it does not know yet.
+ *   D5 verdicts       cancel and reset return 0: the timer will not run, or not before the new time. VERGE_RUNNING: its
+ *                     handler is running now. -ENOENT: it has run, was cancelled, or never existed.
+ *   D6 lateness       a timer that a node schedules into a shard of its own is late by at most the precision and one
+ *                     commit. A timer that another process scheduled: by the time of a notification (PostgreSQL), or
+ *                     rescan_ns at worst. After the death of a node: by lease_ns + rescan_ns.
+ *   D7 idempotent     if schedule returns -EREMOTEIO, the connection broke during the commit, and nobody knows whether
+ *                     the timer exists. Repeat the call with the id that it returned: this does not create a second
+ *                     timer while the first is pending.
  *
- * Calls may be made from any thread; those that talk to the store block it until the store has answered. From a task
- * (verge/task.h) they suspend the task instead. In a handler with a transaction they are a part of that transaction.
- * All of them return:
+ * Calls may be made from any thread. Those that talk to the store block the thread until the store has answered. In a
+ * task (verge/task.h) they suspend the task instead. In a handler with a transaction they are part of that transaction.
+ * All of them may return:
  *   -EHOSTUNREACH  the store could not be reached for patience_ns; nothing has changed
- *   -EREMOTEIO     whether it has been done is not known
+ *   -EREMOTEIO     it is not known whether the call took effect
  *   -ENOSPC, -EIO  the store's disk is full or broken; nothing has changed
- *   -EPROTO        the tables are not verge's, or of a version that this library cannot use
- *   -ESHUTDOWN     it is being closed
- *   -ECANCELED, -ETIMEDOUT  in a task that was cancelled, or whose deadline scope is over; nothing has changed
+ *   -EPROTO        the tables are not verge's, or have a version that this library cannot use
+ *   -ESHUTDOWN     the node is being closed
+ *   -ECANCELED, -ETIMEDOUT  the calling task was cancelled, or the deadline of its scope has come; nothing has changed
  */
 #ifndef VERGE_DURABLE_H
 #define VERGE_DURABLE_H
@@ -55,7 +56,7 @@ extern "C" {
 #endif
 
 typedef struct verge_durable verge_durable;
-typedef uint64_t verge_durable_id; /* never 0, and never used again */
+typedef uint64_t verge_durable_id; /* never 0, and never used for another timer */
 
 enum {
     VERGE_DURABLE_SHARDS_MAX = 256,
@@ -63,7 +64,7 @@ enum {
     VERGE_DURABLE_HANDLER_NAME_MAX = 64, /* characters: letters, digits, '.', '_', '-' */
     VERGE_DURABLE_KEY_MAX = 255,         /* bytes, of any kind */
     VERGE_DURABLE_PAYLOAD_MAX = 1 << 20, /* bytes, of any kind */
-    VERGE_DURABLE_SCHEMA_VERSION = 2,    /* that this library makes */
+    VERGE_DURABLE_SCHEMA_VERSION = 2,    /* of the tables that this library creates */
 };
 
 /* ---- open and close ---- */
@@ -71,16 +72,16 @@ enum {
 typedef struct verge_durable_options {
     size_t struct_size;    /* set by verge_durable_options_init */
     const char *url;       /* "sqlite:/var/lib/app/timers.db", or what libpq takes: "postgresql:///app" */
-    const char *name;      /* of the node, for people. NULL: the machine's name and the process id */
-    bool client;           /* owns no shards and runs no handlers: it schedules, cancels and looks */
-    bool create;           /* makes the tables if there are none, and migrates older ones */
-    uint32_t shard_count;  /* of tables that are made; 1 to VERGE_DURABLE_SHARDS_MAX */
+    const char *name;      /* the name of the node, for people. NULL: the machine's name and the process id */
+    bool client;           /* a client owns no shards and runs no handlers; it only schedules, cancels and reads */
+    bool create;           /* creates the tables if there are none, and migrates older ones */
+    uint32_t shard_count;  /* if tables are created: 1 to VERGE_DURABLE_SHARDS_MAX */
     uint32_t runners;      /* threads that run handlers; 1 to 64 */
-    uint32_t batch;        /* timers fired in one transaction, at most; 1 to 4096 */
-    size_t window_max;     /* timers in memory, at most; at least 2 * batch */
+    uint32_t batch;        /* the most timers that fire in one transaction; 1 to 4096 */
+    size_t window_max;     /* the most timers in memory; at least 2 * batch */
     uint64_t precision_ns; /* of the timers in memory; a power of two, at most 2^32 */
     uint64_t lease_ns;     /* at least 300 ms. A handler with a transaction must not take longer */
-    uint64_t horizon_ns;   /* how far ahead timers are in memory */
+    uint64_t horizon_ns;   /* timers that are due within this time are in memory */
     uint64_t rescan_ns;    /* how often the window is read again; at most horizon_ns */
     uint64_t patience_ns;  /* how long a call waits for a store that cannot be reached */
 } verge_durable_options;
@@ -92,21 +93,24 @@ static inline int verge_durable_options_init(verge_durable_options *options) {
 }
 
 /*
- * What init sets: 64 shards, 2 runners, a batch of 256, 131,072 timers in memory, 2^20 ns, a lease of 10 s, a horizon
- * of 5 s, a rescan every 2 s, 30 s of patience. -EINVAL: an option or the URL makes no sense. -EPROTONOSUPPORT: this
- * library was built without that store. -ENOENT: there are no tables, and create is not set. -EPROTO: see above.
- * -EACCES, -EHOSTUNREACH. Timers are fired from now on; those of a handler that is not registered wait until it is.
+ * Opens a node. It fires timers from now on. Timers whose handler is not registered wait until it is.
+ *
+ * The defaults: 64 shards, 2 runners, a batch of 256, 131,072 timers in memory, a precision of 2^20 ns, a lease of 10
+ * s, a horizon of 5 s, a rescan every 2 s, 30 s of patience.
+ *
+ * -EINVAL: an option or the URL makes no sense. -EPROTONOSUPPORT: this library was built without that store. -ENOENT:
+ * there are no tables, and create is not set. -EPROTO: see above. -EACCES, -EHOSTUNREACH.
  */
 VERGE_API VERGE_MUST_USE int verge_durable_open(const verge_durable_options *options, verge_durable **ret_durable);
 
 /*
- * No handler begins any more; waits for those that run, gives the shards back, so that other nodes need not wait for
- * the lease, and frees everything. -ETIMEDOUT: handlers were still running after grace_ns (VERGE_NEVER: no limit). Then
- * nothing was freed, and close is to be called again. -EDEADLK in a handler. NULL is allowed.
+ * Starts no more handlers, waits for those that run, gives the shards back, and frees everything. So other nodes need
+ * not wait for the end of the lease. -ETIMEDOUT: handlers were still running after grace_ns (VERGE_NEVER: no limit).
+ * Nothing was freed then: call close again. -EDEADLK: called in a handler. NULL is allowed.
  */
 VERGE_API int verge_durable_close(verge_durable *durable, uint64_t grace_ns);
 
-/* Store time as far as it is known here: the store's clock has reached it. 0: no answer of the store has come yet. */
+/* A lower bound of store time: the store's clock has reached it. 0: the store has not answered yet. */
 VERGE_API uint64_t verge_durable_now(const verge_durable *durable);
 
 /* ---- handlers ---- */
@@ -121,44 +125,44 @@ typedef struct verge_durable_firing {
     size_t payload_size;
     uint64_t due_ns;
     uint64_t now_ns;  /* store time when it was fired: never before due_ns */
-    uint64_t missed;  /* periodic: ticks before this one that are given up */
+    uint64_t missed;  /* periodic: how many ticks before this one were left out */
     uint32_t attempt; /* 1: the first */
     void *context;    /* as registered */
     void *internal;
 } verge_durable_firing;
 
 typedef enum verge_durable_verdict {
-    VERGE_DURABLE_DONE = 0, /* the timer is gone; a periodic one has its next tick */
+    VERGE_DURABLE_DONE = 0, /* the timer has ended; a periodic one waits for its next tick */
     VERGE_DURABLE_RETRY,    /* what was written through the transaction is undone, and the timer fires again later */
-    VERGE_DURABLE_DEAD,     /* undone as well, and the timer is given up */
+    VERGE_DURABLE_DEAD,     /* what was written through the transaction is undone, and the timer is given up */
 } verge_durable_verdict;
 
 typedef verge_durable_verdict (*verge_durable_handler)(const verge_durable_firing *firing);
 
 /*
  * The transaction that deletes the timer: sqlite3 * or PGconn *. What is written through it is committed together with
- * the firing. Only inside the handler, on its thread; the handler neither ends the transaction nor begins another one,
- * but may have savepoints. NULL: the handler was registered to run outside.
+ * the firing. Use it only inside the handler, on its thread. The handler must neither end the transaction nor begin
+ * another one, but may use savepoints. NULL: the handler was registered to run outside.
  */
 VERGE_API void *verge_durable_transaction(const verge_durable_firing *firing);
 
-/* If this attempt returns VERGE_DURABLE_RETRY: the next one is so much later, instead of what the backoff says. */
+/* If this attempt returns VERGE_DURABLE_RETRY, the next one is delay_ns later; otherwise the backoff decides. */
 VERGE_API void verge_durable_retry_after(const verge_durable_firing *firing, uint64_t delay_ns);
 
 typedef struct verge_durable_handler_options {
     size_t struct_size;            /* set by verge_durable_handler_init */
     verge_durable_handler handler; /* not NULL */
     void *context;
-    bool outside;          /* runs without a transaction: for what takes long. It may take run_ns */
-    uint64_t run_ns;       /* outside: after so long, a handler that has not returned counts as lost, and runs again */
-    uint32_t attempts_max; /* then the timer is dead; 0: no limit */
+    bool outside;          /* runs without a transaction: for handlers that take long, up to run_ns */
+    uint64_t run_ns;       /* outside: a handler that has not returned after so long counts as lost, and runs again */
+    uint32_t attempts_max; /* after so many attempts the timer is dead; 0: no limit */
     uint64_t
-        backoff_first_ns; /* before the second attempt; doubles, up to backoff_max_ns; each is drawn between half of it
-                                  and all of it */
+        backoff_first_ns; /* the delay before the second attempt. It doubles with each attempt, up to backoff_max_ns.
+                                  The actual delay is a random one between half of it and all of it */
     uint64_t backoff_max_ns;
-    uint64_t age_max_ns;  /* a timer that is later than this is not run but dead: after an outage. 0: no limit */
+    uint64_t age_max_ns;  /* a timer that is late by more than this (after an outage) becomes dead. 0: no limit */
     uint32_t concurrency; /* threads of this node that run it at one time; 0: no limit */
-    uint32_t rate;        /* runs a second on this node; 0: no limit */
+    uint32_t rate;        /* calls a second on this node; 0: no limit */
 } verge_durable_handler_options;
 
 VERGE_API int verge_durable_handler_init_sized(verge_durable_handler_options *options, size_t struct_size);
@@ -168,9 +172,9 @@ static inline int verge_durable_handler_init(verge_durable_handler_options *opti
 }
 
 /*
- * What init sets: in the transaction, run_ns of 60 s, 20 attempts, backoff from 1 s to 1 h, no limits. All nodes of one
- * store should register the same names. -EINVAL: the name or an option; -EEXIST: the name is registered; -ENOSPC: too
- * many.
+ * The defaults: the handler runs in the transaction, run_ns is 60 s, there are 20 attempts, the backoff goes from 1 s
+ * to 1 h, and nothing else is limited. All nodes of a store should register the same names. -EINVAL: the name or an
+ * option makes no sense. -EEXIST: the name is registered already. -ENOSPC: there are too many handlers.
  */
 VERGE_API VERGE_MUST_USE int verge_durable_register(verge_durable *durable, const char *name,
                                                     verge_durable_handler handler, void *context);
@@ -179,45 +183,46 @@ VERGE_API VERGE_MUST_USE int verge_durable_register_with(verge_durable *durable,
 
 /* ---- timers ---- */
 
-/* All of it zero but for the handler: once, now, without key or payload. */
+/* If all fields but the handler are zero, the timer fires once, now, without key or payload. */
 typedef struct verge_durable_request {
-    const char *handler; /* need not be registered here */
+    const char *handler; /* need not be registered on this node */
     uint64_t due_ns;     /* store time; 0: delay_ns from now, by the clock of the store */
     uint64_t delay_ns;
-    const void *key; /* of one handler's timers, at most one is pending with a given key; NULL: none */
+    const void *key; /* a handler has at most one pending timer with a given key; NULL: no key */
     size_t key_size; /* 0: the key is text that ends with a 0 */
     const void *payload;
     size_t payload_size;
-    uint64_t period_ns;           /* 0: once. Else it fires again, a period after the time at which it was due */
-    verge_interval_policy policy; /* periodic: what becomes of ticks that were missed */
+    uint64_t period_ns;           /* 0: once. Otherwise it is due again one period after it was due */
+    verge_interval_policy policy; /* periodic: what happens to missed ticks */
     verge_durable_id id;          /* 0, unless it repeats a schedule that returned -EREMOTEIO (D7) */
     uint64_t reserved[4];         /* 0 */
 } verge_durable_request;
 
 /*
- * *ret_id, which may be NULL, is also set if the call returns -EREMOTEIO. -EEXIST: a timer with that key is pending.
- * -EINVAL; -ENAMETOOLONG: the key; -EMSGSIZE: the payload; -EOVERFLOW: a time beyond 2^63 - 1. Calls of several threads
- * and tasks share commits.
+ * ret_id may be NULL. *ret_id is set on success, and also if the call returns -EREMOTEIO. -EEXIST: a timer with that
+ * key is pending. -EINVAL: a field makes no sense. -ENAMETOOLONG: the key is too long. -EMSGSIZE: the payload is too
+ * large. -EOVERFLOW: a time is beyond 2^63 - 1. Calls that several threads and tasks make at the same time share
+ * commits.
  */
 VERGE_API VERGE_MUST_USE int verge_durable_schedule(verge_durable *durable, const verge_durable_request *request,
                                                     verge_durable_id *ret_id);
 
-/* All or none, in one commit, but for those whose key is taken: their id is 0. ret_ids may be NULL. Returns how many
- * were scheduled. */
+/* Schedules all or none, in one commit, and returns how many. Requests whose key is taken are left out: their id is 0.
+ * ret_ids may be NULL. */
 VERGE_API VERGE_MUST_USE int verge_durable_schedule_many(verge_durable *durable, const verge_durable_request *requests,
                                                          size_t count, verge_durable_id *ret_ids);
 
-/* In a transaction of the caller's: sqlite3 * or PGconn *, of the same database. The timer exists when that is
- * committed. */
+/* Schedules in a transaction of the caller's: sqlite3 * or PGconn *, of the same database. The timer exists when that
+ * transaction is committed. */
 VERGE_API VERGE_MUST_USE int verge_durable_schedule_in(verge_durable *durable, void *transaction,
                                                        const verge_durable_request *request, verge_durable_id *ret_id);
 
-/* From any node. See D5. Cancelled, a running handler that is outside does not run again; one in its transaction may,
- * if it returns VERGE_DURABLE_RETRY or is periodic. */
+/* From any node; for the results see D5. After VERGE_RUNNING from cancel: a handler outside does not run again. A
+ * handler in its transaction may run again, if it returns VERGE_DURABLE_RETRY or the timer is periodic. */
 VERGE_API VERGE_MUST_USE int verge_durable_cancel(verge_durable *durable, verge_durable_id id);
 VERGE_API VERGE_MUST_USE int verge_durable_reset(verge_durable *durable, verge_durable_id id, uint64_t due_ns);
 
-/* The id of the timer that is pending with this key; -ENOENT. */
+/* Finds the id of the pending timer that has this key. -ENOENT: there is none. */
 VERGE_API VERGE_MUST_USE int verge_durable_find(verge_durable *durable, const char *handler, const void *key,
                                                 size_t key_size, verge_durable_id *ret_id);
 
@@ -227,36 +232,37 @@ typedef struct verge_durable_info {
     uint64_t period_ns;
     uint64_t died_ns; /* 0: it is pending */
     uint32_t shard;
-    uint32_t attempt; /* that have begun */
-    bool is_running;  /* outside of a transaction */
+    uint32_t attempt; /* how many attempts have begun */
+    bool is_running;  /* its handler runs now, outside of a transaction */
     char handler[VERGE_DURABLE_HANDLER_NAME_MAX + 1];
     uint8_t key[VERGE_DURABLE_KEY_MAX];
     uint8_t key_size;
-    char reason[64]; /* why it died; "" */
+    char reason[64]; /* why it is dead; empty if it is pending */
     size_t payload_size;
 } verge_durable_info;
 
-/* Of a timer that is pending or dead. payload gets up to size bytes of what it carries; -ENOENT. */
+/* Reads a timer that is pending or dead. payload gets up to size bytes of its payload. -ENOENT: there is no such
+ * timer. */
 VERGE_API VERGE_MUST_USE int verge_durable_get(verge_durable *durable, verge_durable_id id,
                                                verge_durable_info *ret_info, void *payload, size_t size);
 
-/* Up to count timers whose id is above after, in the order of their ids: those that are pending, or those that are
- * dead. Returns how many. */
+/* Reads up to count timers, pending ones or dead ones, whose id is greater than after, in the order of their ids.
+ * Returns how many. */
 VERGE_API VERGE_MUST_USE int verge_durable_list(verge_durable *durable, bool dead, verge_durable_id after,
                                                 verge_durable_info *ret_infos, size_t count);
 
-/* Lets a dead timer fire again, now, with all its attempts; or forgets it. -ENOENT; -EEXIST: its key is taken. */
+/* retry lets a dead timer fire again, now, with all its attempts. forget deletes it. -ENOENT: there is no such dead
+ * timer. -EEXIST: another pending timer has its key. */
 VERGE_API VERGE_MUST_USE int verge_durable_retry(verge_durable *durable, verge_durable_id id);
 VERGE_API VERGE_MUST_USE int verge_durable_forget(verge_durable *durable, verge_durable_id id);
 
 /* ---- the schema ---- */
 
-/* Makes the tables, or brings those of an older version up to date. 0 also if there is nothing to do. -EPROTO: they are
- * of a newer version, or not verge's. */
+/* Creates the tables, or upgrades those of an older version. Returns 0 also if there is nothing to do. -EPROTO: the
+ * tables have a newer version, or are not verge's. */
 VERGE_API VERGE_MUST_USE int verge_durable_migrate(const char *url, uint32_t shard_count);
 
-/* Looks for rows that cannot be verge's: returns how many there are, and text describes the first, as much of it as
- * fits. */
+/* Counts rows that verge cannot have written. text describes the first of them, as far as it fits. */
 VERGE_API VERGE_MUST_USE int verge_durable_check(verge_durable *durable, char *text, size_t size);
 
 /* ---- statistics ---- */
@@ -269,29 +275,30 @@ typedef struct verge_durable_stats {
     uint64_t done; /* firings whose handler returned VERGE_DURABLE_DONE, and that were committed */
     uint64_t retried;
     uint64_t died;
-    uint64_t vanished; /* timers of the window that were gone when they were to be fired */
-    uint64_t early;    /* that the store's clock found not to be due yet */
-    uint64_t fenced;   /* firings that were refused: the shard had changed hands */
-    uint64_t unknown;  /* timers seen whose handler is not registered here */
-    uint64_t commits;  /* of calls: scheduled / commits is how well they share */
-    uint64_t firings;  /* transactions that fired */
-    uint64_t queries;  /* of the leases and the window */
-    uint64_t connects; /* to the store, by all threads */
+    uint64_t vanished; /* timers of the window whose row was gone when they were to fire */
+    uint64_t early;    /* timers that were not due yet by the store's clock */
+    uint64_t fenced;   /* firings that were refused, as the shard had another owner */
+    uint64_t unknown;  /* timers whose handler is not registered on this node */
+    uint64_t commits;  /* of calls; scheduled / commits says how many calls share a commit */
+    uint64_t firings;  /* transactions that fired timers */
+    uint64_t queries;  /* for leases and the window */
+    uint64_t connects; /* connections to the store that were made, by all threads */
     uint64_t window;   /* timers in memory */
     uint64_t shards;   /* that this node owns */
-    uint64_t nodes;    /* that are alive, as this one sees it */
+    uint64_t nodes;    /* that this node believes alive */
 } verge_durable_stats;
 
 VERGE_API int verge_durable_get_stats(verge_durable *durable, verge_durable_stats *ret_stats);
 
-/* Adds how late handlers began, in ns, by store time. */
+/* Adds to the histogram how late handlers began, in ns of store time. */
 VERGE_API int verge_durable_get_lateness(verge_durable *durable, verge_histogram *lateness);
 
-/* What is in the store, counted there: takes time in proportion to it. */
+/* Counts the timers in the store. The time that this takes is proportional to their number. */
 VERGE_API VERGE_MUST_USE int verge_durable_count(verge_durable *durable, uint64_t *ret_pending, uint64_t *ret_overdue,
                                                  uint64_t *ret_dead);
 
-/* The statistics as text for Prometheus, as the calls of verge/metrics.h: families verge_durable_... */
+/* Writes the statistics as text for Prometheus, like the calls of verge/metrics.h. The families are called
+ * verge_durable_... */
 VERGE_API int verge_durable_metrics(verge_durable *durable, char *buffer, size_t size);
 
 #ifdef __cplusplus

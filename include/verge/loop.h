@@ -9,26 +9,24 @@
  *         verge_loop_run(&loop, now_ns);
  *     }
  *
- * Units. A wheel does not know what its times are. Loops that count milliseconds create it with
- * VERGE_PRESET_MILLISECONDS, where a tick is 1: all times given to it and returned by it are milliseconds then,
- * whatever the names of the parameters say, and a timer comes out at its very millisecond. Any other unit will do as
- * well.
+ * Units. A wheel does not know the unit of its times. If your loop counts milliseconds, create the wheel with
+ * VERGE_PRESET_MILLISECONDS. A tick is 1 then, so all times that the wheel takes and returns are milliseconds, although
+ * some parameters are named ..._ns, and each timer is exact to the millisecond. Any other unit works in the same way.
  *
  * Promises
  *   E1 order        a run calls back timers in the order of their deadlines, and those with equal deadlines in the
- *                   order in which they were started. Only timers that are due are sorted: to start and stop them costs
- *                   what it costs in a wheel without order.
- *   E2 one turn     a run calls back each timer at most once, and none that was started during the run: with a deadline
- *                   that has come already (a timeout of zero) it is called back in the next run, and until then the
- *                   loop is not to sleep.
- *   E3 stopped      a timer that is stopped, also by the callback of another that is due at the same time, is not
- *                   called back.
- *   E4 repeat       a timer with a period is started anew, a period after the `now` of the run, before it is called
- *                   back. That cannot fail.
- *   E5 memory       zeroed memory is a timer that is not started. When it is called back without a period, or was
- *                   stopped, the loop does not touch it any more: the callback may free it.
+ *                   order in which they were started. Only due timers are sorted: starting and stopping timers costs
+ *                   the same as in a wheel without order.
+ *   E2 one turn     a run calls back each timer at most once, and none that was started during the run. If such a timer
+ *                   is due already (a timeout of zero), the next run calls it back, and verge_loop_timeout returns 0
+ *                   until then.
+ *   E3 stopped      a stopped timer is not called back, even if the callback of another timer of the same run stops it.
+ *   E4 repeat       before a timer with a period is called back, it is started again, with a deadline one period after
+ *                   the `now` of the run. This cannot fail.
+ *   E5 memory       zeroed memory is a timer that is not started. The loop does not touch a timer after it was stopped,
+ *                   or after it was called back without a period: the callback may free it.
  *
- * A loop and its wheel are for one thread at a time. The wheel has no timers but the loop's.
+ * A loop and its wheel are for one thread at a time. A wheel that has a loop must have no other timers.
  */
 #ifndef VERGE_LOOP_H
 #define VERGE_LOOP_H
@@ -40,55 +38,57 @@ extern "C" {
 #endif
 
 /*
- * How long a loop may sleep, as poll and epoll_wait want it: 0 if something is due, -1 if nothing is pending. Rounded
- * up, as to wake up early would be for nothing; at most INT_MAX. For a wheel of nanoseconds.
+ * How long a loop may sleep, as an argument for poll and epoll_wait: 0 if a timer is due, -1 if none is pending,
+ * otherwise milliseconds, at most INT_MAX. Rounded up, so that the loop does not wake up before a timer is due. For a
+ * wheel of nanoseconds.
  */
 VERGE_API int verge_loop_timeout_ms(const verge_wheel *wheel, uint64_t now_ns);
 
-/* The same for a wheel of milliseconds, or of another unit: the result is in that unit. */
+/* The same for a wheel of milliseconds or another unit. The result is in the unit of the wheel. */
 VERGE_API int verge_loop_timeout(const verge_wheel *wheel, uint64_t now);
 
 typedef struct verge_loop_timer verge_loop_timer;
 typedef void verge_loop_function(verge_loop_timer *timer);
 
-/* A timer that calls back; part of an object of the caller's. Zeroed, it is not started. Read callback and repeat if
- * you like, and leave the rest alone. */
+/* A timer that calls back, usually a member of an object of yours. Zeroed memory is a timer that is not started. You
+ * may read callback and repeat; the other fields are internal. */
 struct verge_loop_timer {
     verge_timeout timeout;
     verge_loop_function *callback;
-    uint64_t repeat; /* the period; 0: it is called back once */
+    uint64_t repeat; /* the period; 0: called back once */
     uint64_t deadline;
     uint64_t start;
     verge_loop_timer *next, *previous;
     bool is_due, is_attached;
 };
 
-/* A wheel with timers that call back. Not for the caller to read or write. */
+/* A wheel with timers that call back. All fields are internal. */
 typedef struct verge_loop {
     verge_wheel *wheel;
     uint64_t starts;
-    verge_loop_timer *first, *last; /* due, in order, while a run is under way */
+    verge_loop_timer *first, *last; /* during a run: the due timers, in order */
 } verge_loop;
 
-/* The wheel is the caller's, and is destroyed after the last use of the loop. Nothing else is to be freed. -EINVAL: a
- * NULL. */
+/* The wheel stays the caller's. Destroy it after the last use of the loop; the loop itself has nothing to free.
+ * -EINVAL: an argument is NULL. */
 VERGE_API int verge_loop_init(verge_loop *loop, verge_wheel *wheel);
 
 /*
- * Starts a timer, or starts it anew if it is started: the first call back is due at `deadline`, those after it every
- * `repeat`, if that is not 0. -EINVAL: a NULL, or a deadline that the wheel refuses. -ERANGE: the deadline is too far.
- * -ENOMEM: unless verge_timeout_reserve has made room for as many as are started at a time. An error changes nothing.
+ * Starts a timer, or moves it if it is started already. It is due at `deadline` and, if `repeat` is not 0, then again
+ * after each period of `repeat`. -EINVAL: an argument is NULL, or the wheel refuses the deadline. -ERANGE: the deadline
+ * is too far. -ENOMEM: there is no memory; this cannot happen if verge_timeout_reserve has made room for all timers
+ * that are started at one time. An error changes nothing.
  */
 VERGE_API int verge_loop_start(verge_loop *loop, verge_loop_timer *timer, verge_loop_function *callback,
                                uint64_t deadline, uint64_t repeat);
 
-/* Stops a timer. -ENOENT: it is not started. -EINVAL: a NULL. */
+/* Stops a timer. -ENOENT: it is not started. -EINVAL: an argument is NULL. */
 VERGE_API int verge_loop_stop(verge_loop *loop, verge_loop_timer *timer);
 
-/* Whether it is started: it will be called back, unless it is stopped. */
+/* Whether the timer is started. If so, it will be called back, unless it is stopped. */
 VERGE_API bool verge_loop_is_active(const verge_loop_timer *timer);
 
-/* Calls back all timers that are due, and returns how many. A callback may do everything with the loop, also run it. */
+/* Calls back all due timers, and returns how many. A callback may make any call on the loop, even verge_loop_run. */
 VERGE_API size_t verge_loop_run(verge_loop *loop, uint64_t now);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge/scope.h - timers to look at: a page for the browser, served by the program itself.
+ * verge/scope.h - shows the timers of a program on a page in the browser. The program itself serves the page.
  *
  *     verge_scope *scope;
  *     if (verge_scope_start(service, NULL, NULL, &scope) == 0) puts(verge_scope_address(scope));
@@ -8,24 +8,24 @@
  *     verge_scope_stop(scope);                    -- before the service ends
  *
  * The page shows who has started timers (by label, or by the callback's name), when they are due, how late they were,
- * what each worker does, and the wheels as they turn. `verge scope --connect ADDRESS` shows the same in a terminal.
+ * what each worker does, and how full the wheels are. `verge scope --connect ADDRESS` shows the same in a terminal. See
  * docs/SCOPE.md.
  *
- * What is served, by GET and HEAD of HTTP/1.1, to 16 clients at most: / (the page), /events (server-sent events with a
- * JSON text each, four a second), /snapshot (one such text), /metrics (verge/metrics.h).
+ * Scope answers GET and HEAD of HTTP/1.1, for at most 16 clients: / (the page), /events (server-sent events, four a
+ * second, each a JSON text), /snapshot (one such text), /metrics (the text of verge/metrics.h).
  *
  * Promises
- *   V1 read only    nothing can be changed through it.
- *   V2 private      a Unix socket has mode 0600. A port takes connections on the loopback only, unless the address
- *                   names another; who connects has to know the token in the path. A request whose Host is no number
- *                   and not "localhost", or whose Origin is another page, is refused (403): DNS rebinding gets nothing.
- *   V3 no harm      one thread of its own, on which all is done; limits and deadlines for each client. No lock that the
- *                   calls on timers take; none of them waits for scope.
- *   V4 cost         while nobody looks, no call on timers does anything more than without scope. While somebody does, a
- *                   worker counts by source at 64 random moments a second: of the next 256 starts, cancels and
- *                   firings, all or some. Scope reads through 262,144 timers a second at most.
- *   V5 truth        figures by source add up to the totals: those that come from samples are scaled by how many events
- *                   there were on that worker. Timers that are pending are counted one by one.
+ *   V1 read only    no request changes anything.
+ *   V2 private      a Unix socket has mode 0600. A port accepts connections on the loopback only, unless the address
+ *                   names another one. A client must know the token in the path. A request is refused (403) if its Host
+ *                   is neither numeric nor "localhost", or if its Origin is another page: this stops DNS rebinding.
+ *   V3 no harm      all work is done on one thread of scope's own, with limits and deadlines for each client. It takes
+ *                   no lock that calls on timers take, and no such call waits for scope.
+ *   V4 cost         while nobody looks, calls on timers do nothing more than without scope. While somebody looks, a
+ *                   worker takes samples at 64 random moments a second: of its next 256 starts, cancels and firings it
+ *                   counts all or some by source. Scope reads at most 262,144 timers a second.
+ *   V5 truth        figures by source add up to the totals. Samples are scaled by the number of events on that worker.
+ *                   Pending timers are counted one by one.
  */
 #ifndef VERGE_SCOPE_H
 #define VERGE_SCOPE_H
@@ -39,7 +39,7 @@ extern "C" {
 #endif
 
 enum {
-    VERGE_SCOPE_CLIENTS_MAX = 16, /* more are told so (503) */
+    VERGE_SCOPE_CLIENTS_MAX = 16, /* further clients get status 503 */
     VERGE_SCOPE_WHEELS_MAX = 64,
 };
 
@@ -49,16 +49,16 @@ typedef struct verge_scope_wheel verge_scope_wheel;
 typedef struct verge_scope_options {
     size_t struct_size; /* set by verge_scope_options_init */
     /*
-     * Where it listens; NULL: a Unix socket verge-PID.scope in $XDG_RUNTIME_DIR, else in /tmp.
+     * Where scope listens. NULL: a Unix socket verge-PID.scope in $XDG_RUNTIME_DIR or, if that is not set, in /tmp.
      *     "unix:PATH"        a Unix socket
-     *     "tcp:PORT"         a port of 127.0.0.1; 0: any that is free
-     *     "tcp:NUMBER:PORT"  a port of that address: "tcp:[::1]:8080", "tcp:0.0.0.0:8080"
+     *     "tcp:PORT"         a port of 127.0.0.1; 0: any free port
+     *     "tcp:NUMBER:PORT"  a port of a numeric address: "tcp:[::1]:8080", "tcp:0.0.0.0:8080"
      */
     const char *address;
-    /* The secret in the path of a port; copied: 16 to 64 letters, digits, - or _. NULL: a random one, of 128 bits. With
-     * one of your own, a page that is open takes up again when the program was restarted. */
+    /* The secret in the path of a TCP address: 16 to 64 letters, digits, - or _. Copied. NULL: a random one of 128
+     * bits. With a token of your own, an open page reconnects after the program was restarted. */
     const char *token;
-    const char *name;                 /* of the program, for people; copied. NULL: as it was called */
+    const char *name;                 /* the name of the program, for people; copied. NULL: as it was started */
     const verge_allocator *allocator; /* NULL: verge_allocator_default() */
 } verge_scope_options;
 
@@ -69,28 +69,29 @@ static inline int verge_scope_options_init(verge_scope_options *options) {
 }
 
 /*
- * Starts to serve. service and runtime may be NULL; of a runtime, what is shown are the timers of its tasks. Both have
- * to stay until verge_scope_stop. A socket that a program has left behind at this path is replaced.
- * -EINVAL: an option or address that makes no sense; -EBUSY: another scope shows the service; -EADDRINUSE and others:
- * the system's, of bind(2) and so on; -EAGAIN: no thread; -ENOMEM.
+ * Starts to serve the page. It shows the timers of the service, and those of the runtime's tasks. Either may be NULL.
+ * Both must exist until verge_scope_stop. If an earlier program has left a socket at this path, it is replaced.
+ * -EINVAL: an option or the address makes no sense. -EBUSY: another scope shows the service. -EADDRINUSE and others:
+ * errors of bind(2) and other system calls. -EAGAIN: no thread could be started. -ENOMEM.
  */
 VERGE_API VERGE_MUST_USE int verge_scope_start(verge_service *service, verge_runtime *runtime,
                                                const verge_scope_options *options, verge_scope **ret_scope);
 
-/* Ends it: clients are disconnected, a Unix socket is removed, wheels are forgotten. Waits for its thread, for a
- * moment. NULL is allowed. */
+/* Disconnects the clients, removes the Unix socket, forgets the wheels, and waits for the end of its thread, which
+ * takes a moment. NULL is allowed. */
 VERGE_API int verge_scope_stop(verge_scope *scope);
 
-/* What to give to a browser ("http://127.0.0.1:43210/TOKEN/") or, of a Unix socket, to `verge scope` ("unix:PATH"). It
- * stays until verge_scope_stop. */
+/* The address for a browser ("http://127.0.0.1:43210/TOKEN/") or, if it is a Unix socket, for `verge scope`
+ * ("unix:PATH"). It is valid until verge_scope_stop. */
 VERGE_API const char *verge_scope_address(const verge_scope *scope);
 
 /*
- * A wheel without a service. Its owner publishes what is to be seen; scope reads nothing of the wheel itself. add and
- * remove are for any thread, publish for the one that uses the wheel: after each poll, say. While nobody looks, publish
- * is a comparison; while somebody does, it copies the wheel's statistics four times a second at most. name is copied.
- * -EINVAL; -ENOSPC: VERGE_SCOPE_WHEELS_MAX; -ENOMEM. After remove, ret_wheel is gone. The wheel may go before that, if
- * it is not published any more.
+ * Shows a wheel that belongs to no service. Its owner publishes it; scope never reads the wheel itself. add and remove
+ * may be called from any thread. publish must be called by the thread that uses the wheel, for example after each poll.
+ * While nobody looks, publish is one comparison. While somebody looks, it copies the wheel's statistics, at most four
+ * times a second. name is copied. After remove, *ret_wheel is invalid. The wheel may be destroyed before remove, if it
+ * is not published any more.
+ * -EINVAL: an argument makes no sense. -ENOSPC: there are VERGE_SCOPE_WHEELS_MAX wheels already. -ENOMEM.
  */
 VERGE_API VERGE_MUST_USE int verge_scope_add_wheel(verge_scope *scope, const char *name, verge_scope_wheel **ret_wheel);
 VERGE_API int verge_scope_publish(verge_scope_wheel *shown, const verge_wheel *wheel);

@@ -6,14 +6,14 @@
 //
 //     verge::loop loop;
 //     verge::timer idle;
-//     idle.start_after(loop, 30s, [&] { connection.close(); });       // again and again, as often as you like
+//     idle.start_after(loop, 30s, [&] { connection.close(); });       // call it again to push the timeout back
 //     ...
 //     poll(fds, n, loop.timeout_ms(verge::clock::now()));
 //     loop.run(verge::clock::now());
 //
-// Errors are std::system_error with the errno value of the C function (generic category). What cannot fail is noexcept.
-// A lambda of up to 32 bytes lies in the timer; a larger one is allocated. For one thread at a time, as all of a wheel
-// is.
+// Errors are thrown as std::system_error with the errno value of the C function (generic category). Functions that
+// cannot fail are noexcept. A lambda of up to 32 bytes is stored in the timer, a larger one is allocated. A wheel, a
+// loop and their timers are for one thread at a time.
 #ifndef VERGE_VERGE_HPP
 #define VERGE_VERGE_HPP
 
@@ -43,8 +43,8 @@ namespace verge {
 
 // ---- time ----
 
-// The monotonic clock of the library, as one of <chrono>. Times of wheels and loops are times on it, or on a clock of
-// yours that counts from the same point.
+// The monotonic clock of the library, for <chrono>. Times of wheels and loops are time points of this clock. If you use
+// another clock, convert its times to these.
 struct clock {
     using duration = std::chrono::nanoseconds;
     using rep = duration::rep;
@@ -60,7 +60,7 @@ struct clock {
 
 using time_point = clock::time_point;
 
-// Rounded up, so that nothing is early. What is before the clock's start is its start.
+// Rounded up, so that no timer is early. A negative time becomes 0.
 template <class Rep, class Period> [[nodiscard]] std::uint64_t to_ns(std::chrono::duration<Rep, Period> time) {
     const auto rounded = std::chrono::ceil<clock::duration>(time).count();
     return rounded < 0 ? 0 : static_cast<std::uint64_t>(rounded);
@@ -88,7 +88,7 @@ inline int check(int result) {
 
 class wheel {
   public:
-    // The default options, and a first now.
+    // A wheel with the default options, whose time begins at start.
     explicit wheel(time_point start = time_point()) : wheel(options_at(start)) {}
 
     explicit wheel(const verge_wheel_options &options) {
@@ -104,7 +104,7 @@ class wheel {
         return options;
     }
 
-    // For every function of verge/wheel.h.
+    // For the functions of verge/wheel.h.
     [[nodiscard]] verge_wheel *get() const noexcept {
         return wheel_.get();
     }
@@ -120,20 +120,20 @@ class wheel {
         return schedule(now() + std::chrono::ceil<clock::duration>(delay), data);
     }
 
-    // False: the timer is gone.
+    // False: the timer has fired or was cancelled.
     bool cancel(verge_timer timer) noexcept {
         return verge_wheel_cancel(get(), timer, nullptr) == 0;
     }
 
-    // False: the timer is gone.
+    // False: the timer has fired or was cancelled.
     [[nodiscard]] bool reschedule(verge_timer timer, time_point deadline) {
         const int result = verge_wheel_reschedule(get(), timer, to_ns(deadline));
         return result != -ENOENT && result != -EBADF && check(result) == 0;
     }
 
-    // Calls on_expiry(const verge_expiry &) for each timer that is due, and returns how many there were. It may do with
-    // the wheel what it likes. If calls throw, the first exception is thrown again when all that is due has been handed
-    // out.
+    // Calls on_expiry(const verge_expiry &) for each due timer, and returns how many there were. on_expiry may make any
+    // call on the wheel. If it throws, the remaining due timers are still passed to it; then the first exception is
+    // thrown again.
     template <class Function> std::size_t run(time_point at, Function &&on_expiry) {
         struct state {
             std::remove_reference_t<Function> *function;
@@ -156,7 +156,7 @@ class wheel {
         return count;
     }
 
-    // No run before this time finds anything; none: nothing is pending.
+    // No timer is due before this time. Empty: no timer is pending.
     [[nodiscard]] std::optional<time_point> next_wakeup() const noexcept {
         const std::uint64_t wakeup_ns = verge_wheel_next_wakeup(get());
         return wakeup_ns == VERGE_NEVER ? std::nullopt : std::optional<time_point>(from_ns(wakeup_ns));
@@ -185,7 +185,7 @@ class wheel {
 
 // ---- callbacks ----
 
-// Anything that can be called, once it was put in; what is small lies inside.
+// Holds any callable object without arguments. A small one is stored inside, a larger one is allocated.
 class callback {
   public:
     static constexpr std::size_t inline_size = 32;
@@ -296,8 +296,8 @@ class callback {
 
 class timer;
 
-// A wheel whose timers call back (verge/loop.h, E1 to E5). It stays where it is, and outlives the timers that are
-// started on it.
+// A wheel whose timers call back (verge/loop.h, E1 to E5). It cannot be copied or moved. Destroy it after the timers
+// that were started on it.
 class loop {
   public:
     explicit loop(time_point start = clock::now()) : wheel_(start) {
@@ -307,7 +307,7 @@ class loop {
     loop(const loop &) = delete;
     loop &operator=(const loop &) = delete;
 
-    // How long to sleep, for poll and epoll_wait.
+    // How long the event loop may sleep: an argument for poll and epoll_wait.
     [[nodiscard]] int timeout_ms(time_point at) const {
         return verge_loop_timeout_ms(wheel_.get(), to_ns(at));
     }
@@ -316,8 +316,8 @@ class loop {
         return wheel_.next_wakeup();
     }
 
-    // Calls back all timers that are due. If callbacks throw, the first exception is thrown again when all have been
-    // called.
+    // Calls back all due timers. If a callback throws, the others are still called; then the first exception is thrown
+    // again.
     std::size_t run(time_point at) {
         const std::size_t count = verge_loop_run(&loop_, to_ns(at));
         if (thrown_) {
@@ -331,7 +331,7 @@ class loop {
         return wheel_.now();
     }
 
-    // Timers that are started.
+    // The number of timers that are started.
     [[nodiscard]] std::size_t size() const noexcept {
         return wheel_.size();
     }
@@ -339,8 +339,8 @@ class loop {
 #if defined(VERGE_HAS_COROUTINES)
     class sleep_awaiter;
 
-    // co_await loop.sleep_for(10ms): goes on in a run at or after that time. If the coroutine is destroyed meanwhile,
-    // the timer goes with it.
+    // co_await loop.sleep_for(10ms): the first run at or after that time resumes the coroutine. If the coroutine is
+    // destroyed before, its timer is stopped.
     template <class Rep, class Period> [[nodiscard]] sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> delay);
     [[nodiscard]] sleep_awaiter sleep_until(time_point time);
 #endif
@@ -352,8 +352,8 @@ class loop {
     std::exception_ptr thrown_;
 };
 
-// A timer of a loop. It stays where it is; its destructor stops it. Its callback may start it anew, with another
-// callback too, stop it, and destroy it.
+// A timer of a loop. It cannot be copied or moved, and its destructor stops it. Its callback may stop it, destroy it,
+// or start it again, even with another callback.
 class timer {
   public:
     timer() noexcept = default;
@@ -367,8 +367,8 @@ class timer {
         }
     }
 
-    // Starts it, or starts it anew: the function is called once the deadline has come and, with a period, again and
-    // again.
+    // Starts the timer, or moves it if it is started already. The function is called when the deadline has come and, if
+    // there is a period, again after each period.
     template <class Function>
     void start(loop &at, time_point deadline, Function &&function, clock::duration period = clock::duration::zero()) {
         callback next(std::forward<Function>(function));
@@ -381,14 +381,14 @@ class timer {
         function_ = std::move(next);
     }
 
-    // The same, after a delay from the loop's now.
+    // The same with a delay, which counts from the time of the loop's last run.
     template <class Rep, class Period, class Function>
     void start_after(loop &at, std::chrono::duration<Rep, Period> delay, Function &&function,
                      clock::duration period = clock::duration::zero()) {
         start(at, at.now() + std::chrono::ceil<clock::duration>(delay), std::forward<Function>(function), period);
     }
 
-    // False: it was not started.
+    // False: the timer was not started.
     bool stop() noexcept {
         return loop_ != nullptr && verge_loop_stop(&loop_->loop_, &self_.timer) == 0;
     }
@@ -399,7 +399,7 @@ class timer {
 
   private:
     struct named {
-        verge_loop_timer timer; // first: what the C function gets is the address of both
+        verge_loop_timer timer; // first member: its address, which the C callback gets, is also that of the struct
         verge::timer *owner;
     };
     static_assert(std::is_standard_layout_v<named>, "a pointer to the first member is one to the struct");
@@ -408,7 +408,7 @@ class timer {
         reinterpret_cast<named *>(pointer)->owner->call();
     }
 
-    // What is called is outside of the timer while it is called.
+    // Moves the callback out of the timer while it is called, so that it may destroy or restart the timer.
     void call() noexcept {
         loop *const at = loop_;
         bool is_destroyed = false;
@@ -453,7 +453,7 @@ class loop::sleep_awaiter {
   private:
     loop &loop_;
     time_point time_;
-    timer timer_; // in the frame of the coroutine: nothing is allocated
+    timer timer_; // in the coroutine's frame, so nothing is allocated
 };
 
 template <class Rep, class Period> loop::sleep_awaiter loop::sleep_for(std::chrono::duration<Rep, Period> delay) {
