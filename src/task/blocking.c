@@ -5,14 +5,15 @@
  *     QUEUED ---a thread takes it---> RUNNING ---the function has returned---> DONE
  *        '---its task gives up (out of the queue)        '---its task gives up (task is NULL; the thread abandons it)
  *
- *   B1  All of a call but its result is under the lock of the pool. Whoever makes it DONE claims its task before the
- *       lock is released (J2). A task that was woken for another reason looks under the lock.
- *   B2  A call in a frame stays there until it is DONE or out of the queue. A call that can be abandoned is not in a
- *       frame: it is released by its task, or by the thread that finds that the task has gone.
- *   B3  For each call in the queue there is an idle thread that was woken, or as many threads as are allowed are busy
- *       (or no more can be started), and each of these looks into the queue before it waits or ends.
- *   B4  A thread that ends leaves its handle in `ended`, and joins the one that was there before. So at most one thread
- *       that has ended is not joined, and joining the last one means that all have gone.
+ *   B1  All fields of a call but its result are under the lock of the pool. The thread that makes a call DONE claims
+ *       its task before it releases the lock (J2). A task that was woken for another reason looks under the lock.
+ *   B2  A call that cannot be abandoned is a local variable of its task, which waits until the call is DONE or out of
+ *       the queue. A call that can be abandoned is on the heap. It is freed by its task or, if the task has abandoned
+ *       it, by the thread.
+ *   B3  For each call in the queue there is an idle thread that was woken; or as many threads as are allowed (or as can
+ *       be started) are busy, and each of them looks into the queue before it waits or ends.
+ *   B4  A thread that ends stores its handle in `ended`, and joins the thread whose handle was there before. So at most
+ *       one thread that has ended is not joined, and when that one is joined, all have ended.
  */
 #define _GNU_SOURCE
 
@@ -31,10 +32,10 @@ struct verge__blocking_call {
     struct verge__blocking_call *next, *previous; /* QUEUED */
     verge_blocking_function function;
     void *argument;
-    void (*abandon)(void *argument); /* NULL: its task waits for it */
-    struct verge_task *task;         /* who waits; NULL: nobody any more */
+    void (*abandon)(void *argument); /* NULL: it cannot be abandoned */
+    struct verge_task *task;         /* the task that waits; NULL: it has abandoned the call */
     enum stage stage;
-    bool stops_all;  /* virtual time: the thread of the runtime waits for it */
+    bool stops_all;  /* virtual time: the only thread of the runtime waits for it */
     unsigned awaits; /* for dumps */
     uintptr_t awaited;
     int error; /* -EOWNERDEAD: the function has ended the thread */
@@ -103,7 +104,7 @@ static void release(struct verge_runtime *runtime, struct verge__blocking_call *
     runtime->allocator.release(runtime->allocator.context, call, sizeof(*call));
 }
 
-/* Under the lock. Returns a task that is to be delivered when the lock is released, or NULL. */
+/* Under the lock. Returns a task that the caller delivers after it has released the lock, or NULL. */
 static struct verge_task *set_done(struct verge__blocking_pool *pool, struct verge__blocking_call *call) {
     call->stage = DONE;
     if (call->stops_all) {
@@ -117,7 +118,7 @@ static void finish(struct verge_runtime *runtime, struct verge__blocking_call *c
     (void)pthread_mutex_lock(&runtime->pool.lock);
     const bool is_abandoned = call->task == NULL;
     struct verge_task *woken = set_done(&runtime->pool, call);
-    (void)pthread_mutex_unlock(&runtime->pool.lock); /* B2: from here on only an abandoned call is there */
+    (void)pthread_mutex_unlock(&runtime->pool.lock); /* B2: from here on, the call exists only if it was abandoned */
     if (woken != NULL) {
         verge__deliver(woken);
     } else if (is_abandoned) {
@@ -126,7 +127,7 @@ static void finish(struct verge_runtime *runtime, struct verge__blocking_call *c
     }
 }
 
-/* Under the lock, after a call was queued. False: it will never be taken. */
+/* Under the lock, after a call was queued: starts or wakes a thread. False: there is none to take the call. */
 static bool find_thread(struct verge_runtime *runtime) {
     struct verge__blocking_pool *pool = &runtime->pool;
     if (pool->queued_count > pool->idle_count && pool->thread_count < runtime->options.blocking_thread_max) {
@@ -141,7 +142,7 @@ static bool find_thread(struct verge_runtime *runtime) {
     return pool->thread_count != 0;
 }
 
-/* B3, of a thread that ends while calls are queued: it did not want to. */
+/* B3: for a thread that has to end (pthread_exit) while calls are queued. */
 static void leave_queue_to_another(struct verge_runtime *runtime, struct verge__task_queue *woken) {
     struct verge__blocking_pool *pool = &runtime->pool;
     while (pool->first != NULL && !find_thread(runtime)) {
@@ -155,7 +156,7 @@ static void leave_queue_to_another(struct verge_runtime *runtime, struct verge__
     }
 }
 
-/* With the lock, which is released. */
+/* Called with the lock held; releases it. */
 static void leave(struct verge_runtime *runtime) {
     struct verge__blocking_pool *pool = &runtime->pool;
     struct verge__task_queue woken = {NULL, NULL};
@@ -166,7 +167,7 @@ static void leave(struct verge_runtime *runtime) {
     pool->thread_count--;
     leave_queue_to_another(runtime, &woken);
     (void)pthread_cond_broadcast(&pool->changed);
-    (void)pthread_mutex_unlock(&pool->lock); /* from here on the runtime is there only as long as it has tasks */
+    (void)pthread_mutex_unlock(&pool->lock); /* from here on, the runtime may be destroyed unless it has tasks */
     verge__deliver_all(&woken);
     if (has_before) {
         (void)pthread_join(before, NULL);
@@ -208,7 +209,7 @@ static struct timespec time_after(uint64_t duration_ns) {
     return time;
 }
 
-/* The next call, which is RUNNING then. NULL: there is none, and the thread is to leave, with the lock. */
+/* The next call, which is RUNNING then. NULL: there is none. Then the lock is held, and the thread must leave. */
 static struct verge__blocking_call *next_call(struct verge_runtime *runtime) {
     struct verge__blocking_pool *pool = &runtime->pool;
     (void)pthread_mutex_lock(&pool->lock);
@@ -241,7 +242,7 @@ static void *pool_main(void *argument) {
 
 /* ---- a call ---- */
 
-/* Whether it is too late to begin. */
+/* Why the call must not begin; 0: it may. */
 static int why_not(const struct verge_task *self, uint64_t deadline_ns) {
     const uint64_t end_ns = verge__effective_deadline(self, deadline_ns);
     if (atomic_load(&self->is_cancelled)) {
@@ -253,7 +254,7 @@ static int why_not(const struct verge_task *self, uint64_t deadline_ns) {
     return end_ns != VERGE_NEVER && end_ns <= verge__clock_now(&self->runtime->clock) ? -ETIMEDOUT : 0;
 }
 
-/* 0: the calling task has begun to wait, or is about to stop all. */
+/* 0: the call is queued, and the calling task has begun to wait; in virtual time, stop_all_until_done follows. */
 static int submit(struct verge_task *self, struct verge__blocking_call *call) {
     struct verge__blocking_pool *pool = &self->runtime->pool;
     (void)pthread_mutex_lock(&pool->lock);
@@ -268,7 +269,7 @@ static int submit(struct verge_task *self, struct verge__blocking_call *call) {
     return has_thread ? 0 : -EAGAIN;
 }
 
-/* Virtual time. */
+/* In virtual time: blocks the only thread of the runtime. */
 static void stop_all_until_done(struct verge__blocking_pool *pool, const struct verge__blocking_call *call) {
     (void)pthread_mutex_lock(&pool->lock);
     while (call->stage != DONE) {
@@ -277,7 +278,7 @@ static void stop_all_until_done(struct verge__blocking_pool *pool, const struct 
     (void)pthread_mutex_unlock(&pool->lock);
 }
 
-/* Having begun to wait, until DONE. */
+/* Continues the wait that has begun, until the call is DONE. */
 static void wait_until_done(struct verge_task *self, const struct verge__blocking_call *call) {
     struct verge__blocking_pool *pool = &self->runtime->pool;
     bool is_done = false;
@@ -286,7 +287,7 @@ static void wait_until_done(struct verge_task *self, const struct verge__blockin
         (void)verge__wait(self, VERGE_NEVER, VERGE__WAIT_REGARDLESS);
         (void)pthread_mutex_lock(&pool->lock);
         is_done = call->stage == DONE;
-        if (!is_done) { /* it was cancelled */
+        if (!is_done) { /* woken by a cancellation */
             verge__wait_begin(self);
         }
         (void)pthread_mutex_unlock(&pool->lock);
@@ -297,8 +298,8 @@ static bool is_giving_up(int reason) {
     return reason == -ETIMEDOUT || reason == -ECANCELED;
 }
 
-/* After a wait that ended for that reason. 0: it is DONE. Else it is out of the queue; or, if it can be abandoned and
- * time or cancellation is the reason, it is no longer the caller's. */
+/* After a wait that ended for `reason`. 0: the call is DONE. Otherwise it is out of the queue or, if it can be
+ * abandoned and the reason is time or cancellation, no longer the caller's. */
 static int end_wait(struct verge_task *self, struct verge__blocking_call *call, int reason) {
     struct verge__blocking_pool *pool = &self->runtime->pool;
     const bool abandons = call->abandon != NULL && is_giving_up(reason);
@@ -326,7 +327,7 @@ static int end_wait(struct verge_task *self, struct verge__blocking_call *call, 
     return verge__count_if_timeout(reason);
 }
 
-/* 0: it is DONE. */
+/* 0: the call is DONE. */
 static int run_call(struct verge_task *self, struct verge__blocking_call *call, uint64_t deadline_ns) {
     call->task = self;
     call->awaits = VERGE__AWAITS_BLOCKING;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Broadcasts: what they are made of is in broadcast.h. */
+/* Broadcasts: see broadcast.h for the struct and its invariants. */
 #include "task/broadcast.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ void verge_broadcast_destroy(verge_broadcast *broadcast) {
 /* ---- items; the guard is held ---- */
 
 static void copy(const verge_broadcast *broadcast, void *to, const void *from) {
-    if (broadcast->item_size != 0 && from != NULL) { /* one implies the other, as analysers do not see */
+    if (broadcast->item_size != 0 && from != NULL) { /* from is NULL only if the size is 0; analysers do not see that */
         memcpy(to, from, broadcast->item_size);
     }
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task/broadcast.h - a broadcast: a ring with the last items, and those that wait for the next. Every reader sees
- * every item; how far it has read is its own number, so that a broadcast knows nothing of its readers but those that
- * wait.
+ * task/broadcast.h - a broadcast: a ring with the last items, and a list of readers that wait for the next one. Every
+ * reader sees every item. How far it has read is a number that the reader keeps, so a broadcast knows only those
+ * readers that wait.
  *   Y1  item number n is at n % capacity, for n from sent - capacity to sent - 1.
- *   Y2  whoever waits has seen item number sent - 1: the next item is the next one and the latest at once.
+ *   Y2  every waiting reader has seen item number sent - 1. So the next item is both its next one and its latest one.
  */
 #ifndef VERGE_SRC_TASK_BROADCAST_H
 #define VERGE_SRC_TASK_BROADCAST_H
@@ -16,9 +16,9 @@ struct verge_broadcast {
     verge_allocator allocator;
     size_t item_size;
     size_t capacity;
-    uint32_t guard; /* of all below */
+    uint32_t guard; /* of all fields below */
     bool is_closed;
-    uint64_t sent; /* items, ever */
+    uint64_t sent; /* the number of items that were ever sent */
     void *waiting[2];
     char items[];
 };
@@ -30,8 +30,8 @@ static inline bool verge__broadcast_is_wrong(const struct verge_broadcast *broad
     return broadcast == NULL || position == NULL || (item == NULL && broadcast->item_size != 0);
 }
 
-/* With the guard held: 0, -EPIPE, -EINVAL (a position that never was), -EOVERFLOW (*position has moved to the oldest
- * item), or -EAGAIN. */
+/* With the guard held: 0, -EPIPE, -EINVAL (*position is greater than sent), -EOVERFLOW (*position has moved to the
+ * oldest item), or -EAGAIN. */
 int verge__broadcast_get(const struct verge_broadcast *broadcast, uint64_t *position, void *ret_item,
                          enum verge__read_mode mode);
 

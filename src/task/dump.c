@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every task does, as text. The tasks of a runner are in a list, under its list_guard: a task that is in it has
- * not ended, so that its block and its stack are there as long as the guard is held. What is found is copied, and
- * written when the guard is free again: the writer is the user's, and may wait.
+ * Dumps: what every task does, as text. The tasks of a runner are in a list, under its list_guard. A task in the list
+ * has not ended, so its memory and its stack exist as long as the guard is held. The dump copies what it finds, and
+ * writes the text after it has released the guard, as the user's writer may wait.
  *
- * Tasks go on meanwhile. Their state is atomic, their names are under their guards. The frames of a stack are read as
- * they are, and may be those of a task that runs again: each is followed only inside of its stack and upwards, so that
- * the walk ends, and it counts only if the task seems to be suspended at the same place before and after.
+ * Tasks continue to run meanwhile. Their state is atomic, and their names are under their guards. The frames of a stack
+ * are read without a lock, and the task may run again at any time. So the walk follows a frame pointer only upwards and
+ * inside the stack, which makes it end. Its result counts only if the task was suspended at the same stack pointer
+ * before and after the walk.
  */
 #define _GNU_SOURCE
 
@@ -23,7 +24,7 @@
 
 enum { FRAME_COUNT_MAX = 24, TEXT_SIZE = 4096 };
 
-/* What there is to say of a task. */
+/* A snapshot of a task. */
 struct sight {
     const struct verge_task *task;
     verge_task_function function;
@@ -48,22 +49,23 @@ void verge__copy_name(struct verge_task *task, char name[VERGE_TASK_NAME_SIZE]) 
 
 /* ---- frames ---- */
 
-/* As a caller's: without the signature that the machine may have put into it. */
+/* A return address without the signature (pointer authentication) that the machine may have put into it. */
 static uintptr_t plain_address(uintptr_t address) {
 #if defined(__aarch64__)
     register uintptr_t x30 __asm__("x30") = address;
-    __asm__("hint #7" : "+r"(x30)); /* xpaclri; nothing where there are no signatures */
+    __asm__("hint #7" : "+r"(x30)); /* xpaclri; has no effect on machines without signatures */
     return x30;
 #else
     return address;
 #endif
 }
 
-/* A frame is the frame pointer of the caller and the return address. Of another flow, as of verge__context_where. */
+/* A frame is two words: the frame pointer of the caller, and the return address. The first two arguments after the task
+ * are as verge__context_where returns them. */
 static VERGE__NOT_SANITIZED void walk(const struct verge_task *task, uintptr_t address, uintptr_t frame,
                                       struct sight *sight) {
     const uintptr_t low = (uintptr_t)task->stack->low;
-    const uintptr_t high = (uintptr_t)task - 2 * sizeof(uintptr_t); /* the block is above the stack */
+    const uintptr_t high = (uintptr_t)task - 2 * sizeof(uintptr_t); /* the task struct is above its stack */
     while (address != 0 && sight->frame_count < FRAME_COUNT_MAX) {
         sight->frames[sight->frame_count++] = plain_address(address);
         if (frame == 0 || frame < low || frame > high || frame % sizeof(uintptr_t) != 0) {
@@ -124,7 +126,7 @@ static void look_at(struct verge_task *task, struct sight *sight) {
     }
 }
 
-/* Looks at the tasks of a runner, if there is room for all; the oldest first. Returns how many there are. */
+/* Copies the tasks of a runner, the oldest first, if there is room for all. Returns how many there are. */
 static size_t look_at_all(struct verge__runner *runner, struct sight *sights, size_t room) {
     size_t count = 0;
     verge__lock(&runner->list_guard);
@@ -146,7 +148,7 @@ static size_t look_at_all(struct verge__runner *runner, struct sight *sights, si
 struct output {
     verge_dump_writer write;
     void *context;
-    int error; /* what the writer said, other than 0 */
+    int error; /* what the writer returned, if not 0 */
     size_t size;
     char text[TEXT_SIZE];
 };
@@ -158,7 +160,7 @@ static void flush(struct output *output) {
     output->size = 0;
 }
 
-/* No single piece is longer than a quarter of the text. */
+/* One call prints at most a quarter of the buffer. */
 static __attribute__((format(printf, 2, 3))) void print(struct output *output, const char *format, ...) {
     va_list arguments;
     if (output->size > sizeof(output->text) * 3 / 4) {
@@ -175,7 +177,7 @@ static void print_seconds(struct output *output, uint64_t ns) {
     print(output, "%" PRIu64 ".%03u s", ns / 1000000000, (unsigned)(ns / 1000000 % 1000));
 }
 
-/* The file and the offset in it, for addr2line, and the function if it has a name that the dynamic linker knows. */
+/* The file and the offset in it, for addr2line; and the function, if the dynamic linker knows its name. */
 static void print_address(struct output *output, uintptr_t address) {
     Dl_info info = {0};
     print(output, "0x%" PRIxPTR, address);

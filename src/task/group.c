@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Groups of tasks. The members of a group are in a list, under its guard.
- *   U1  `count` has the members in the list, and those that are about to join it. While it is not 0 the group is
- *       there: its owner waits regardless, and a member leaves as the last thing that it does (verge__task_ended).
- *   U2  `error` is set once, with the guard held, and whoever sets it cancels the members that are in the list. A
- *       task that joins the list after that is cancelled there.
+ *   U1  `count` is the number of members in the list, plus those that are about to join it. While it is not 0, the
+ *       group exists: its owner waits regardless of cancellation, and a member leaves the group as the last thing that
+ *       it does (verge__task_ended).
+ *   U2  `error` is set once, with the guard held. The thread that sets it cancels the members in the list. A task that
+ *       joins the list later is cancelled when it joins.
  */
 #include <errno.h>
 #include <limits.h>
@@ -41,7 +42,7 @@ void verge__group_join(struct verge_task *task) {
     verge__unlock(&group->guard);
 }
 
-/* One fewer, with the guard held, which is released: then the group may be gone. */
+/* One member fewer. Called with the guard held, and releases it; after that the group may not exist any more. */
 static void uncount_and_unlock(verge_group *group) {
     struct verge__waiter *waiter = --group->count == 0 ? verge__waiters_take_first(group->waiting) : NULL;
     struct verge_task *owner = waiter != NULL ? verge__grant(waiter) : NULL;
@@ -96,7 +97,7 @@ int verge_group_spawn_with(verge_group *group, const verge_spawn_options *option
     if (group->error != 0) {
         error = -ECANCELED;
     }
-    group->count += error == 0; /* U1: by the owner, or by a member */
+    group->count += error == 0; /* U1: the caller is the owner or a member, so the group exists */
     verge__unlock(&group->guard);
     if (error != 0) {
         return error;
@@ -127,8 +128,8 @@ int verge_group_cancel(verge_group *group) {
     return 0;
 }
 
-/* With the guard held, it waits until no member is left. When it is cancelled or its time has come, so are they, and
- * have. */
+/* Waits, with the guard held, until no member is left. If the owner is cancelled or its deadline comes, the members are
+ * cancelled, and it goes on waiting for their end. */
 static void await_members(struct verge_task *self, verge_group *group, uint64_t deadline_ns) {
     struct verge__waiter waiter = {.task = self};
     verge__awaits(self, VERGE__AWAITS_GROUP, (uintptr_t)group);

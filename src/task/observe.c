@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread that looks at the workers while they run tasks, if the options want it to:
+ * The observer: a thread that a runtime has while tasks run, if its options ask for one of these:
  *
- *   - tasks that do not let others run. A worker counts the tasks that it resumes. The thread looks at these counts
- *     every half of stuck_after_ns: if a count has stood still for stuck_after_ns while a task ran, that task is stuck.
- *     The workers themselves do nothing more for that.
- *   - the dump by a signal. The handler adds to two words and wakes whoever sleeps on the first, which is what a
- *     handler may do. The thread dumps.
+ *   - Reports of tasks that do not let others run. A worker counts the tasks that it resumes. The observer reads these
+ *     counts twice in each stuck_after_ns. If a count has not changed for stuck_after_ns while a task ran, that task is
+ *     stuck. The workers do nothing more for this.
+ *   - Dumps at a signal. The signal handler only adds to two words and wakes the threads that sleep on `word`, which a
+ *     handler may do. The observer writes the dump.
  *
- * The words of a signal belong to the process: several runtimes may have the same signal. `word` changes whenever
- * anybody is to look around, at a signal or at the end of a runtime; `requests` only at a signal. The thread reads
- * `word`, then looks at `ends` and `requests`, then sleeps while `word` is what it read: so it misses neither.
+ * The two words of a signal belong to the process, as several runtimes may use the same signal. `requests` grows with
+ * each signal. `word` grows with each signal and at the end of a runtime. An observer reads `word`, then looks at
+ * `ends` and `requests`, then sleeps as long as `word` is what it read. So it misses neither a signal nor the end.
  */
 #define _GNU_SOURCE
 
@@ -29,7 +29,7 @@ static struct {
     struct sigaction before;
 } signals[SIGNAL_COUNT];
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of user_count, and of changes of actions */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of user_count, and of calls of sigaction */
 
 /* ---- the signal ---- */
 
@@ -55,7 +55,7 @@ static int begin_handling(int number) {
     return result;
 }
 
-/* The action of before, unless the program has set another one meanwhile. */
+/* Restores the signal action of before, unless the program has set another one meanwhile. */
 static void end_handling(int number) {
     struct sigaction now;
     (void)pthread_mutex_lock(&lock);
@@ -70,14 +70,14 @@ static void end_handling(int number) {
 /* ---- tasks that do not let others run ---- */
 
 struct watched {
-    uint64_t switches;                /* of the turns that are over; */
-    uint64_t since_ns;                /* since when these counts are so, or earlier */
+    uint64_t switches;                /* of the turns that are over */
+    uint64_t since_ns;                /* when `switches` and `resumes_left` were first seen */
     const struct verge_task *suspect; /* the task that ran at the last look */
-    int resumes_left;                 /* in this turn: one of the two changes with each task that is resumed */
+    int resumes_left;                 /* in this turn: this or `switches` changes with each task that is resumed */
     bool is_reported;
 };
 
-/* The task that runs; NULL: none does. It may have ended when this returns. */
+/* The task that is running; NULL: none. It may have ended when this returns. */
 static const struct verge_task *find_running(struct verge__runner *runner, char name[VERGE_TASK_NAME_SIZE],
                                              verge_stuck_task *stuck) {
     struct verge_task *task;
@@ -94,8 +94,8 @@ static const struct verge_task *find_running(struct verge__runner *runner, char 
     return task;
 }
 
-/* The stores of the worker are seen a little later, and in any order. So a task is reported only if it ran at two
- * looks, one after the other. */
+/* The stores of the worker may be seen late, and in any order. So a task is reported only if it was seen running at two
+ * looks in a row. */
 static void look_for_stuck(struct verge__runner *runner, struct watched *watched, uint64_t now_ns) {
     const verge_runtime_options *options = &runner->runtime->options;
     char name[VERGE_TASK_NAME_SIZE];
@@ -127,7 +127,7 @@ static _Atomic uint32_t *word_of(struct verge_runtime *runtime) {
 }
 
 static uint32_t requests_to(const struct verge_runtime *runtime) {
-    return atomic_load(&signals[runtime->options.dump_signal].requests); /* of signal 0: never any */
+    return atomic_load(&signals[runtime->options.dump_signal].requests); /* 0 if there is no signal */
 }
 
 static void look_around(struct verge_runtime *runtime, struct watched *watched, uint64_t now_ns) {

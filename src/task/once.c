@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Once: a mutex, and whether what it guards is done. Whoever sees is_done sees all that was done before. */
+/* Once: a mutex and a flag. is_done is stored with release and loaded with acquire: a caller that sees it set also sees
+ * all that the function has written. */
 #include <errno.h>
 
 #include "task/task_internal.h"

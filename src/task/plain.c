@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plain threads: those that run no task. They wait for tasks, and for each other, by sleeping. */
+/* Plain threads are those that run no tasks. While they wait for a task or for each other, they sleep in a futex. */
 #include <errno.h>
 
 #include "task/waiters.h"

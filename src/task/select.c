@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * select: one task with a waiter in each of several lists, of which the first that is given something wins
- * (waiters.h, V1, V2).
+ * select: one task has a waiter in each of several lists. The first waiter that is granted something wins (waiters.h,
+ * V1, V2).
  *
- *   1  Look at all cases, in random order: the first that need not wait is the one.
- *   2  Else begin to wait, join all lists, and wait. A case that need not wait any more when its list is joined wins
- *      as if it had been given something.
- *   3  Let the choice fall to none, if it has not fallen, and leave all lists.
+ *   1  Look at all cases in random order. The first that need not wait is chosen.
+ *   2  If there is none: begin to wait, join all lists, and wait. If a case need not wait any more when its list is
+ *      joined, it is chosen at once.
+ *   3  If nothing was chosen, close the choice. Leave all lists.
  *
- * Times are no lists: the earliest is the deadline of the wait. Descriptors are operations of the reactor: with some
- * of them the task waits IN_IO, and waking it cancels them. A poll takes nothing, so that a descriptor which is ready
- * as well loses nothing.
+ * Cases for times have no list: the earliest time is the deadline of the wait. Cases for descriptors are poll
+ * operations of the reactor: with such cases, the task waits in the state IN_IO, and waking it cancels the operations.
+ * A poll takes no data, so nothing is lost if a descriptor becomes ready at the same moment as another case.
  */
 #include <errno.h>
 #include <limits.h>
@@ -25,7 +25,7 @@
 /* In verge_case.state. */
 struct state {
     struct verge__waiter waiter;
-    uint32_t order; /* of state number i: the index of the case that is looked at as number i */
+    uint32_t order; /* in state number i: the index of the case that is looked at as the i-th */
 };
 
 _Static_assert(sizeof(struct state) <= sizeof(((verge_case *)NULL)->state), "a case has room for its state");
@@ -34,12 +34,12 @@ struct selection {
     struct verge_task *self;
     verge_case *cases;
     uint32_t count;
-    uint32_t joined_count; /* lists, in the order of the state */
+    uint32_t joined_count; /* lists that were joined, in the random order */
     struct verge__choice choice;
     verge_mutex *mutex; /* of the conditions; NULL: there are none */
     bool gave_mutex_up;
     uint32_t descriptor_count;
-    verge_case *polled; /* the operation of this case was done; NULL: of none */
+    verge_case *polled; /* the case whose descriptor is ready; NULL: none */
 };
 
 static struct state *state_of(verge_case *one) {
@@ -111,7 +111,7 @@ static uint32_t *guard_of(const verge_case *one) {
     }
 }
 
-/* The list of a task's joiners has one place. */
+/* NULL for a join: a task has at most one joiner, which is no list. */
 static void **list_of(const verge_case *one) {
     switch (one->kind) {
     case VERGE_CASE_RECEIVE:
@@ -145,7 +145,7 @@ static bool must_wait(const struct selection *selection, const verge_case *one) 
     }
 }
 
-/* With the guard held, of one that need not wait. What comes after, without the guard: take_ended. */
+/* Makes the call of a case that need not wait, with the guard held. take_ended follows without the guard. */
 static int make_call(const struct selection *selection, const verge_case *one, struct verge_task **ret_woken) {
     switch (one->kind) {
     case VERGE_CASE_RECEIVE:
@@ -175,7 +175,7 @@ static uint64_t time_of(const verge_case *one) {
                                           : VERGE_NEVER;
 }
 
-/* The time of this case, if any, has come by now_ns. */
+/* Whether the time of this case, if it has one, has come by now_ns; then its result is set. */
 static bool take_time(verge_case *one, uint64_t now_ns) {
     if (one->kind == VERGE_CASE_TICK) {
         const int taken = verge_interval_next(one->object, now_ns, one->item);
@@ -188,7 +188,7 @@ static bool take_time(verge_case *one, uint64_t now_ns) {
 
 /* ---- 1: what need not wait ---- */
 
-/* A random order, each with the same probability. */
+/* Sets a random order; all orders are equally likely. */
 static void shuffle(struct selection *selection) {
     struct verge__runner *runner = verge__current_runner();
     for (uint32_t i = 0; i < selection->count; i++) {
@@ -246,7 +246,7 @@ static void join_list(const verge_case *one, struct verge__waiter *waiter) {
     }
 }
 
-/* False: the choice has fallen. */
+/* False: a case was chosen, so there is no need to wait. */
 static bool join(struct selection *selection, verge_case *one) {
     uint32_t *guard = guard_of(one);
     if (guard == NULL) {
@@ -277,7 +277,7 @@ static bool join_all(struct selection *selection) {
     return waits;
 }
 
-/* Whoever gets the mutex now finds the waiters in the lists of the conditions. */
+/* The waiters are in the lists of the conditions by now, so whoever locks the mutex next finds them. */
 static void give_mutex_up(struct selection *selection) {
     VERGE__STEP("select: joined");
     if (selection->mutex != NULL) {
@@ -307,7 +307,7 @@ static int wait_in_io(struct selection *selection, struct verge__operation *oper
     return verge__io_wait(selection->self, verge__effective_deadline(selection->self, deadline_ns));
 }
 
-/* In a frame of its own, as operations are large. */
+/* Not inlined: operations are large, and need stack only in this case. */
 static VERGE__NOINLINE int wait_for_descriptors(struct selection *selection, uint64_t deadline_ns) {
     struct verge__operation operations[VERGE_SELECT_DESCRIPTORS_MAX];
     verge_case *cases[VERGE_SELECT_DESCRIPTORS_MAX];
@@ -361,7 +361,7 @@ static void leave_all(struct selection *selection) {
     }
 }
 
-/* NULL: none of those with lists. From here on none will be. */
+/* Closes the choice, and returns the chosen case; NULL: no case with a list was chosen, and none will be. */
 static verge_case *chosen(struct selection *selection) {
     void *fallen_to = NULL;
     VERGE__STEP("select: give up");

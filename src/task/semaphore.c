@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Semaphore and read-write lock. Both are a door at which tasks and threads queue up:
- *   D1  Who comes when others wait waits behind them, and the first in the queue is let in as soon as there is room:
- *       nobody overtakes, so that neither a large amount nor a writer starves. Whoever makes room, or leaves the
- *       queue, lets in those that can go in now.
+ * Semaphore and read-write lock. Both are a door with a queue of tasks and threads:
+ *   D1  A caller that finds others waiting waits behind them. The first in the queue is let in as soon as there is
+ *       room. Nobody overtakes, so neither a large amount nor a writer starves. A caller that makes room, or leaves the
+ *       queue, lets in those for which there is room now.
  */
 #include <errno.h>
 
@@ -14,21 +14,21 @@ struct door {
     void **waiting;
     uint32_t *guard;
     void *object;
-    unsigned awaits; /* what verge__awaits calls it */
+    unsigned awaits; /* enum verge__awaited, for dumps */
     bool (*enter)(void *object,
                   const struct verge__waiter *waiter); /* with the guard held: false if there is no room */
 };
 
 /* With the guard held. */
 static void let_in(const struct door *door, struct verge__task_queue *granted) {
-    struct verge__waiter *first; /* no select waits here, so that it is there to be let in */
+    struct verge__waiter *first; /* never that of a select, so it can always be let in */
     while ((first = door->waiting[0]) != NULL && door->enter(door->object, first)) {
         verge__waiters_remove(door->waiting, first);
         verge__grant_into(granted, first);
     }
 }
 
-/* With the guard held, which is released. */
+/* Called with the guard held; releases it. */
 static void let_in_and_unlock(const struct door *door) {
     struct verge__task_queue granted = {0};
     let_in(door, &granted);
@@ -38,7 +38,7 @@ static void let_in_and_unlock(const struct door *door) {
 
 enum mode { WAITS, TRIES };
 
-/* With the guard held, which is released. */
+/* Called with the guard held; releases it. */
 static int enter(const struct door *door, struct verge__waiter *waiter, uint64_t deadline_ns, enum mode mode) {
     int result = door->waiting[0] == NULL && door->enter(door->object, waiter) ? 0 : -EAGAIN;
     if (result == 0 || mode == TRIES) {
@@ -50,7 +50,7 @@ static int enter(const struct door *door, struct verge__waiter *waiter, uint64_t
     if (result == 0) {
         verge__unlock(door->guard);
     } else {
-        let_in_and_unlock(door); /* it may have been in the way */
+        let_in_and_unlock(door); /* those behind it may have room now */
     }
     return result;
 }
@@ -108,7 +108,7 @@ int verge_semaphore_release(verge_semaphore *semaphore, uint32_t amount) {
     return 0;
 }
 
-/* ---- read-write lock: `item` of a waiter is the writer-to-be; NULL: it reads ---- */
+/* ---- read-write lock: `item` of a waiter is the future writer; NULL: it wants to read ---- */
 
 static bool take_lock(void *object, const struct verge__waiter *waiter) {
     verge_rwlock *lock = object;
