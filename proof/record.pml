@@ -92,7 +92,7 @@ byte wheel[3];    /* the ticks at which there is an entry, as bits; garbage incl
 byte place[3];
 
 /* ---- waiting ---- */
-byte returns[3];  /* of a worker: how many claims it has settled that were WAITED for */
+byte returns[3];  /* of a worker: how many claims it has ended that were WAITED for */
 byte sleeps_on[4]; /* of a thread: in the kernel, on the returns of that worker; TURN: on its own turn; 0: it is awake */
 bool is_busy[4];  /* a thread is in a call, or in a pass */
 #define TURN 3
@@ -564,8 +564,8 @@ inline announce() {
 #define is_told_right (deadline == d)
 #endif
 
-/* settle: RUNNING, or as it was, or ended */
-inline settle() {
+/* the claim ends: the timer is RUNNING, as it was, or ended */
+inline end_claim() {
     ok = false;
     do
     :: atomic {
@@ -589,7 +589,7 @@ inline settle() {
     }
     :: else -> break
     od;
-#ifndef M_SETTLED_IN_SILENCE
+#ifndef M_CLAIM_ENDS_IN_SILENCE
     if
     :: has(w, WAITED) -> release_waiters()
     :: else
@@ -648,7 +648,7 @@ inline run_if_due() {
         :: else
         fi;
 #endif
-        settle();
+        end_claim();
 #ifdef M_PERIOD_WRITTEN_UNCLAIMED
         if
         :: !has(w, QUIT) && is_due -> announce()

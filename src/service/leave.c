@@ -9,46 +9,46 @@
 enum { SENT_AT_ONCE = 256 };
 
 /* The timers to send. They are collected first, so that overdue ones can be sent first. */
-typedef struct verge__parcel {
+typedef struct verge__departure {
     verge_worker *from;
     verge__chain chain;
-} parcel;
+} departure;
 
 /* Sorts overdue timers to the front, by deadline. Those from the wheel are in order already, the others are not. */
-static void sort(parcel *parcel_) {
-    const verge_worker *worker = parcel_->from;
+static void sort(departure *departing) {
+    const verge_worker *worker = departing->from;
     const verge__table *table = &worker->service->table;
     uint64_t now_ns = verge__service_clock(worker->service);
     verge__chain overdue = VERGE__CHAIN_EMPTY;
     verge__chain others = VERGE__CHAIN_EMPTY;
-    while (parcel_->chain.count > 0) {
-        uint32_t index = verge__chain_pop(&parcel_->chain, table);
+    while (departing->chain.count > 0) {
+        uint32_t index = verge__chain_pop(&departing->chain, table);
         bool is_overdue = verge__timer_deadline(verge__table_at(table, index)) <= now_ns;
         verge__chain_append(is_overdue ? &overdue : &others, table, index);
     }
     verge__chain_sort(&overdue, table);
     verge__chain_join(&overdue, table, &others);
-    parcel_->chain = overdue;
+    departing->chain = overdue;
 }
 
 /* In pieces. Each goes to the worker with the fewest timers at that moment. */
-static void send_off(parcel *parcel_) {
-    verge_service *service = parcel_->from->service;
+static void send_off(departure *departing) {
+    verge_service *service = departing->from->service;
     const verge__table *table = &service->table;
-    sort(parcel_);
-    while (parcel_->chain.count > 0) {
+    sort(departing);
+    while (departing->chain.count > 0) {
         verge__chain piece = VERGE__CHAIN_EMPTY;
-        while (parcel_->chain.count > 0 && piece.count < SENT_AT_ONCE) {
+        while (departing->chain.count > 0 && piece.count < SENT_AT_ONCE) {
             /* The receiver begins with the record that was pushed first. */
-            verge__chain_push(&piece, table, verge__chain_pop(&parcel_->chain, table));
+            verge__chain_push(&piece, table, verge__chain_pop(&departing->chain, table));
         }
         verge__send(service, verge__service_pick(service), piece, 0);
     }
 }
 
 /* Adds a LINKED record. */
-static void add(parcel *parcel_, uint32_t index) {
-    verge__chain_append(&parcel_->chain, &parcel_->from->service->table, index);
+static void add(departure *departing, uint32_t index) {
+    verge__chain_append(&departing->chain, &departing->from->service->table, index);
 }
 
 bool verge__worker_unlink(verge_worker *worker, verge__timer *timer) {
@@ -65,36 +65,36 @@ bool verge__worker_unlink(verge_worker *worker, verge__timer *timer) {
 }
 
 /* A timer from the wheel. If it is already LINKED, or DEAD, it is on its way to an inbox. */
-static void send_timer(parcel *parcel_, verge__timer *timer) {
-    if (verge__worker_unlink(parcel_->from, timer)) {
-        add(parcel_, verge__timer_index(timer));
+static void send_timer(departure *departing, verge__timer *timer) {
+    if (verge__worker_unlink(departing->from, timer)) {
+        add(departing, verge__timer_index(timer));
     }
 }
 
 /* First the late timers, of this round and the next. Then those of the current tick, and of all later ticks, in
  * order. */
-static void send_wheel(parcel *parcel_) {
-    verge_worker *worker = parcel_->from;
+static void send_wheel(departure *departing) {
+    verge_worker *worker = departing->from;
     verge__timer *timer = NULL;
     for (int round = 0; round < 2; round++) {
         while ((timer = verge__worker_pop_late(worker)) != NULL) {
-            send_timer(parcel_, timer);
+            send_timer(departing, timer);
         }
         worker->late_list = (uint8_t)(1 - worker->late_list);
     }
     size_t budget = SIZE_MAX;
     do {
         while ((timer = verge__worker_pop_due(worker)) != NULL) {
-            send_timer(parcel_, timer);
+            send_timer(departing, timer);
         }
         budget = SIZE_MAX;
     } while (verge__calendar_next_tick(&worker->calendar, VERGE__NO_TICK - 1, &budget));
 }
 
-static void send_chain(parcel *parcel_, verge__chain *chain) {
-    const verge__table *table = &parcel_->from->service->table;
+static void send_chain(departure *departing, verge__chain *chain) {
+    const verge__table *table = &departing->from->service->table;
     while (chain->count > 0) {
-        add(parcel_, verge__chain_pop(chain, table));
+        add(departing, verge__chain_pop(chain, table));
     }
 }
 
@@ -128,15 +128,15 @@ static void end_running(verge_worker *worker) {
  * here, and a thread that sends a record here sends it on (inbox.c).
  */
 static void leave_now(verge_worker *worker) {
-    parcel parcel_ = {.from = worker, .chain = VERGE__CHAIN_EMPTY};
+    departure departing = {.from = worker, .chain = VERGE__CHAIN_EMPTY};
     VERGE__STEP("leave: begin");
     atomic_store_explicit(&worker->place_state, VERGE__PLACE_LEAVING, memory_order_seq_cst);
     end_running(worker);
-    send_wheel(&parcel_);
-    send_chain(&parcel_, &worker->overdue);
-    send_chain(&parcel_, &worker->shelf);
-    send_chain(&parcel_, &worker->incoming);
-    send_off(&parcel_);
+    send_wheel(&departing);
+    send_chain(&departing, &worker->overdue);
+    send_chain(&departing, &worker->shelf);
+    send_chain(&departing, &worker->incoming);
+    send_off(&departing);
     VERGE__INVARIANT(verge__worker_live(worker) == 0, "S2: a worker that has left has no timer");
     verge__worker_give_all_free(worker);
     atomic_store_explicit(&worker->tally.entries, 0, memory_order_relaxed);

@@ -57,7 +57,7 @@ static fate claim(const verge_worker *worker, verge__timer *timer, uint64_t due_
 }
 
 /* T4, the second half: the timer runs, unless it was reset or cancelled at the last moment. */
-static fate settle(verge_worker *worker, verge__timer *timer, uint64_t *word, bool is_due) {
+static fate end_claim(verge_worker *worker, verge__timer *timer, uint64_t *word, bool is_due) {
     uint64_t to = 0;
     do {
         bool is_quit = (*word & VERGE__QUIT) != 0;
@@ -169,23 +169,23 @@ static void call(verge_worker *worker, verge_callback callback, const verge_firi
 /* Runs a timer that is due at due_tick. If it still has an entry, the entry is taken out of the wheel. */
 static fate run_if_due(verge_worker *worker, verge__timer *timer, uint32_t index, uint64_t due_tick) {
     uint64_t word = 0;
-    fate fate_ = claim(worker, timer, due_tick, &word);
-    if (fate_ != VERGE__FATE_RAN) {
-        return fate_;
+    fate outcome = claim(worker, timer, due_tick, &word);
+    if (outcome != VERGE__FATE_RAN) {
+        return outcome;
     }
     bool is_due = verge__worker_tick(worker, verge__timer_deadline(timer)) <= due_tick;
     verge_firing firing = {0};
     if (is_due) {
         firing = announce(worker, timer);
     }
-    fate_ = settle(worker, timer, &word, is_due);
-    if (fate_ == VERGE__FATE_MOVED) {
-        return fate_;
+    outcome = end_claim(worker, timer, &word, is_due);
+    if (outcome == VERGE__FATE_MOVED) {
+        return outcome;
     }
     verge__worker_withdraw(worker, timer);
-    if (fate_ == VERGE__FATE_ENDED) {
+    if (outcome == VERGE__FATE_ENDED) {
         verge__give_up(worker->service, worker, timer, index, word);
-        return fate_;
+        return outcome;
     }
     firing.timer = verge__word_handle(word, index);
     call(worker, atomic_load_explicit(&timer->callback, memory_order_relaxed), &firing);
@@ -200,15 +200,15 @@ static fate run_if_due(verge_worker *worker, verge__timer *timer, uint32_t index
 
 /* Handles a timer whose entry has come up. True: its callback ran. */
 static bool come_up(verge_worker *worker, verge__timer *timer, uint64_t due_tick) {
-    fate fate_ = run_if_due(worker, timer, verge__timer_index(timer), due_tick);
-    if (fate_ == VERGE__FATE_MOVED) {
+    fate outcome = run_if_due(worker, timer, verge__timer_index(timer), due_tick);
+    if (outcome == VERGE__FATE_MOVED) {
         /* There is room: the room of its former entry. */
         uint64_t tick = verge__worker_tick(worker, verge__timer_deadline(timer));
         verge__worker_count_live(worker, 1);
         verge__calendar_file(&worker->calendar, verge__entry_for_node(&timer->node), &timer->node,
                              tick > worker->calendar.cursor ? tick : worker->calendar.cursor);
     }
-    return fate_ == VERGE__FATE_RAN;
+    return outcome == VERGE__FATE_RAN;
 }
 
 static bool is_to_leave(const verge_worker *worker) {
@@ -233,9 +233,9 @@ static size_t run_shelf(verge_worker *worker, uint64_t due_tick, size_t room) {
         if (!is_due || fired >= room || is_to_stop(worker)) {
             verge__chain_append(&worker->shelf, table, index);
         } else if (verge__worker_take(worker, timer, index)) {
-            fate fate_ = run_if_due(worker, timer, index, due_tick);
-            fired += fate_ == VERGE__FATE_RAN;
-            if (fate_ == VERGE__FATE_MOVED) {
+            fate outcome = run_if_due(worker, timer, index, due_tick);
+            fired += outcome == VERGE__FATE_RAN;
+            if (outcome == VERGE__FATE_MOVED) {
                 verge__worker_file_or_shelve(worker, timer);
             }
         }
@@ -252,11 +252,11 @@ static bool run_overdue(verge_worker *worker, uint64_t due_tick) {
     if (!verge__worker_take(worker, timer, index)) {
         return false;
     }
-    fate fate_ = run_if_due(worker, timer, index, due_tick);
-    if (fate_ == VERGE__FATE_MOVED) {
+    fate outcome = run_if_due(worker, timer, index, due_tick);
+    if (outcome == VERGE__FATE_MOVED) {
         verge__worker_file_or_shelve(worker, timer);
     }
-    return fate_ == VERGE__FATE_RAN;
+    return outcome == VERGE__FATE_RAN;
 }
 
 /* ---- the pass ---- */

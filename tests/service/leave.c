@@ -59,10 +59,10 @@ static void its_timers_go_to_the_others(void **state) {
     stepped_end(&stepped);
 }
 
-/* None of them has been taken when the next parcel is sent: what is on its way counts. */
+/* The workers have taken nothing yet when the next timers are sent: those on their way must count. */
 static void its_timers_are_dealt_evenly(void **state) {
     (void)state;
-    enum { TIMERS = 6000, PARCEL = 256 };
+    enum { TIMERS = 6000, SENT_AT_ONCE = 256 };
     struct stepped stepped;
     stepped_begin(&stepped);
     verge_worker *going = join_unbound(stepped.service);
@@ -81,7 +81,7 @@ static void its_timers_are_dealt_evenly(void **state) {
         while (verge_worker_next(staying[i]) == 0) {
             (void)step(staying[i]);
         }
-        assert_in_range(verge_worker_count(staying[i]), TIMERS / 2 - PARCEL, TIMERS / 2 + PARCEL);
+        assert_in_range(verge_worker_count(staying[i]), TIMERS / 2 - SENT_AT_ONCE, TIMERS / 2 + SENT_AT_ONCE);
     }
     leave(staying[0]);
     leave(staying[1]);
