@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Timers that call back, in order: what is due is taken out of the wheel, sorted, and called back one by one. */
+/* Timers that call back in order: a run takes the due timers out of the wheel, sorts them, and calls them back one by
+ * one. */
 #include "verge/loop.h"
 
 #include <errno.h>
@@ -48,7 +49,7 @@ static verge_loop_timer *merge(verge_loop_timer *a, verge_loop_timer *b) {
     return first;
 }
 
-/* From the bottom up: runs[i] has 2^i timers or none. */
+/* A merge sort from the bottom up: runs[i] is a sorted list of 2^i timers, or empty. */
 static verge_loop_timer *sort(verge_loop_timer *first) {
     verge_loop_timer *runs[64] = {NULL};
     while (first != NULL) {
@@ -69,7 +70,8 @@ static verge_loop_timer *sort(verge_loop_timer *first) {
     return all;
 }
 
-/* What is due, and is not among what was due before: a run in a callback finds both. */
+/* Takes due timers out of the wheel and merges them into the list. The list may have timers already: those of an outer
+ * run, if a callback calls verge_loop_run. */
 static void take_due(verge_loop *loop, uint64_t now) {
     verge_loop_timer *due = NULL;
     verge_expiry out[BATCH];
@@ -110,7 +112,7 @@ bool verge_loop_is_active(const verge_loop_timer *timer) {
     return timer != NULL && (timer->is_due || verge_timeout_deadline(&timer->timeout) != VERGE_NEVER);
 }
 
-/* A timer with a period has room for its entry for good: it can always be set again (E4). */
+/* A timer with a period is attached. So its entry has room for good, and it can always be set again (E4). */
 static int attach(verge_loop *loop, verge_loop_timer *timer) {
     uint64_t deadline = verge_timeout_deadline(&timer->timeout);
     (void)verge_timeout_clear(loop->wheel, &timer->timeout);
@@ -131,7 +133,8 @@ static void detach(verge_loop *loop, verge_loop_timer *timer) {
     }
 }
 
-/* A deadline that has come, but in the tick under way, is past, too: the next run is to find it (E2). */
+/* If the deadline has come but is inside the current tick, the timer is set for the start of that tick. So it counts as
+ * past, and the next run finds it (E2). */
 static int set(verge_loop *loop, verge_loop_timer *timer, uint64_t deadline) {
     uint64_t now = verge_wheel_now(loop->wheel);
     uint64_t tick_start = verge_wheel_interval_start(loop->wheel, verge_wheel_interval_number(loop->wheel, now));
@@ -181,7 +184,7 @@ int verge_loop_stop(verge_loop *loop, verge_loop_timer *timer) {
     return 0;
 }
 
-/* A period beyond the end of time is as good as none: the timer is at the end of its life. */
+/* Sets a periodic timer again. If its next deadline would be beyond the largest one, it ends instead. */
 static void prepare_next(verge_loop *loop, verge_loop_timer *timer, uint64_t now) {
     uint64_t largest = verge_wheel_largest_deadline(loop->wheel);
     if (timer->repeat == 0 || now >= largest) {

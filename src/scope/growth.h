@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scope/growth.h - does a count only ever grow? Of each window of 4 s the smallest count is kept: what goes up and down
- * with the load comes back to its floor, and what leaks does not. Eight floors in a row, each above the one before, are
- * a suspicion.
+ * scope/growth.h - finds counts that only ever grow. It keeps the smallest count in each window of 4 s, the floor. A
+ * count that follows the load comes back to its floor; the floor of a leak rises. If eight floors in a row are each
+ * above the one before, a leak is suspected.
  */
 #ifndef VERGE_SRC_SCOPE_GROWTH_H
 #define VERGE_SRC_SCOPE_GROWTH_H

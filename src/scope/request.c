@@ -17,7 +17,7 @@ static bool is_token(char c) {
            (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
 }
 
-/* Of a value: printable, a blank, a tab, or a byte of UTF-8. */
+/* Whether a value may have this byte: printable, a blank, a tab, or a part of UTF-8. */
 static bool is_text(char c) {
     return c == '\t' || ((unsigned char)c >= 0x20 && c != 0x7f);
 }
@@ -41,7 +41,7 @@ static verge__part trim(verge__part part) {
     return part;
 }
 
-/* Takes what stands before the separator off the front; false: there is none. */
+/* Cuts off the text before the separator; false: there is no separator. */
 static bool split(verge__part *rest, char separator, verge__part *ret_front) {
     const char *at = memchr(rest->bytes, separator, rest->size);
     if (at == NULL) {
@@ -181,7 +181,8 @@ static verge__part host_name(verge__part host) {
     return host;
 }
 
-/* No name that somebody could have registered has but digits and points, or a colon in brackets. */
+/* Numeric addresses have only digits and points, or are in brackets with a colon. No registered name looks like
+ * that. */
 static bool is_number(verge__part name) {
     if (name.size == 0) {
         return false;

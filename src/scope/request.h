@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scope/request.h - the head of a request of HTTP/1.1, as far as scope needs it. Strict: lines end with CR LF, names
- * are tokens, values are printable; a folded line, two Hosts, a body or a path that is no path are refused.
+ * scope/request.h - parses the head of an HTTP/1.1 request, as far as scope needs it. It is strict: lines must end with
+ * CR LF, names must be tokens and values printable. It refuses folded lines, two Host fields, a body, and a target that
+ * is no path.
  */
 #ifndef VERGE_SRC_SCOPE_REQUEST_H
 #define VERGE_SRC_SCOPE_REQUEST_H
@@ -13,7 +14,7 @@ enum {
     VERGE__REQUEST_SIZE_MAX = 8192, /* a longer head: 431 */
 };
 
-/* A part of the head; not ended by 0. bytes NULL: it was not there. */
+/* A part of the head, not terminated by 0. bytes NULL: the request does not have this part. */
 typedef struct verge__part {
     const char *bytes;
     size_t size;
@@ -23,7 +24,7 @@ typedef enum verge__method { VERGE__METHOD_GET, VERGE__METHOD_HEAD, VERGE__METHO
 
 typedef struct verge__request {
     verge__method method;
-    verge__part path; /* without what follows a question mark */
+    verge__part path; /* up to the question mark */
     verge__part host;
     verge__part origin;
     verge__part if_none_match;
@@ -31,14 +32,14 @@ typedef struct verge__request {
     size_t size;      /* of the head; what follows is the next one */
 } verge__request;
 
-/* 0: a whole head; -EAGAIN: so far it may become one; else the status of the answer: 400, 413, 431, 505. *ret_request
- * is untouched unless 0. */
+/* 0: the head is complete. -EAGAIN: it is not complete yet, and correct so far. Otherwise the status of the answer:
+ * 400, 413, 431, 505. *ret_request is set only if the result is 0. */
 int verge__request_parse(const char *bytes, size_t size, verge__request *ret_request);
 
 bool verge__part_equals(verge__part part, const char *text);
 
-/* Whether a browser may have been led here by a name of somebody else's: the Host is no number and not localhost, or
- * the Origin is not http:// and that Host. */
+/* Whether this may be DNS rebinding: the Host is neither numeric nor localhost, or the Origin is not http:// and that
+ * Host. */
 bool verge__request_is_foreign(const verge__request *request);
 
 /* Whether If-None-Match names the tag, or is "*". */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HTTP/1.1, by tasks: one that accepts, one for each client. Every wait has a deadline, and what is kept of a client is
- * bounded: its head of a request, the text that is being sent to it, and what the system's buffers take.
+ * An HTTP/1.1 server made of tasks: one accepts connections, and one serves each client. Every wait has a deadline. The
+ * memory for a client is bounded: the head of its request, the text that is being sent to it, and the system's buffers.
  */
 #define _GNU_SOURCE /* accept flags */
 #include <errno.h>
@@ -14,7 +14,7 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define HEAD_WITHIN_NS (5 * SECOND_NS) /* from its first byte, or from the connection */
 #define IDLE_NS (15 * SECOND_NS)       /* between two requests */
-#define SEND_WITHIN_NS (5 * SECOND_NS) /* who does not read for so long is dropped */
+#define SEND_WITHIN_NS (5 * SECOND_NS) /* a client that does not read for so long is disconnected */
 #define SETTLE_WITHIN_NS (5 * SECOND_NS)
 #define LINGER_NS (SECOND_NS / 2)
 
@@ -87,7 +87,7 @@ static int send_answer(client *client_, const answer *answer_, bool is_head, boo
                                    : verge_send_all(client_->fd, answer_->body, answer_->size, 0, NULL, deadline_ns);
 }
 
-/* An answer that says no more than its status. */
+/* An answer with a status and no body. */
 static int send_status(client *client_, int status, bool is_head, bool keeps_alive) {
     char text[64];
     const int size = snprintf(text, sizeof(text), "%d %s\n", status, reason_of(status));
@@ -132,7 +132,7 @@ static int send_metrics(client *client_, const verge__request *request) {
     return error;
 }
 
-/* One that has been looked at for long enough to tell figures a second. */
+/* Waits, for a limited time, until every timer was seen once and figures a second are known. */
 static int send_snapshot(client *client_, const verge__request *request) {
     verge_scope *scope = client_->scope;
     const uint64_t deadline_ns = verge_deadline_after(SETTLE_WITHIN_NS);
@@ -160,7 +160,7 @@ static int send_event(client *client_, const char *before, const verge__text *te
     return error != 0 ? error : verge_send_all(client_->fd, "\n\n", 2, 0, NULL, deadline_ns);
 }
 
-/* Until the client goes, or does not read any more. What it misses is not kept for it. */
+/* Sends events until the client disconnects or stops reading. Events that it misses are not kept for it. */
 static int send_events(client *client_, const verge__request *request) {
     verge_scope *scope = client_->scope;
     const bool is_head = request->method == VERGE__METHOD_HEAD;
@@ -210,7 +210,8 @@ static int respond(client *client_, verge__request *request) {
     return send_status(client_, 404, is_head, request->keeps_alive);
 }
 
-/* Receives the head of a request: 0; a status to answer with; a negative error, or -ENODATA: the client has gone. */
+/* Receives the head of a request. Returns 0, a status to answer with, or a negative error; -ENODATA: the client has
+ * disconnected. */
 static int receive(client *client_, verge__request *ret_request, bool is_first) {
     uint64_t deadline_ns = verge_deadline_after(is_first || client_->size > 0 ? HEAD_WITHIN_NS : IDLE_NS);
     for (;;) {
@@ -230,7 +231,8 @@ static int receive(client *client_, verge__request *ret_request, bool is_first) 
     }
 }
 
-/* What has not been read would make the system reset the connection, and the client not see the answer. */
+/* Reads the rest of the request. Otherwise the system would reset the connection, and the client might not see the
+ * answer. */
 static void linger(const client *client_) {
     char bytes[1024];
     const uint64_t deadline_ns = verge_deadline_after(LINGER_NS);
@@ -270,7 +272,7 @@ static intptr_t attend(void *argument) {
     return 0;
 }
 
-/* Says so, as far as that goes at once. */
+/* Answers 503, as far as that is possible without waiting. */
 static void turn_away(int fd) {
     static const char text[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 5\r\n"
                                "Connection: close\r\n\r\n";

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file that is mapped, and looked at with care: it may be another one by now. */
+/* A mapped file. Every offset in it is checked: the file may have been replaced since the program was started. */
 typedef struct verge__image {
     const unsigned char *bytes;
     size_t size;
@@ -66,8 +66,8 @@ static bool search_tables(const image *file, uint64_t base, uint64_t address, ch
     return false;
 }
 
-/* The file of the main program is found by the kernel: the name is as the program was called. Others are found by their
- * path, unless that depends on where the program is now. */
+/* The main program is opened by /proc/self/exe, as its name may be relative or not a path at all. Libraries are opened
+ * by their path, if it is absolute. */
 static bool search_file(const struct link_map *map, uint64_t base, uint64_t address, char *name, size_t size) {
     const char *path = map->l_name[0] == '\0' ? "/proc/self/exe" : map->l_name;
     const int fd = path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC) : -1;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* scope/symbol.h - the name of a function by its address, as far as it can be had. */
+/* scope/symbol.h - finds the name of a function by its address, if possible. */
 #ifndef VERGE_SRC_SCOPE_SYMBOL_H
 #define VERGE_SRC_SCOPE_SYMBOL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* By the dynamic linker, or by the symbol table of the program's file, which has static functions, too, unless it was
- * stripped. Else "program+0x1234". */
+/* Asks the dynamic linker, then the symbol table of the program's file, which also has static functions unless it was
+ * stripped. If neither knows the name, it is "program+0x1234". */
 void verge__symbol_name(uint64_t address, char *name, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* scope/tasks.h - what scope takes from a runtime. verge_runtime_get_stats looks at every page of every stack: too
- * much, four times a second. */
+/* scope/tasks.h - the figures that scope needs of a runtime. verge_runtime_get_stats would look at every page of every
+ * stack, which is too much for four times a second. */
 #ifndef VERGE_SRC_SCOPE_TASKS_H
 #define VERGE_SRC_SCOPE_TASKS_H
 

@@ -66,7 +66,7 @@ void verge__text_format(verge__text *text, const char *format, ...) {
 
 /* ---- JSON ---- */
 
-/* Keys are literals of this library's. */
+/* Keys are string literals of this library, so they need no escaping. */
 static void add_key(verge__text *text, const char *key) {
     if (text->needs_comma) {
         verge__text_add(text, ",", 1);
@@ -90,7 +90,7 @@ void verge__json_end(verge__text *text, char bracket) {
     text->needs_comma = true;
 }
 
-/* Without printf: most of a text are numbers. */
+/* Faster than printf: most of a text is numbers. */
 void verge__json_number(verge__text *text, const char *key, uint64_t value) {
     char digits[20];
     size_t at = sizeof(digits);
@@ -102,7 +102,7 @@ void verge__json_number(verge__text *text, const char *key, uint64_t value) {
     verge__text_add(text, digits + at, sizeof(digits) - at);
 }
 
-/* Three digits behind the point; in no locale's way. */
+/* Three digits after the point, independent of the locale. */
 void verge__json_real(verge__text *text, const char *key, double value) {
     const bool is_usable = value > 0 && value < 1e15; /* no NaN either */
     const uint64_t thousandths = is_usable ? (uint64_t)(value * 1000 + 0.5) : 0;
@@ -117,7 +117,7 @@ void verge__json_bool(verge__text *text, const char *key, bool value) {
     verge__text_add(text, value ? "true" : "false", value ? 4 : 5);
 }
 
-/* How many bytes the character of UTF-8 at `at` has; 0: it is none. */
+/* The length in bytes of the UTF-8 character at `at`; 0: it is not valid. */
 static size_t character_size(const unsigned char *at) {
     static const struct {
         size_t size;

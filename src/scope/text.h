@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scope/text.h - a text that grows, and JSON written into it. When memory runs out, the text has failed and takes
- * nothing more; the writer asks once, at the end.
+ * scope/text.h - a growing text, and functions that write JSON into it. When memory runs out, the text has failed and
+ * ignores further writes. So a writer checks once, at the end.
  */
 #ifndef VERGE_SRC_SCOPE_TEXT_H
 #define VERGE_SRC_SCOPE_TEXT_H
@@ -33,7 +33,7 @@ void verge__json_number(verge__text *text, const char *key, uint64_t value);
 void verge__json_real(verge__text *text, const char *key, double value);
 void verge__json_bool(verge__text *text, const char *key, bool value);
 
-/* Any bytes: what is no UTF-8 becomes U+FFFD, and what means something in HTML is escaped, too. NULL: null. */
+/* Takes any bytes: invalid UTF-8 becomes U+FFFD, and characters with a meaning in HTML are escaped. NULL: null. */
 void verge__json_string(verge__text *text, const char *key, const char *value);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scope/view.h - what there is to be seen of a service: what its workers have counted, made into figures a second. All
- * of it is done by scope's thread, which is the only one to touch a view.
+ * scope/view.h - what scope shows of a service. A view turns the counts of the workers into figures a second. Only
+ * scope's thread touches a view.
  */
 #ifndef VERGE_SRC_SCOPE_VIEW_H
 #define VERGE_SRC_SCOPE_VIEW_H

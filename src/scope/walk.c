@@ -42,7 +42,7 @@ static bool make_room(verge__walk *walk, size_t segment) {
     return true;
 }
 
-/* What is remembered of the records of a segment; NULL: there is no memory for that, and no age. */
+/* What the walk remembers about the records of a segment. NULL: no memory, so their age is not known. */
 static uint32_t *seen_of(verge__walk *walk, uint32_t segment) {
     if (segment >= walk->seen_count && !make_room(walk, segment)) {
         return NULL;
@@ -56,7 +56,7 @@ static uint32_t *seen_of(verge__walk *walk, uint32_t segment) {
     return walk->seen[segment];
 }
 
-/* What is the same for all records of a look. */
+/* What does not change from record to record during one look. */
 typedef struct verge__glance {
     uint64_t service_now_ns;
     uint32_t now_s;
@@ -109,7 +109,7 @@ static void look_at(verge__walk *walk, const verge__timer *timer, uint32_t *seen
     }
 }
 
-/* Records of one segment that were handed out, from the next one on. Returns how many it has passed. */
+/* Visits records of one segment, from `next` on. Returns how many. */
 static uint32_t walk_segment(verge__walk *walk, uint32_t count, glance *glance_) {
     const uint32_t segment = walk->next >> VERGE__TABLE_SEGMENT_BITS;
     const uint32_t room = verge__table_segment_room(segment);
@@ -118,7 +118,7 @@ static uint32_t walk_segment(verge__walk *walk, uint32_t count, glance *glance_)
     uint32_t *seen = seen_of(walk, segment);
     verge__timer *timer = NULL;
     for (uint32_t i = 0; i < passed; i++) {
-        /* Those that were not handed out yet lie at the end. */
+        /* Records that were never used are at the end of a segment. */
         if (!verge__table_has(&walk->service->table, walk->next + i, &timer)) {
             break;
         }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scope/walk.h - looks at every timer of a service, some of them at a time: whose they are, when they are due, how long
- * they have been there.
+ * scope/walk.h - walks over all timers of a service, some at a time: who started them, when they are due, how old they
+ * are.
  *
- * It reads records while their owners use them. A record that is used anew in this moment may be counted for the wrong
- * source or time, once: what is read is atomic, but not together. No thread notices the walk; a handle is not held, no
- * word is changed.
+ * The walk reads records while their owners use them. Each field is read atomically, but not all together. So a record
+ * that is used for a new timer at that moment may be counted once for the wrong source or time. The walk changes
+ * nothing and holds no handle, so no other thread is affected by it.
  *
- * Age. A record does not know when its timer was started: nothing is written for that. The walk remembers of each
- * record when it saw this generation first. What was there in the first round is "at least" as old as the walk.
+ * Age. A record does not store when its timer was started. The walk remembers for each record when it first saw the
+ * current generation. A timer that was there in the first round may be older than that.
  */
 #ifndef VERGE_SRC_SCOPE_WALK_H
 #define VERGE_SRC_SCOPE_WALK_H
