@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client that does not wait for ever: connect, request and answer have to be there within one deadline. A scope
- * bounds all of them together; no call has a timeout of its own.
+ * A client that does not wait for ever: connect, request and answer together must not take longer than one deadline. A
+ * scope limits all of these calls; none has a timeout of its own.
  *
  * Three servers: one answers, one accepts and says nothing, one does not even accept.
  */
@@ -89,7 +89,7 @@ int main(void) {
     verge_runtime *runtime;
     intptr_t failures = 1;
     (void)verge_runtime_options_init(&options);
-    options.report_overflow = true; /* says which task it was, before the program ends */
+    options.report_overflow = true; /* names the task if a stack overflows */
     if (verge_runtime_create(&options, &runtime) != 0) {
         return 1;
     }

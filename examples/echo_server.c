@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An echo server with idle timeouts: a task for each connection, which reads under a deadline and closes a connection
- * that was silent for too long. The clients are tasks of the same runtime; every third of them falls silent.
+ * An echo server with idle timeouts. It has a task for each connection, which reads with a deadline and closes the
+ * connection if the client was silent for too long. The clients are tasks of the same runtime; every third of them
+ * falls silent.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -53,7 +54,7 @@ static intptr_t accept_connections(void *argument) {
     (void)argument;
     for (;;) { /* until it is cancelled */
         const int fd = verge_accept(server.listener, NULL, NULL, SOCK_CLOEXEC, VERGE_NEVER);
-        if (fd < 0) { /* a client that has gone already, or no descriptor for it, is no reason to stop */
+        if (fd < 0) { /* the client has gone already, or there is no descriptor left: go on with the next */
             if (fd == -ECANCELED || fd == -EBADF || fd == -EINVAL || verge_sleep(10 * MS) != 0) {
                 return fd;
             }
@@ -111,11 +112,11 @@ static intptr_t run(void *argument) {
 int main(int argc, char **argv) {
     verge_runtime_options options;
     verge_runtime *runtime;
-    verge_scope *scope = NULL; /* with --scope its timers can be looked at while it runs: verge_scope_start and _stop */
+    verge_scope *scope = NULL; /* with --scope, a page in the browser shows its timers (verge_scope_start) */
     intptr_t failures = 1;
     server.listener = loopback_listen(&server.address, 64);
     (void)verge_runtime_options_init(&options);
-    options.report_overflow = true; /* says which task it was, before the program ends */
+    options.report_overflow = true; /* names the task if a stack overflows */
     options.worker_count = 2;
     if (server.listener < 0 || verge_runtime_create(&options, &runtime) != 0) {
         return 1;

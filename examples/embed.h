@@ -2,15 +2,15 @@
 /*
  * What the embed_* examples share: a wheel on the monotonic clock, and something for it to do.
  *
- * Whatever the event loop, a wheel needs two things of it:
- *   - it sleeps no longer than embed_wait_ms() says. Ask after every turn: what happened in it may have started an
- *     earlier timer;
- *   - it calls embed_run() when it wakes up. To call it for nothing costs next to nothing.
- * Both are one line, on verge/loop.h.
+ * A wheel needs two things of any event loop:
+ *   - The loop sleeps no longer than embed_wait_ms() says. Ask again before every sleep, as the last turn may have
+ *     started an earlier timer.
+ *   - The loop calls embed_run() when it wakes up. If no timer is due, this costs almost nothing.
+ * Both are one line with verge/loop.h.
  *
- * The load: timers spread over 50 ms, of which some are cancelled and some moved later. Beside them, a timer sends a
- * byte through a pipe; when the loop sees the byte, it starts the next of these timers (from outside a run), five
- * times. If all that hangs, a timer of 10 s ends it.
+ * The load: timers spread over 50 ms, of which some are cancelled and some moved later. In addition, a timer sends a
+ * byte through a pipe. When the loop sees the byte, it starts the next such timer, from outside a run; this happens
+ * five times. If anything hangs, a timer of 10 s ends the program.
  */
 #ifndef VERGE_EXAMPLES_EMBED_H
 #define VERGE_EXAMPLES_EMBED_H
@@ -35,7 +35,7 @@ struct embed {
     int expected, fired, bytes, errors;
 };
 
-static struct embed embed_state; /* what the callbacks know */
+static struct embed embed_state; /* for the callbacks, which have no argument but their timer */
 
 static inline uint64_t embed_now(const struct embed *embed) {
     return embed->clock.now_ns(embed->clock.context);

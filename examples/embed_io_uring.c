@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A wheel in an io_uring loop: one wait for completions a turn, with the wheel's next wake-up as its time limit. No
- * timeout operation is ever submitted, so none has to be cancelled.
+ * A wheel in an io_uring loop. Each turn waits once for completions, at most until the wheel's next wake-up. No timeout
+ * operation is submitted, so none has to be cancelled.
  *
  * Exits with 77 where the kernel does not allow io_uring (containers often forbid it).
  */
@@ -15,7 +15,7 @@
 
 enum { SKIPPED = 77 };
 
-/* Asks once for the pipe to be readable; the next completion says that it is. */
+/* Submits a poll of the pipe. Its completion means that the pipe is readable. */
 static void watch(struct embed *embed, struct io_uring *ring) {
     struct io_uring_sqe *entry = io_uring_get_sqe(ring);
     if (entry == NULL) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What people do with goroutines, channels and contexts in Go, or with tasks in tokio, as it is done here: a function
- * for each row of the table in docs/TASKS.md ("In Go, in tokio, in verge"). Each returns 0 if it went as it should.
+ * Idioms of Go (goroutines, channels, contexts) and of tokio (tasks), written with verge. There is a function for each
+ * row of the table in docs/TASKS.md ("In Go, in tokio, in verge"). Each returns 0 if all went well.
  *
- * It runs in virtual time, so that the sleeps take no time and it is the same every time.
+ * The program runs in virtual time. So its sleeps take no time, and every run is the same.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static int spawn_and_join(void) {
     return result == 42 ? 0 : -1;
 }
 
-/* ---- a deadline around whatever is called ---- */
+/* ---- a deadline around a call ---- */
 
 static int deadline(void) {
     verge_deadline scope;
@@ -92,7 +92,7 @@ static int select_or_time(void) {
     return index == 1 && without == -EAGAIN ? 0 : -1;
 }
 
-/* ---- tasks that end together, the first error cancelling the rest ---- */
+/* ---- a group of tasks: the first error cancels the rest ---- */
 
 static intptr_t fail(void *argument) {
     (void)argument;
@@ -108,7 +108,7 @@ static int group(void) {
     return verge_group_wait(&group) == -EIO ? 0 : -1;
 }
 
-/* ---- a ticker, and beginning anew ---- */
+/* ---- a ticker, and restarting it ---- */
 
 static int ticker(void) {
     verge_interval interval;
@@ -176,7 +176,7 @@ static int broadcast(void) {
     for (int i = 1; i <= 3; i++) {
         verge_broadcast_send(news, &i);
     }
-    const int lagged = verge_broadcast_receive(news, &slow, &item); /* the first one is gone */
+    const int lagged = verge_broadcast_receive(news, &slow, &item); /* the first item is lost */
     const int error = verge_broadcast_receive(news, &slow, &item);
     verge_broadcast_destroy(news);
     return lagged == -EOVERFLOW && error == 0 && item == 2 ? 0 : -1;

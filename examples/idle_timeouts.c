@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Idle timeouts: a server closes a connection that was silent for 30 s. Each request pushes the timeout back, which is
- * what a wheel is made for: moving a timer later writes the object it is in, and files nothing.
+ * Idle timeouts: a server closes a connection that was silent for 30 s. Each request pushes the timeout back. A wheel
+ * is good at this: moving a timeout later only writes the new deadline into the object.
  *
- * The server runs on a manual clock, so its ten minutes pass in milliseconds and are the same every time. A real one
- * would take verge_clock_monotonic() and not change otherwise.
+ * The server runs on a manual clock. So its ten minutes pass in milliseconds, and every run is the same. A real server
+ * would use verge_clock_monotonic(), with no other change.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
 #define IDLE_TIMEOUT (30 * SECOND)
-#define TURN (100 * MS) /* the server looks around ten times a second */
+#define TURN (100 * MS) /* the loop of the server turns ten times a second */
 
 enum { CONNECTIONS = 1000, BATCH = 64 };
 
@@ -70,7 +70,7 @@ static bool has_request(unsigned i, uint64_t turn) {
     return turn < i % 600 * turns_a_second && turn % ((i % 20 + 1) * turns_a_second) == 0;
 }
 
-/* Closed after 30 s of silence: no earlier, and later by no more than the wheel's precision and a turn of the loop. */
+/* A connection is closed after 30 s of silence: not earlier, and at most the wheel's precision plus one turn later. */
 static bool was_closed_in_time(const struct server *server, const struct connection *connection) {
     uint64_t deadline_ns = connection->last_request_ns + IDLE_TIMEOUT;
     return connection->closed_ns >= deadline_ns &&
@@ -82,7 +82,7 @@ int main(void) {
     verge_manual_clock manual = {0};
     server.clock = verge_clock_manual(&manual);
     if (verge_wheel_create(NULL, &server.wheel) < 0 || verge_timeout_reserve(server.wheel, CONNECTIONS) < 0) {
-        return 1; /* from here on, nothing can fail for want of memory */
+        return 1; /* from here on, no call can fail for lack of memory */
     }
     for (unsigned i = 0; i < CONNECTIONS; i++) {
         accept_connection(&server, &server.connections[i]);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistics for Prometheus over HTTP, served by verge itself: a task for each connection, which has a second for its
- * request and for the answer. The service whose statistics these are runs beside it.
+ * Serves the statistics of a service over HTTP, for Prometheus. The server has a task for each connection. A request
+ * and its answer must not take longer than a second.
  *
- * The program asks itself twice, and looks whether the answers make sense. With any argument it goes on answering, and
- * prints where: curl it, or have Prometheus scrape it.
+ * The program sends itself two requests, and checks the answers. With any argument it then goes on serving, and prints
+ * the address: use curl, or let Prometheus scrape it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static int answer(int fd, const char *status, const char *body, size_t size) {
     return error != 0 ? error : verge_send_all(fd, body, size, 0, NULL, VERGE_NEVER);
 }
 
-/* Reads up to the empty line that ends the head of a request; 0, or why there is none. */
+/* Reads the head of a request, up to the empty line. Returns 0, or an error. */
 static int read_request(int fd, char *request) {
     size_t size = 0;
     while (size + 1 < REQUEST_SIZE) {
@@ -54,7 +54,7 @@ static int read_request(int fd, char *request) {
 
 static int answer_metrics(int fd) {
     const verge_label labels[] = {{"service", "example"}, {NULL, NULL}};
-    char *text = malloc(TEXT_SIZE); /* more than a task should have on its stack */
+    char *text = malloc(TEXT_SIZE); /* too large for the stack of a task */
     const int length = text == NULL ? -ENOMEM : verge_service_metrics(service, labels, text, TEXT_SIZE);
     const int error = length < 0 || length >= TEXT_SIZE ? answer(fd, "500 Internal Server Error", "", 0)
                                                         : answer(fd, "200 OK", text, (size_t)length);
@@ -78,7 +78,7 @@ static intptr_t accept_connections(void *argument) {
     (void)argument;
     for (;;) {
         const int fd = verge_accept(listener, NULL, NULL, SOCK_CLOEXEC, VERGE_NEVER);
-        if (fd < 0) { /* a client that has gone already, or no descriptor for it, is no reason to stop */
+        if (fd < 0) { /* the client has gone already, or there is no descriptor left: go on with the next */
             if (fd == -ECANCELED || fd == -EBADF || fd == -EINVAL || verge_sleep(10 * MS) != 0) {
                 return fd;
             }
@@ -92,7 +92,7 @@ static intptr_t accept_connections(void *argument) {
 
 /* ---- a client ---- */
 
-/* What the server has at a path, head and all. */
+/* Gets the whole answer of the server for a path, including the head. */
 static int get(const char *path, char *text, size_t size) {
     char request[128];
     size_t length = 0;
@@ -102,7 +102,7 @@ static int get(const char *path, char *text, size_t size) {
     if (error == 0) {
         error = verge_send_all(fd, request, strlen(request), 0, NULL, verge_deadline_after(1000 * MS));
     }
-    if (error == 0) { /* the server closes: that is the end of the text */
+    if (error == 0) { /* the server closes the connection at the end of its answer */
         error = verge_read_all(fd, text, size - 1, &length, verge_deadline_after(1000 * MS));
     }
     text[length] = '\0';
@@ -138,7 +138,7 @@ int main(int argc, char **argv) {
     verge_runtime *runtime;
     intptr_t failed = 1;
     (void)verge_runtime_options_init(&options);
-    options.report_overflow = true; /* says which task it was, before the program ends */
+    options.report_overflow = true; /* names the task if a stack overflows */
     listener = loopback_listen(&address, 64);
     if (listener < 0 || verge_service_create(NULL, &service) != 0 || verge_runtime_create(&options, &runtime) != 0) {
         return 1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ask ten servers at once, take what has come within one overall deadline, and leave nothing behind: those that did not
- * answer in time are cancelled and joined.
+ * Asks ten servers at once, and uses the answers that arrive before one common deadline. The requests that were not
+ * answered in time are cancelled and joined, so nothing is left behind.
  *
- * Server number i thinks for i * 30 ms, the last four for ten seconds; the deadline is after 200 ms.
+ * Server number i answers after i * 30 ms, the last four after ten seconds. The deadline is after 200 ms.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -78,7 +78,7 @@ static intptr_t run(void *argument) {
     }
     printf("%d of %d answered within %u ms, %d were cancelled\n", answered, SERVERS, (unsigned)(overall_ns / MS),
            cancelled);
-    verge_runtime_stop(verge_task_runtime()); /* the servers that are still thinking */
+    verge_runtime_stop(verge_task_runtime()); /* ends the servers that have not answered yet */
     for (int i = 0; i < SERVERS; i++) {
         (void)verge_close(servers[i].listener);
     }
@@ -90,7 +90,7 @@ int main(void) {
     verge_runtime *runtime;
     intptr_t failed = 1;
     (void)verge_runtime_options_init(&options);
-    options.report_overflow = true; /* says which task it was, before the program ends */
+    options.report_overflow = true; /* names the task if a stack overflows */
     options.worker_count = 2;
     if (verge_runtime_create(&options, &runtime) != 0) {
         return 1;

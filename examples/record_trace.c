@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recording a trace: each call of the wheel that schedules, moves, cancels or polls writes a line. `verge replay` then
- * shows how late timers would be, how often the program would wake up and what memory it would take with another
- * precision, window or preset (docs/TRACE.md has the format):
+ * Records a trace: each call of the wheel that schedules, moves, cancels or polls also writes a line. `verge replay`
+ * then shows how late timers would be, how often the program would wake up, and how much memory it would take, with
+ * another precision, window or preset. docs/TRACE.md has the format.
  *
  *     example_record_trace >my.trace
  *     verge replay --preset all my.trace
  *
- * The recorder is the upper half of this file; take it into your program. The lower half is a program to record: it
- * sends requests, each with a timeout, to servers that answer most of them in time, and keeps a lease alive.
+ * The upper half of this file is the recorder: copy it into your program. The lower half is a program to record. It
+ * sends requests, each with a timeout, to servers that answer most of them in time, and renews a lease.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void record_header(FILE *file) {
     (void)fprintf(trace_file, "verge-trace 1\n");
 }
 
-/* The handle is a good name for a timer: it is never used again. */
+/* The handle of a timer is a good name for it, as no other timer ever gets the same one. */
 static int recorded_schedule(verge_wheel *wheel, uint64_t now_ns, uint64_t deadline_ns, void *data,
                              verge_timer *timer) {
     int error = verge_wheel_schedule(wheel, deadline_ns, data, timer);
@@ -74,7 +74,7 @@ struct program {
     unsigned scheduled, rescheduled, cancelled, fired, errors;
 };
 
-/* Anything that looks random will do, as long as it is the same every time. */
+/* Pseudo-random numbers that are the same in every run. */
 static unsigned roll(unsigned sides) {
     static uint32_t state = 1;
     state = state * 1664525 + 1013904223;

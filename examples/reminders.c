@@ -3,9 +3,9 @@
  * A reminder service. Reminders survive the program, and several processes may share them:
  *
  *     reminders sqlite:/var/lib/reminders.db                 one machine, no server
- *     reminders postgresql:///reminders                      the same program, started on as many machines as you like
+ *     reminders postgresql:///reminders                      the same program, on any number of machines
  *
- * Lines of the standard input are "SECONDS TEXT"; when the time has come, TEXT is printed by one of the processes.
+ * Each line of the standard input is "SECONDS TEXT". So many seconds later, one of the processes prints TEXT.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,12 +31,12 @@ int main(int argc, char **argv) {
     }
     verge_durable_options_init(&options);
     options.url = argv[1];
-    options.create = true; /* the tables, at the first start */
+    options.create = true; /* creates the tables at the first start */
     int error = verge_durable_open(&options, &durable);
     if (error != 0) {
         return fail(argv[1], error);
     }
-    error = verge_durable_register(durable, "remind", remind, NULL); /* also those of earlier runs fire from now on */
+    error = verge_durable_register(durable, "remind", remind, NULL); /* reminders of earlier runs fire now */
     char line[4096];
     while (error == 0 && fgets(line, sizeof(line), stdin) != NULL) {
         char *text;
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
             .payload = text,
             .payload_size = strcspn(text, "\n"),
         };
-        error = verge_durable_schedule(durable, &request, NULL); /* when it says 0, the reminder is on disk */
+        error = verge_durable_schedule(durable, &request, NULL); /* 0: the reminder is on disk */
     }
     if (error != 0) {
         fail("schedule", error);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A rate limit: jobs come in bursts and are worked off at ten a second. The limit is an interval; with the policy
- * `delay` two jobs are never less than a period apart, however late the first one was.
+ * A rate limit: jobs come in bursts, and ten a second are done. The limit is an interval. With the policy `delay`, two
+ * jobs are never less than a period apart, however late the first one was.
  *
- * It runs in virtual time, so its minute takes no time at all and is the same every time. Without `virtual_clock`
- * it would do the same, in a minute.
+ * The program runs in virtual time. So its minute takes no time at all, and every run is the same. Without
+ * `virtual_clock` it would do the same in a minute.
  */
 #include <stdio.h>
 
@@ -25,7 +25,7 @@ struct limiter {
     uint64_t done, last_ns, shortest_gap_ns, longest_delay_ns, missed;
 };
 
-/* Ten seconds apart come forty jobs at once: four seconds of work. */
+/* Every ten seconds, forty jobs come at once, which are four seconds of work. */
 static intptr_t submit_jobs(void *argument) {
     struct limiter *limiter = argument;
     for (int burst = 0; burst < BURSTS; burst++) {
@@ -85,7 +85,7 @@ int main(void) {
     verge_runtime *runtime;
     intptr_t failed = 1;
     (void)verge_runtime_options_init(&options);
-    options.report_overflow = true; /* says which task it was, before the program ends */
+    options.report_overflow = true; /* names the task if a stack overflows */
     options.worker_count = 1;
     options.virtual_clock = &clock;
     options.precision_ns = 1;

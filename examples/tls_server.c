@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * TLS with deadlines: an echo server that drives the non-blocking interface of OpenSSL. An SSL_... call that cannot go
- * on says for what it waits; verge_poll waits for that, until the deadline.
+ * TLS with deadlines: an echo server that uses the non-blocking interface of OpenSSL. An SSL_... call that cannot go on
+ * says whether it wants to read or to write. verge_poll waits for that, until the deadline.
  *
  * What to know of OpenSSL in tasks:
- *   - Its errors are kept for each thread. So ERR_clear_error comes before each call and SSL_get_error right after it,
- *     with nothing between that waits: a task that has waited may go on in another thread.
+ *   - It stores errors per thread, and a task that has waited may continue in another thread. So call ERR_clear_error
+ *     before each call and SSL_get_error right after it, and do not wait in between.
  *   - An SSL object is for one task at a time.
- *   - It needs more stack than tasks have by default.
- *   - It writes to its socket by write(2), so SIGPIPE is to be ignored.
+ *   - OpenSSL needs more stack than tasks have by default.
+ *   - OpenSSL writes to its socket with write(2), so ignore SIGPIPE.
  *
- * Here the client is `openssl s_client`, run by verge_run_process; a second client connects and says nothing.
+ * Here the client is `openssl s_client`, run by verge_run_process. A second client connects and sends nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,8 @@
 
 /* ---- OpenSSL over verge_poll ---- */
 
-/* After a call that gave this result: waits for what it wants. 0: call it again; else why that is no use. */
+/* After an SSL_... call with this result: waits until the descriptor is ready. 0: make the call again. Otherwise an
+ * error. */
 static int wait_for_tls(SSL *ssl, int result, uint64_t deadline_ns) {
     int ready;
     switch (SSL_get_error(ssl, result)) {
@@ -46,7 +47,7 @@ static int wait_for_tls(SSL *ssl, int result, uint64_t deadline_ns) {
         ready = verge_poll(SSL_get_fd(ssl), POLLOUT, deadline_ns);
         break;
     case SSL_ERROR_ZERO_RETURN:
-        return -ENODATA; /* the other side has said that this is all */
+        return -ENODATA; /* the peer has ended the connection properly */
     default:
         return -EPROTO;
     }
@@ -64,7 +65,7 @@ static int accept_tls(SSL *ssl, uint64_t deadline_ns) {
     }
 }
 
-/* How many bytes there are, or an error. */
+/* The number of bytes received, or an error. */
 static int read_tls(SSL *ssl, void *buffer, int size, uint64_t deadline_ns) {
     for (;;) {
         ERR_clear_error();
@@ -76,7 +77,7 @@ static int read_tls(SSL *ssl, void *buffer, int size, uint64_t deadline_ns) {
     }
 }
 
-/* All of it: without SSL_MODE_ENABLE_PARTIAL_WRITE, SSL_write does no less. */
+/* Writes everything: without SSL_MODE_ENABLE_PARTIAL_WRITE, SSL_write never writes a part only. */
 static int write_tls(SSL *ssl, const void *buffer, int size, uint64_t deadline_ns) {
     for (;;) {
         ERR_clear_error();
@@ -108,7 +109,7 @@ static int serve(SSL_CTX *context, int fd, uint64_t duration_ns) {
     }
     if (result == 0) {
         ERR_clear_error();
-        (void)SSL_shutdown(ssl); /* says that this is all; what the other side says to that is not waited for */
+        (void)SSL_shutdown(ssl); /* sends close_notify, and does not wait for that of the peer */
     }
     SSL_free(ssl);
     return result;
@@ -117,7 +118,7 @@ static int serve(SSL_CTX *context, int fd, uint64_t duration_ns) {
 struct service {
     SSL_CTX *context;
     int listener;
-    uint64_t duration_ns; /* that a connection may take */
+    uint64_t duration_ns; /* the longest time for a connection */
 };
 
 static intptr_t accept_one(void *argument) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A wheel in a plain epoll loop. No timerfd, no signal, no thread: the wheel says when it wants to be run next, and
- * that is how long epoll_wait may sleep. The program counts milliseconds, and so does its wheel.
+ * A wheel in a plain epoll loop, without a timerfd, signals or threads. The wheel says when its next timer is due, and
+ * epoll_wait sleeps until then. The program counts milliseconds, and so does its wheel.
  *
  * Here the loop talks to itself through a pipe: a timer sends a byte every 10 ms. Each byte that arrives pushes back a
  * timeout of 10 s; the third one stops both. Then nothing is pending, and the loop ends.
@@ -50,7 +50,7 @@ static void run(verge_wheel *wheel, int epoll, uint64_t now_ms) {
         struct epoll_event event;
         const int events = epoll_wait(epoll, &event, 1, verge_loop_timeout(wheel, now_ms));
         now_ms = clock_ms(); /* once a turn */
-        if (events > 0) {    /* what has arrived comes before what is overdue */
+        if (events > 0) {    /* handle events before overdue timers: an event may push a timeout back */
             receive_byte(now_ms);
         }
         (void)verge_loop_run(&loop, now_ms);
