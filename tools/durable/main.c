@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verge-durable: durable timers from the command line. It sees what is installed and nothing else. */
+/* verge-durable: durable timers from the command line. It uses only the installed headers. */
 #define _GNU_SOURCE
 
 #include <ctype.h>
@@ -32,7 +32,7 @@ static int complain(const char *what, int error) {
     return 1;
 }
 
-/* Text as it is; other bytes as \xNN. */
+/* Prints text as it is, and other bytes as \xNN. */
 static void print_bytes(const uint8_t *bytes, size_t size) {
     for (size_t i = 0; i < size; i++) {
         if (isprint(bytes[i]) && bytes[i] != '\\') {

@@ -167,7 +167,7 @@ static void complain_of_value(const struct command *command, const struct option
 
 /* ---- the command line ---- */
 
-/* --name and --name=value; *ret_value is NULL if none is given along with the name. */
+/* Splits --name=value. *ret_value is NULL if there is only --name. */
 static const struct option *find_option(const struct option *options, const char *word, const char **ret_value) {
     const char *equals = strchr(word, '=');
     size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
@@ -180,7 +180,7 @@ static const struct option *find_option(const struct option *options, const char
     return NULL;
 }
 
-/* Reads the option at *place and moves there to its last word. */
+/* Reads the option at *place, and sets *place to its last word. */
 static bool parse_option(const struct command *command, int argument_count, char **arguments, int *place,
                          void *settings) {
     const char *word = arguments[*place];

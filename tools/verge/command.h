@@ -14,9 +14,9 @@ enum option_kind {
     OPTION_FLAG,     /* no value; a bool */
     OPTION_NUMBER,   /* a uint64_t from minimum to maximum */
     OPTION_DURATION, /* a uint64_t, in ns; the value may have a unit */
-    OPTION_CHOICE,   /* an unsigned: the place of the value in choices */
+    OPTION_CHOICE,   /* an unsigned: the index of the value in choices */
     OPTION_TEXT,     /* a const char * */
-    OPTION_CHOICES,  /* an unsigned: a bit each; may be repeated, and "all" is all of them */
+    OPTION_CHOICES,  /* an unsigned: one bit for each choice; may be repeated, and "all" sets all bits */
 };
 
 struct option {
@@ -32,7 +32,7 @@ struct option {
 struct command {
     const char *name;
     const char *summary;  /* a line of `verge --help` */
-    const char *argument; /* the name of what is not an option; NULL if nothing may be */
+    const char *argument; /* the name of the argument that is not an option; NULL: there is none */
     const char *description;
     const struct option *options;
     int (*run)(int argument_count, char **arguments); /* without the words `verge NAME`; the exit status */
@@ -45,9 +45,8 @@ extern const struct command scope_command;
 extern const struct command stress_command;
 
 /*
- * Fills the settings by the command's table, and *ret_argument (which is NULL for a command that takes none) by what is
- * not an option. True: go on. False: help was asked for and printed, or something is wrong and stderr says
- * what; leave with *ret_status.
+ * Fills the settings by the command's table, and *ret_argument with the argument that is not an option (NULL if the
+ * command takes none). False: the caller must end with *ret_status, as help was printed, or stderr says what is wrong.
  */
 bool command_parse(const struct command *command, int argument_count, char **arguments, void *settings,
                    const char **ret_argument, int *ret_status);

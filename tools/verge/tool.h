@@ -3,7 +3,7 @@
 #ifndef VERGE_TOOL_TOOL_H
 #define VERGE_TOOL_TOOL_H
 
-/* Runs the command that the arguments (of main) name. The exit status. */
+/* Runs the sub-command that the arguments of main name, and returns the exit status. */
 int tool_run(int argument_count, char **arguments);
 
 #endif

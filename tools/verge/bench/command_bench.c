@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verge bench: runs verge-bench, which is a program of its own, and hands on its table or makes JSON of its figures. */
+/* verge bench: runs the separate program verge-bench, and prints its table, or its figures as JSON. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
@@ -18,7 +18,8 @@ static const struct option options[] = {
     {.name = NULL},
 };
 
-/* NAME run ARGUMENTS..., or with the word the user has for `run`; and --out FOLDER if it is not NULL. */
+/* The arguments of verge-bench: NAME run ARGUMENTS..., with the user's word instead of `run` if there is one, and --out
+ * FOLDER if the folder is not NULL. */
 static char **make_arguments(char *path, int count, char **given, char *folder) {
     static char run_word[] = "run", out_word[] = "--out";
     char **arguments = calloc((size_t)count + 5, sizeof(*arguments));

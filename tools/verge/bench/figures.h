@@ -5,10 +5,11 @@
 
 #include <stdio.h>
 
-/* Its results.csv as a JSON array, an object a line, keyed by the names in the first line. A negative errno. */
+/* Writes results.csv as a JSON array: an object for each line, with the names of the first line as keys. Returns 0 or a
+ * negative errno. */
 int bench_figures_write_json(const char *file, FILE *out);
 
-/* The folder and the files in it. */
+/* Removes the folder and the files in it. */
 void bench_figures_remove(const char *folder);
 
 #endif

@@ -6,13 +6,14 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* Named by VERGE_BENCH, beside this program, in the build tree, or in PATH. */
+/* Looks for the program: named by VERGE_BENCH, beside this program, in the build tree, in PATH. */
 bool bench_program_find(char path[PATH_MAX]);
 
 /* Becomes that program. Returns only if it cannot: a negative errno. */
 int bench_program_become(char **arguments);
 
-/* Its exit status, EXIT_FAILURE if it was ended otherwise, or a negative errno. Its stdout is our stderr. */
+/* Runs the program, with our stderr as its stdout. Returns its exit status, EXIT_FAILURE if a signal ended it, or a
+ * negative errno. */
 int bench_program_run(char **arguments);
 
 #endif

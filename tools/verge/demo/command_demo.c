@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verge demo: timers across all cores, before your eyes, and an audit of what became of them. */
+/* verge demo: shows timers on all cores at work, and checks at the end what became of each. */
 #define _GNU_SOURCE /* sysconf, getrusage, SA_RESETHAND */
 
 #include <inttypes.h>
@@ -67,7 +67,7 @@ static uint64_t core_count(void) {
     return cores < 1 ? 1 : cores > SOAK_ACTOR_COUNT_MAX ? SOAK_ACTOR_COUNT_MAX : (uint64_t)cores;
 }
 
-/* So many threads beside as many workers leave a machine of as many cores some air. */
+/* The number of workers and of threads that start timers, by default: together they do not overload the machine. */
 static uint64_t half_of(uint64_t workers) {
     return (workers + 1) / 2;
 }
@@ -81,7 +81,7 @@ static void on_interrupt(int number) {
     is_interrupted = 1;
 }
 
-/* The first one ends the demonstration, with its summary; the second one ends the program. */
+/* The first Ctrl-C ends the demonstration, with its summary; the second one ends the program. */
 static void end_on_interrupt(void) {
     struct sigaction action = {.sa_flags = (int)SA_RESETHAND};
     action.sa_handler = on_interrupt;
@@ -105,7 +105,7 @@ static void print_count(const char *name, uint64_t count, double seconds) {
     printf("  %-22s %13s %13s\n", name, text_grouped(count), text_grouped((uint64_t)((double)count / seconds)));
 }
 
-/* How much of it is not more than the precision, in percent. */
+/* How many percent of the callbacks were late by at most the precision. */
 static double share_within(const verge_histogram *lateness, uint64_t limit_ns) {
     uint64_t within = 0;
     for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
@@ -118,7 +118,7 @@ static double share_within(const verge_histogram *lateness, uint64_t limit_ns) {
     return all > 0 ? 100 * (double)within / (double)all : 100;
 }
 
-/* Of the processors, since the program began, in percent. */
+/* The use of the processors since the program began, in percent. */
 static double share_of_machine(uint64_t took_ns) {
     struct rusage usage;
     (void)getrusage(RUSAGE_SELF, &usage);
@@ -207,7 +207,7 @@ static void describe_echo(void *context, char *text, size_t size) {
     (void)snprintf(text, size, " | %s echoes", text_grouped(echo_count(context)));
 }
 
-/* The timers, with the echo server beside them. */
+/* Runs the timers and, at the same time, the echo server. */
 static int run_both(const struct settings *settings, struct soak_options *soak_options, struct status *status,
                     struct soak_result *ret_result, uint64_t *ret_echoed) {
     struct echo *echo = NULL;
@@ -250,7 +250,9 @@ static int run(int argument_count, char **arguments) {
         .seed = settings.seed,
         .duration_ns = settings.seconds * SECOND,
         .delay_max_ns = 120 * SECOND,
-        .timer_count = (size_t)(settings.timers + settings.timers / 6), /* some have ended, and not been replaced yet */
+        .timer_count =
+            (size_t)(settings.timers +
+                     settings.timers / 6), /* more than asked for: some have ended and were not replaced yet */
         .worker_count = (uint32_t)settings.workers,
         .actor_count = (uint32_t)half_of(settings.workers),
         .is_interrupted = &is_interrupted,

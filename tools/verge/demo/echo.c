@@ -19,7 +19,7 @@
 #include "random.h"
 
 #define MS UINT64_C(1000000)
-#define PATIENCE_NS (2000 * MS) /* of the server, for a message */
+#define PATIENCE_NS (2000 * MS) /* how long the server waits for a message */
 #define PATIENCE_OF_CLIENT_NS (20000 * MS)
 #define NOBODY UINT32_MAX
 
@@ -148,7 +148,7 @@ static bool exchange(struct client *client, int fd, uint32_t number) {
     return true;
 }
 
-/* Says nothing more, and waits for the server to close the connection. */
+/* Sends nothing more, and waits until the server closes the connection. */
 static bool stall(int fd) {
     char byte;
     ptrdiff_t size = verge_read(fd, &byte, 1, verge_deadline_after(PATIENCE_OF_CLIENT_NS));

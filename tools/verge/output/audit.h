@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A list of things that must hold, and whether they do. */
+/* A list of conditions that must hold, and whether each does. */
 #ifndef VERGE_TOOL_AUDIT_H
 #define VERGE_TOOL_AUDIT_H
 
@@ -21,7 +21,7 @@ struct audit { /* starts as {0} */
 
 void audit_expect(struct audit *audit, bool holds, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* An audit of nothing does not hold. */
+/* Whether all conditions hold. False for an empty audit. */
 bool audit_holds(const struct audit *audit);
 
 void audit_print(const struct audit *audit, const struct look *look);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How things stand, while they go on: one line that is rewritten on a terminal, a line now and then elsewhere. */
+/* A status line while a command runs. On a terminal it is rewritten; elsewhere a new line is printed now and then. */
 #ifndef VERGE_TOOL_STATUS_H
 #define VERGE_TOOL_STATUS_H
 
@@ -17,15 +17,15 @@ struct status {
 /* Silent: nothing is shown at all. */
 void status_begin(struct status *status, const struct look *look, bool is_silent);
 
-/* True if it is time to show something, so that what is shown need not be computed in vain. */
+/* True if it is time for a new line. Otherwise the caller need not compute its text. */
 bool status_is_due(struct status *status);
 
-/* How long a line may be: as wide as the terminal; a file takes any. */
+/* How long a line may be: the width of the terminal; no limit for a file. */
 int status_width(const struct status *status);
 
 void status_show(struct status *status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Something else is printed next. A line that was rewritten is gone. */
+/* Call this before other output. It removes a line that is being rewritten. */
 void status_end(struct status *status);
 
 #endif

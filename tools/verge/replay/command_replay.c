@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verge replay: a trace of timer operations on one wheel after the other. */
+/* verge replay: replays a trace of timer operations on several wheels, one after the other. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,7 +146,8 @@ static int replay_all(const struct settings *settings, struct replay_report *rep
     return EXIT_SUCCESS;
 }
 
-/* What is given is not to be recommended; and where the program polls, the wheel has no say. */
+/* A sweep recommends settings. By default it runs only if the user has given none, and not with recorded polls, where
+ * the wheel does not decide when to wake up. */
 static bool is_sweep_asked_for(const struct settings *settings) {
     const bool is_given = settings->precision_ns != 0 || settings->window_ns != 0 || settings->coarse ||
                           settings->exact || settings->polls == 1;

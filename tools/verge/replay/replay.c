@@ -36,7 +36,7 @@ static unsigned shift_of(uint64_t power_of_two) {
     return shift;
 }
 
-/* All levels are moved along with the lowest. */
+/* Shifts all levels so that the lowest has this precision. */
 static int set_precision(verge_wheel_options *options, uint64_t precision_ns) {
     int moved_by = (int)shift_of(precision_ns) - (int)shift_of(options->precision_ns);
     options->precision_ns = precision_ns;
@@ -101,7 +101,7 @@ static size_t poll_once(struct replay *replay, uint64_t now_ns, size_t limit) {
     return count;
 }
 
-/* A wake-up: the loop polls until nothing is left that is due. */
+/* A wake-up: polls until nothing due is left. */
 static size_t poll_all(struct replay *replay, uint64_t now_ns) {
     size_t fired = 0;
     replay->result->wakeups++;
@@ -120,7 +120,7 @@ static uint64_t next_wakeup(const struct replay *replay) {
     return next_ns > now_ns ? next_ns : now_ns;
 }
 
-/* An event loop that has nothing to do but timers, until until_ns. */
+/* Runs an event loop that has only timers, until until_ns. */
 static void sleep_until(struct replay *replay, uint64_t until_ns) {
     uint64_t wakeup_ns = next_wakeup(replay);
     while (wakeup_ns <= until_ns && verge_wheel_count(replay->wheel) > 0) {
@@ -202,7 +202,7 @@ static void reschedule(struct replay *replay, const struct trace_operation *oper
 
 static int schedule(struct replay *replay, const struct trace_operation *operation) {
     struct timer *timer = &replay->timers[operation->timer];
-    if (timer->handle != 0) { /* it did not fire as early as in the program that was recorded: it starts anew */
+    if (timer->handle != 0) { /* in the recorded program it had fired by now; here it starts again */
         reschedule(replay, operation);
         return 0;
     }

@@ -11,7 +11,7 @@
 #define DEFAULT_PRECISION_NS (UINT64_C(1) << 20)
 #define PRECISION_MAX_NS (UINT64_C(1) << 36)
 
-#define LATE_MIN_NS UINT64_C(100000) /* about what it takes to wake a thread: nobody gets it more precisely than that */
+#define LATE_MIN_NS UINT64_C(100000) /* waking a thread takes about so long, so a smaller limit makes no sense */
 
 enum { PRECISION_COUNT = 5, PART_OF_DURATION = 20 };
 
@@ -81,7 +81,8 @@ static bool keeps_to_limit(const struct sweep *sweep, const struct setting *sett
     return setting->precision_ns + setting->window_ns <= sweep->late_ns;
 }
 
-/* The fewest wake-ups; where others have hardly more (1 %), the one that was tried first, which is simpler. */
+/* The setting with the fewest wake-ups. If others have at most 1 % more, the simplest of these, which was tried
+ * first. */
 static void choose(struct sweep *sweep) {
     bool has_best = keeps_to_limit(sweep, &sweep->settings[0]);
     for (size_t i = 1; i < sweep->count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which precision and which window to take: the trace is replayed with several of both, all of which keep timers within
- * a limit of lateness, and the setting with the fewest wake-ups is recommended.
+ * Recommends a precision and a window. It replays the trace with several settings that all keep the lateness of timers
+ * within a limit, and recommends the setting with the fewest wake-ups.
  */
 #ifndef VERGE_TOOL_REPLAY_SWEEP_H
 #define VERGE_TOOL_REPLAY_SWEEP_H
@@ -14,7 +14,7 @@ enum { SWEEP_COUNT_MAX = 16 };
 struct sweep {
     uint64_t late_ns;             /* no timer may be later */
     bool is_late_given;           /* otherwise it follows from the durations of the timers */
-    uint64_t short_ns, median_ns; /* a tenth, half of the timers are set for less; 0: there are none */
+    uint64_t short_ns, median_ns; /* a tenth and half of the timers have a shorter duration; 0: there are no timers */
     size_t count;                 /* of settings; the first is the default of a wheel, to compare with */
     struct setting {
         uint64_t precision_ns, window_ns;
@@ -23,7 +23,7 @@ struct sweep {
     size_t best; /* 0 if no other is better than the default, or none keeps to the limit */
 };
 
-/* late_ns 0: 5 % of what the shortest tenth of the timers is set for, and no less than 100 us. -ENOMEM. */
+/* late_ns 0: the limit is 5 % of short_ns, but at least 100 us. -ENOMEM. */
 int sweep_run(const struct trace *trace, const struct replay_options *options, uint64_t late_ns,
               struct sweep *ret_sweep);
 

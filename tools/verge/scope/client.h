@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A client of a scope (verge/scope.h): connects, asks, and takes the answer apart. */
+/* A client of a scope (verge/scope.h): connects, sends a request, and parses the answer. */
 #ifndef VERGE_TOOL_CLIENT_H
 #define VERGE_TOOL_CLIENT_H
 
@@ -23,7 +23,7 @@ struct client_address {
 
 bool client_parse(const char *text, struct client_address *ret_address);
 
-/* Connects and asks for what is at path + what. 0, or a negative errno. */
+/* Connects and requests path + what. Returns 0 or a negative errno. */
 int client_open(struct client *client, const struct client_address *address, const char *what);
 void client_close(struct client *client);
 
@@ -31,8 +31,8 @@ void client_close(struct client *client);
  * answer that is not 200. */
 int client_receive(struct client *client);
 
-/* The next event's data, if it is there as a whole; it is gone with the next call. NULL: there is none. Events with a
- * name are passed over. */
+/* The data of the next event, if it is complete; valid until the next call. NULL: there is none. Named events are
+ * skipped. */
 const char *client_event(struct client *client, size_t *ret_size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The two ways to look on: for a person, until a key ends it; for a program, once. */
+/* Shows a scope: to a person, until a key ends it; to a program, once. */
 #ifndef VERGE_TOOL_LOOK_ON_H
 #define VERGE_TOOL_LOOK_ON_H
 

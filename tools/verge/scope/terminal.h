@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The terminal, for a program that draws all of it: keys come one by one, and it is as it was before when the program
- * ends. */
+/* The terminal, for a program that draws the whole screen and reads single keys. When the program ends, the terminal is
+ * restored. */
 #ifndef VERGE_TOOL_TERMINAL_H
 #define VERGE_TOOL_TERMINAL_H
 

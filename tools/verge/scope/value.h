@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON that was read: a tree of values, in memory that is freed as a whole. */
+/* Parsed JSON: a tree of values, whose memory is freed as a whole. */
 #ifndef VERGE_TOOL_VALUE_H
 #define VERGE_TOOL_VALUE_H
 
@@ -25,7 +25,7 @@ struct value_store; /* the memory */
 const struct value *value_read(const char *text, size_t size, struct value_store **ret_store);
 void value_free(struct value_store *store);
 
-/* Never NULL: what is not there is null. */
+/* Never NULL: a missing value is null. */
 const struct value *value_of(const struct value *object, const char *key);
 const struct value *value_at(const struct value *array, size_t place);
 

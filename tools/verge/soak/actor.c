@@ -14,8 +14,8 @@
 
 enum { BATCH = 256, LOOKED_AT = 768 };
 
-/* Half of them from 1 ms on, as many below 10 ms as from 10 to 100 ms, and so on; the others of any length. Half of all
- * come in crowds, thousands for the same time. */
+/* Half of the delays are logarithmic: as many from 1 to 10 ms as from 10 to 100 ms, and so on. The others are uniform.
+ * Half of all timers come in crowds, thousands for the same time. */
 static uint64_t random_deadline(struct actor *actor) {
     double unit = (double)(random_next(&actor->random) >> 11) * 0x1p-53;
     double max_ns = (double)actor->delay_max_ns;

@@ -14,7 +14,7 @@ struct actor {
     uint64_t random;
     uint64_t delay_max_ns; /* of a timer */
     uint64_t pause_ns;     /* after each batch; 0: none */
-    bool joins;            /* it is a worker, too, now and then */
+    bool joins;            /* it also becomes a worker now and then */
     atomic_bool *must_stop;
     size_t slot_next;          /* to be looked at */
     struct ledger_tally tally; /* for others: after it has ended */

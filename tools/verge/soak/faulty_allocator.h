@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The default allocator, which says no now and then if asked to, and knows what is held from it. For any threads. */
+/* The default allocator, which can be made to fail now and then, and counts the bytes that are allocated. For any
+ * threads. */
 #ifndef VERGE_TOOL_FAULTY_ALLOCATOR_H
 #define VERGE_TOOL_FAULTY_ALLOCATOR_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The monotonic clock, moved: it jumps when told to, ahead and back. For any threads. */
+/* The monotonic clock plus an offset that can jump, ahead and back. For any threads. */
 #ifndef VERGE_TOOL_JUMPING_CLOCK_H
 #define VERGE_TOOL_JUMPING_CLOCK_H
 

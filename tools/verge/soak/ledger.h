@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A ledger of timers that many threads act upon: what each was started for, and how often it ran, was cancelled, was
+ * A ledger of timers that many threads use: the deadline of each timer, and how often it ran, was cancelled or was
  * handed back. Everything that must not happen is counted as a finding.
  *
- * A slot holds one timer after the other; each is a new generation. An owner, one thread, starts the timers of a slot.
- * Who else may act on one is its kind:
+ * A slot has one timer after the other; each is a new generation. One thread, the owner, starts the timers of a slot.
+ * The kind of a timer says who else may use it:
  *
  *   OWNED   its owner resets and cancels it
  *   SHARED  any thread cancels it; nobody resets it
- *   SELF    its callback resets it a few times; nobody else does anything
+ *   SELF    its callback resets it a few times; nobody else uses it
  *
- * so that it can be told how often each must run: `expected`, 1 and once more for every reset that met it running. A
- * generation is over when ended + cancels == expected, and only then the slot is used again.
+ * So the ledger knows how often each timer must run: `expected` is 1, plus 1 for every reset that found it running. A
+ * generation is over when ended + cancels == expected. Only then the slot is used again.
  *
- * A reset is announced before and agreed upon after the call. A callback finds its deadline among these two; or, if the
- * reset met it running, as `tolerated`. So a timer that runs for a deadline from before a reset which said 0 is found.
+ * The owner stores the new deadline as `announced` before it calls reset, and as `agreed` after the call. The deadline
+ * that a callback sees must be one of these two or, if the reset found the callback running, the one in `tolerated`. So
+ * the ledger notices a timer that runs at an old deadline after a reset has returned 0.
  */
 #ifndef VERGE_TOOL_LEDGER_H
 #define VERGE_TOOL_LEDGER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A service under load: its own threads run timers, actors act upon them. verge demo shows it; verge stress makes it
- * hostile: the clock jumps, memory runs out, workers join and leave all the time.
+ * A service under load: its threads run timers, and other threads (actors) start, reset and cancel them. verge demo
+ * shows it. verge stress makes it hostile: the clock jumps, memory runs out, workers join and leave all the time.
  */
 #ifndef VERGE_TOOL_SOAK_H
 #define VERGE_TOOL_SOAK_H

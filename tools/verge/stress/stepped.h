@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A soak of the service that is the same every time: workers of ours on the manual clock, stepped by one thread. Timers
- * are started, reset and cancelled from outside and from callbacks; workers join and leave, also the last one, also in
- * a callback; the clock jumps, also backwards; memory runs out now and then. As nothing races, every verdict
- * is known beforehand, and a dumb copy of all timers says what has to happen.
+ * A soak of the service that is the same in every run: one thread steps all workers, on a manual clock. Timers are
+ * started, reset and cancelled, from outside and in callbacks. Workers join and leave, even the last one, and even in a
+ * callback. The clock jumps, also backwards. Memory runs out now and then. As nothing races, the result of every call
+ * is known in advance: a simple copy of all timers says what must happen.
  *
- * What happens depends on the options alone: the digest of two equal runs is equal.
+ * All events depend on the options alone: two runs with the same options have the same digest.
  */
 #ifndef VERGE_TOOL_STEPPED_H
 #define VERGE_TOOL_STEPPED_H

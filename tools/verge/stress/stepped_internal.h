@@ -16,7 +16,7 @@ enum {
 
 enum subject_state { SUBJECT_FREE, SUBJECT_PENDING, SUBJECT_RUNNING };
 
-/* The dumb copy of a timer. */
+/* The simple copy of a timer. */
 struct subject {
     verge_timer timer;
     uint64_t earliest_ns, latest_ns; /* its deadline is one of these: the same but for a window */
@@ -43,7 +43,7 @@ struct stepped {
     char problem[PROBLEM_SIZE]; /* the first that was found */
 };
 
-/* stepped_timers.c: what is done to timers, and what has to come of it. From outside, and in callbacks. */
+/* stepped_timers.c: operations on timers and what must come of them; from outside and in callbacks. */
 void stepped_start(struct stepped *stepped);
 void stepped_act_on(struct stepped *stepped, struct subject *subject);
 struct subject *stepped_any_subject(struct stepped *stepped);
