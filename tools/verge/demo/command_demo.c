@@ -67,7 +67,7 @@ static uint64_t core_count(void) {
     return cores < 1 ? 1 : cores > SOAK_ACTOR_COUNT_MAX ? SOAK_ACTOR_COUNT_MAX : (uint64_t)cores;
 }
 
-/* The number of workers and of threads that start timers, by default: together they do not overload the machine. */
+/* The number of threads that start timers: half of the workers, so that the machine is not overloaded. */
 static uint64_t half_of(uint64_t workers) {
     return (workers + 1) / 2;
 }
