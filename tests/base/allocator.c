@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The default allocator keeps the contract of base.h, and the tests' own one notices who does not. */
+/* The default allocator keeps the contract of base.h, and the allocator of the tests notices callers that do not. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

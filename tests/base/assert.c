@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* VERGE__INVARIANT: checks and aborts where asked to, and otherwise is not even evaluated. */
+/* VERGE__INVARIANT aborts if its condition is false in builds with assertions; in others it does not evaluate it. */
 #define _POSIX_C_SOURCE 200809L
 
 #undef VERGE_ASSERTS

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/durable/model_store.h - a store as the protocol believes it to be: tables in memory, transactions that happen
- * at once or not at all, a clock of its own; and a network that loses questions, and answers, and answers to a commit.
- * For one thread.
+ * tests/durable/model_store.h - a store as the protocol expects it: tables in memory, transactions that happen as a
+ * whole or not at all, and a clock of its own. Its network loses requests, answers, and answers to a commit. For one
+ * thread.
  */
 #ifndef VERGE_TESTS_DURABLE_MODEL_STORE_H
 #define VERGE_TESTS_DURABLE_MODEL_STORE_H

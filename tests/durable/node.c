@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A node of its own process, to be killed, stopped and lied to by the tests: durable_node URL FOLDER COUNT.
+ * A node in a process of its own, which the tests kill, stop and give a wrong clock: durable_node URL FOLDER COUNT.
  *
- * It schedules COUNT timers, by turns for its handlers, and notes in FOLDER/promised what was promised to it. It runs
- * until SIGTERM, and then closes. Handlers:
+ * It schedules COUNT timers, for its handlers in turn, and writes the ids that were promised to FOLDER/promised. It
+ * runs until SIGTERM, and then closes. Handlers:
  *   ledger   writes a row in the transaction that fires it
  *   outside  writes a line to FOLDER/outside, without a transaction
  *   killer   kills its process
- *   stopper  writes a row, and stops its process in the transaction, in the first attempt that a file FOLDER/stopped is
- *            not there
+ *   stopper  writes a row, and stops its process in the transaction, unless the file FOLDER/stopped exists
  * VERGE_TEST_CLOCK_OFFSET_S: this process's clock is wrong by so much.
  */
 #define _GNU_SOURCE

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The core against a model of a store, step by step from a seed: nodes that are stepped in any order, stand still, die
- * and come back, with clocks that run apart; questions and answers that are lost. At the end each timer that was
- * promised was run exactly once through its transaction, unless it was cancelled. A mistake in the store, planted, is
- * noticed.
+ * The core against a model of a store, step by step from a seed. Nodes are stepped in any order, stand still, die and
+ * come back; their clocks run apart; requests and answers are lost. At the end, each timer that was promised has run
+ * exactly once through its transaction, unless it was cancelled. The test also notices a mistake that is planted in the
+ * store.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that block, on threads that may not be had, and files, which need them on epoll. Each argument is released
- * once, by its caller or by the pool; a file has what was written, whether there are threads or not.
+ * Functions that block, if threads for them cannot be started; and files, which need such threads on epoll. Each
+ * argument is released once, by its caller or by the pool. A file has what was written, with threads or without.
  */
 #define _GNU_SOURCE
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A service with two threads and a metronome: timers are started, reset and cancelled, threads come and go, one worker
- * is this thread. Whatever fails: each timer that was started ends exactly once, none runs early, a reset or cancel
- * that succeeded has.
+ * is this thread. Whatever fails: each timer that was started ends exactly once, none runs early, and if a reset or
+ * cancel returns 0, the old deadline never fires.
  */
 #define _GNU_SOURCE /* sem_t */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * faults JOB                     counts the calls that a job makes, then runs it once for each call, which fails
- * faults JOB SITE KIND NUMBER [on]    one of these runs; on: it goes on
+ * faults JOB SITE KIND NUMBER [on]    one of these runs; on: later calls fail as well
  *
- * A call fails alone, or goes on to fail where that can be: memory does not come back, a signal comes again and again.
- * Each run is a process of its own, with a time limit. The job must end, with an error where one is documented; what it
- * has begun must come to its end; nothing may be left behind. By default the first calls of each site fail, and
- * some that are chosen at random (VERGE_TEST_SEED); with VERGE_FAULTS=all, each of the first CALLS_MAX, and as many of
- * the rest. Threads race, so that a call of some number may not come: those runs are counted.
+ * A call fails alone or, where that is possible, with all later ones: memory stays scarce, a signal comes again and
+ * again. Each run is a process of its own, with a time limit. The job must end, with a documented error or none. All
+ * that it has begun must end, and nothing may be left behind. By default, the first calls of each site fail, and some
+ * at random (VERGE_TEST_SEED). With VERGE_FAULTS=all, each of the first CALLS_MAX calls fails, and as many of the rest.
+ * Threads race, so a call with a given number may never be made: such runs are counted.
  */
 #define _GNU_SOURCE
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * faults/sites.h - where the outside world can say no, and how.
+ * faults/sites.h - which calls of the system can fail, and how.
  *
- * A site is a function of the system's that the library calls. Those of files are caught where the system call is made,
- * also inside of liburing (trap.c); memory, threads, futexes and the clock are wrapped at link time (wraps.c). Calls
- * are counted by site; a plan is that one of them, by its number, fails.
+ * A site is a function of the system that the library calls. Those of files are caught where the system call is made,
+ * even inside liburing (trap.c). Memory, threads, futexes and the clock are wrapped at link time (wraps.c). The calls
+ * of each site are counted, and a plan names the number of the call that fails.
  */
 #ifndef VERGE_TESTS_FAULTS_SITES_H
 #define VERGE_TESTS_FAULTS_SITES_H

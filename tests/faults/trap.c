@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls, caught where they are made: a filter of seccomp turns them into a signal, whoever makes them. The
- * handler counts the call, and makes it or lets it fail. Its own calls come from one instruction, which the filter
- * lets pass. What the C library calls while it blocks all signals, to begin or end a thread, cannot be caught in this
- * way.
+ * System calls are caught where they are made: a seccomp filter turns each into a signal. The handler counts the call,
+ * and makes it or lets it fail. The filter lets calls from one instruction pass, which is that of the handler. The C
+ * library blocks all signals while it begins or ends a thread: its system calls there cannot be caught in this way.
  */
 #define _GNU_SOURCE
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any words as the command line of the tool, a line of the input each, up to where its jobs would begin: those are
- * wrapped (arguments_jobs.c), and keep what they were asked for. The ranges and defaults below are those of verge(1).
- * What may be asked for is, with these values; all else is refused with status 2 and a message on stderr that names the
- * word that is wrong.
+ * Arbitrary words as the command line of the tool, one on each line of the input. The jobs of the tool are wrapped
+ * (arguments_jobs.c): they only record what they were asked for. The ranges and defaults below are those of verge(1). A
+ * valid command line must reach its job with the right values. Any other must end with status 2, and a message on
+ * stderr that names the wrong word.
  */
 #define _GNU_SOURCE /* open_memstream, memmem */
 #include "fuzz/arguments.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A planted bug, to be found: linked with the wheel's target, whose calls of verge_wheel_reschedule come here.
- * A timer that is moved to an earlier time, into the tick under way, keeps its old deadline.
+ * A planted bug that the fuzzers must find. It is linked with the target `wheel`, whose calls of verge_wheel_reschedule
+ * come here. The bug: a timer that is moved to an earlier time, into the current tick, keeps its old deadline.
  */
 #include "verge/wheel.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as options: create says -EINVAL where the header says so, and else gives a wheel that works. */
+/* Arbitrary bytes as options: create returns -EINVAL where the header says so, and otherwise a wheel that works. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as the head of a request to scope. What is understood lies within the bytes, and is what it must be; no
- * part of it was understood before it was whole; and a name that is not refused is a number or localhost.
+ * Arbitrary bytes as the head of a request to scope. Every part that is found lies within the bytes and is valid. A
+ * head is accepted only when it is complete. A Host that is not refused is numeric or localhost.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a trace: each line is understood or refused with its number and a sentence; what is understood is
- * sound. */
+/* Arbitrary bytes as a trace: each line is accepted, or refused with its number and a sentence. Accepted traces are
+ * valid. */
 #include "replay/trace.h"
 
 #include <errno.h>

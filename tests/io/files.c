@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Regular files: what is read and written, against a model, and that what blocks does not block the worker. */
+/* Regular files: reads and writes compared with a model; and a file operation that blocks does not block the worker. */
 #define _GNU_SOURCE
 
 #include <sys/stat.h>

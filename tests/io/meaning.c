@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls mean the same on both backends, and what the system calls mean: of every kind of file, read and write are
- * compared with the system call on the same file made O_NONBLOCK. Where that would wait, so does the call.
+ * The calls do the same on both backends, and the same as the system calls. For every kind of file, read and write are
+ * compared with the system calls on the same file with O_NONBLOCK. If these return EAGAIN, the calls wait.
  */
 #define _GNU_SOURCE
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every call that can wait does, whether its descriptor is O_NONBLOCK or not: it ends when the other side lets it, at
- * its deadline, or when its task is cancelled. N2: in the last two cases nothing has happened. Virtual time.
+ * Every call that can wait does so, whether its descriptor is O_NONBLOCK or not. It ends when the other side acts, at
+ * its deadline, or when its task is cancelled. In the last two cases nothing was transferred (N2). In virtual time.
  */
 #define _GNU_SOURCE
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * N3 and T3: what need not wait is done, also by a task that is cancelled, past its deadline, or in a runtime that
- * stops. Files above all: a task saves its state before it ends. What would have to wait is not done.
+ * N3 and T3: a call that need not wait succeeds, even in a task that is cancelled or past its deadline, or in a runtime
+ * that stops. This matters most for files: a task can save its state before it ends. Calls that would have to wait
+ * fail.
  */
 #define _GNU_SOURCE
 

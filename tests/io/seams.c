@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where two things meet in I/O: two readers of one file, a cancellation and the virtual clock, messages and
- * MSG_WAITALL. */
+/* Rare combinations in I/O: two readers of one file, a cancellation and the virtual clock, messages and MSG_WAITALL. */
 #define _GNU_SOURCE
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A loop side by side with dumb code: an array that is searched for the next timer to be called back. */
+/* A loop compared with simple code: an array that is searched for the next timer to call back. */
 #include "verge/loop.h"
 #include "wheel/support.h"
 

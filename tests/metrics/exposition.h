@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A reader of the Prometheus text format that takes nothing but what the format allows, and of what it
- * allows only what verge means to write: each family once, with HELP, TYPE and at least one sample; counters
- * that end in _total; integers, or decimals with a point; histograms whose buckets rise, both in bound
- * and in count, end with +Inf, and agree with their _count.
+ * A strict reader of the Prometheus text format. It accepts only what verge means to write: each family once, with
+ * HELP, TYPE and at least one sample; counters that end in _total; integers, or decimals with a point; histograms whose
+ * buckets rise, in bound and in count, end with +Inf, and agree with their _count.
  */
 #ifndef VERGE_TESTS_METRICS_EXPOSITION_H
 #define VERGE_TESTS_METRICS_EXPOSITION_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The reader of the other tests sees what is wrong. */
+/* The reader that the other tests use (exposition.h) finds mistakes. */
 #include "exposition.h"
 #include "support/cmocka.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A poller that falls behind: what is due is not fetched, or one at a time, while time goes on and timers are set. */
+/* A caller that falls behind: it polls too seldom, or for one timer at a time, while time passes and timers are set. */
 #include "model/before.h"
 
 /* For the work that a poll has done. */

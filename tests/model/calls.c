@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A run of the wheel, whose calls do to it whatever else can be done. */
+/* verge_wheel_run with callbacks that make any other call on the wheel. */
 #include "model/before.h"
 
 struct calls {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model/model.h - what a wheel has to do, done the dumb way: an unsorted array that is searched.
+ * model/model.h - what a wheel has to do, done in the simplest way: an unsorted array that is searched.
  *
- * The model follows the header and nothing else. Where the header leaves a choice, the model accepts
- * each of the choices:
+ * The model follows the header alone. If the header leaves a choice, the model accepts each of the choices:
  *
  *   - a coarse wheel may return a timer at any tick from its own to the start of the next slot of the level that its
  *     distance from now needs;
- *   - a timer scheduled for a tick already reached ("past") precedes all that come due later; its
- *     place among those that were due already is open, as is theirs among each other with a backlog;
- *   - the tick under way is looked at by poll_exact only when what came before left room for it;
- *   - has_backlog may be true for nothing when a limit was reached, never when none was.
+ *   - a timer scheduled for a tick that has come already ("past") comes before all that become due later. Its order
+ *     among timers that were due already is open; with a backlog, so is their order among each other;
+ *   - poll_exact looks at the current tick only if earlier ticks left room in the result;
+ *   - if a limit was reached, has_backlog may be true although nothing is left; without a limit it is exact.
  */
 #ifndef VERGE_TESTS_MODEL_MODEL_H
 #define VERGE_TESTS_MODEL_MODEL_H

@@ -2,8 +2,8 @@
 /*
  * Random operations on a wheel and on a model of it, which have to agree.
  *
- * A run is one wheel with random options. The seed printed at a failure is that of the failing run:
- * with VERGE_TEST_SEED set to it, the run comes first.
+ * Each wheel has random options and a seed of its own. A failure prints the seed of its wheel: with VERGE_TEST_SEED set
+ * to it, that wheel comes first.
  */
 #include <time.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which backend is taken, and what is said when there is none. Each case is a process of its own. */
+/* Which backend is chosen, and which error there is if none is available. Each case is a process of its own. */
 #define _GNU_SOURCE
 
 #include <linux/filter.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The head of a request, as browsers and curl write it, and as nobody should. */
+/* The head of a request: as browsers and curl write it, and with mistakes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

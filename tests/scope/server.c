@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Scope as a browser, curl, and those who mean no good meet it: V1, V2, and the limits of V3. */
+/* Scope and its clients: browsers, curl, and attackers. V1, V2, and the limits of V3. */
 #define _GNU_SOURCE /* strcasestr */
 #include <sys/stat.h>
 

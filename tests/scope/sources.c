@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who started the timers: what scope shows of a service that is stepped by hand, against a count of the test's own
- * (V5); and that nothing is counted while nobody looks (V4).
+ * Who started the timers: what scope shows of a service that the test steps, compared with the test's own count (V5).
+ * While nobody looks, nothing is counted (V4).
  */
 #include "scope/view.h"
 #include "service/support.h"

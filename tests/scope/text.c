@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON that scope writes: any bytes come out as a string that is valid, harmless in HTML, and the same when it is read.
- */
+/* JSON that scope writes: any bytes become a valid string that is harmless in HTML, and reading it gives the same
+ * text. */
 #include <string.h>
 
 #include "scope/text.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting for callbacks of other threads: real threads, each step of which waits for the other's. */
+/* cancel_wait for callbacks of other threads. The threads are real, and meet at steps, so that each race has one
+ * outcome. */
 #include <string.h>
 
 #include "service/park.h"

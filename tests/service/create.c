@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The beginning of a service: with what is usual, and when memory or threads cannot be had. */
+/* Creating a service: with usual options, and when memory or threads run out. */
 #include "service/support.h"
 
 /* ---- threads that cannot be had ---- */

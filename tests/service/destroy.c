@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a service: what runs is waited for, what is pending is handed back, nothing hangs and nothing leaks. */
+/* Destroying a service: it waits for running callbacks, hands pending timers back, and neither hangs nor leaks. */
 #include "service/service_internal.h"
 #include "service/support.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
-/* Corners of the service: the ends of time, of generations and of marks; who has left; waiting in strange places. */
+/* Corner cases of the service: the end of time, the last generation, workers that have left, waiting in odd
+ * situations. */
 #include <time.h>
 
 #include "service/service_internal.h"

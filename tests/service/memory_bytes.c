@@ -2,10 +2,10 @@
 /*
  * G7 across workers: memory follows the live timers, not the rate at which they are cancelled, moved and started.
  *
- * What live timers need: a record of 64 bytes and an entry of 8. On top of it, whatever the load: the wheel of a worker
- * with all its levels, which is what a service with a worker and no timers has (measured here), and slack: the
- * last segment of records that is not full (2 MiB), garbage that is allowed before it is cleared away (3,072 entries
- * and their chunks), records a worker keeps (512) or has not taken back yet (1,024 a pass).
+ * A live timer needs a record of 64 bytes and an entry of 8. Independent of the load there is the wheel of a worker
+ * with all its levels (measured here as a service with one worker and no timers), and some slack: the last segment of
+ * records, which is not full (2 MiB), idle entries that are allowed (3,072, and their chunks), free records that a
+ * worker keeps (512) or has not taken back yet (1,024 a pass).
  */
 #include "service/service_internal.h"
 #include "service/support.h"

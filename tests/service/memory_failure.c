@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When memory runs out: a scenario with every kind of call is played again and again, and each time another allocation
- * fails. What fails says -ENOMEM and changes nothing; what was accepted runs, whether there is memory or not.
+ * When memory runs out: a scenario with every kind of call is repeated, and each time another allocation fails. A call
+ * that fails returns -ENOMEM and changes nothing. Timers that were accepted run, with memory or without.
  */
 #include "service/support.h"
 

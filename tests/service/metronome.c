@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The metronome: a convenience, on which nothing depends. The clock of these services lets the test hold up the
- * metronome's thread, and it alone: it is the only one that the test does not know.
+ * The metronome, which is a convenience: no promise depends on it. The clock of these services lets the test stop the
+ * metronome's thread alone, as it is the only thread that the test does not know.
  */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include <time.h>

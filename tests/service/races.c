@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 /*
- * Real threads against each other, for ThreadSanitizer and for the promises. Each race is a round in which two threads
- * are let go at once; which of them wins is left to the machine, that exactly one does is asserted.
+ * Real threads that race, for ThreadSanitizer and for the promises. In each round two threads start at the same moment.
+ * Either may win; the test asserts that exactly one does.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A worker that is stuck in a callback: it is reported, and another runs what is due on it. Stepped by hand: the
- * callback itself moves the clock, ticks the metronome and steps the rescuer; and with threads.
+ * A worker that is stuck in a callback is reported, and another worker runs its due timers. Some tests step the
+ * workers: the callback itself moves the clock, ticks the metronome and steps the rescuer. Others use threads.
  */
 #include "service/support.h"
 #include "service/turn.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A machine that slept for eight hours. On the boottime clock, all that came due meanwhile is due at once: each timer
- * runs once, in the order of deadlines, a batch a pass; periodic ones make up for what their policy says. On the
- * monotonic clock nothing has happened.
+ * A machine that was suspended for eight hours. On the boottime clock, all timers of that time are due at once: each
+ * runs once, in the order of deadlines, a batch in each pass; the policy of periodic timers decides about missed ticks.
+ * On the monotonic clock, no time has passed.
  */
 #define _GNU_SOURCE /* CLOCK_BOOTTIME */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Starting timers: after a while, at a time, here, there, and where nobody is. */
+/* Starting timers: with a delay, at a time, on this worker, on another one, and without any worker. */
 #include "base/step.h"
 #include "service/support.h"
 

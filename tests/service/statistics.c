@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a service says of itself: exact when nothing else is going on, and never absurd when much is. */
+/* Statistics of a service: exact while nothing else happens, and always plausible while much does. */
 #include "service/support.h"
 
 static struct stepped world; /* for callbacks that move the clock */

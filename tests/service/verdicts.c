@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What cancel, cancel_wait, shutdown and reset say, and that it is so (G10): outside of callbacks and inside. */
+/* What cancel, cancel_wait, shutdown and reset return is true (G10): outside of callbacks and inside. */
 #include "service/support.h"
 
 typedef int (*ending)(verge_service *service, verge_timer timer);

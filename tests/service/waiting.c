@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting, in run_once and outside of it: who has to come back is told, and no wake is lost. */
+/* Workers that wait, in run_once and outside of it, are woken when they must return, and no wake-up is lost. */
 #define _POSIX_C_SOURCE 200809L /* sem_init */
 #include <semaphore.h>
 

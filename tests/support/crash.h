@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* support/crash.h - a crash says how to replay it, too. */
+/* support/crash.h - prints how to replay a test if it crashes. */
 #ifndef VERGE_TESTS_SUPPORT_CRASH_H
 #define VERGE_TESTS_SUPPORT_CRASH_H
 

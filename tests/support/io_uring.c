@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linked into the tests that run on either backend. Where the system does not allow io_uring, as in many containers,
- * those that are to run on it are skipped before they begin; with VERGE_TEST_IO_URING=required they fail.
+ * Linked into the tests that run on both backends. If the system does not allow io_uring, as in many containers, the
+ * tests on io_uring are skipped before they begin. With VERGE_TEST_IO_URING=required they fail instead.
  *
- * It asks the system, not the library: a library that fails to set up its ring is a failure.
+ * It asks the system, not the library: if only the library cannot set up its ring, the tests must fail.
  */
 #define _GNU_SOURCE
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * support/random.h - random numbers that can be had again.
+ * support/random.h - random numbers that can be repeated from a seed.
  *
  * A randomised test takes its seed from verge_test_seed, which prints it. To replay a failure, run
  * the test with VERGE_TEST_SEED set to what it printed. VERGE_TEST_SECONDS makes such tests run
  * longer (or shorter) than they do by default.
  *
- * A fuzzer makes the choices itself: verge_test_random_from_bytes takes them from its input, as few bytes as a
- * choice needs, and goes on at random (but always the same way) when the input is used up.
+ * In a fuzz target, verge_test_random_from_bytes takes the numbers from the fuzzer's input, as few bytes as each choice
+ * needs. When the input is used up, it goes on with pseudo-random numbers, which are the same every time.
  */
 #ifndef VERGE_TESTS_SUPPORT_RANDOM_H
 #define VERGE_TESTS_SUPPORT_RANDOM_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * support/steps.h - threads that meet at the steps of the code (base/step.h), so that a race has the one outcome that a
- * test is about.
+ * support/steps.h - lets threads meet at certain steps of the code (base/step.h), so that a race always has the outcome
+ * that the test is about.
  *
  *     static void at_step(const char *step) {        -- called by every thread, at every step
  *         if (is_step(step, "move: under way")) { ... await(&flag); }

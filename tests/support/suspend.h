@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * support/suspend.h - a machine that sleeps. For programs that are linked with --wrap=clock_gettime: the clocks of the
- * system are ours. suspend_for lets CLOCK_BOOTTIME go on without CLOCK_MONOTONIC, as a machine does that sleeps and
- * wakes up; after freeze_clocks both move by that and stay_awake_for alone.
+ * support/suspend.h - simulates a machine that is suspended, in programs linked with --wrap=clock_gettime. suspend_for
+ * moves CLOCK_BOOTTIME but not CLOCK_MONOTONIC, as a suspend does. After freeze_clocks, both clocks move only by
+ * suspend_for and stay_awake_for.
  */
 #ifndef VERGE_TESTS_SUPPORT_SUSPEND_H
 #define VERGE_TESTS_SUPPORT_SUSPEND_H

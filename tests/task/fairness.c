@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A task whose calls never have to wait, because what they want is always there, lets the other tasks of its worker
- * run. */
+/* A task whose calls never have to wait still lets the other tasks of its worker run. */
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* T8: the thread of a worker ends in a task. Whoever waits for anything learns of it, all others end in order, nothing
- * hangs and nothing leaks. */
+/* T8: the thread of a worker ends in a task. Tasks that wait for the lost one get an error, all others are cancelled
+ * and end, nothing hangs and nothing leaks. */
 #define _GNU_SOURCE
 
 #include <pthread.h>

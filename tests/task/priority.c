@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where one thread of a runtime waits for another, it sleeps. A thread that looked again and again would, with a
- * real-time priority and one processor, keep the other one from going on. Each test stops one thread in the middle,
- * until the other one sleeps. Linked with --wrap=sched_yield: who yields in a loop is caught there, and the test goes
- * on and fails.
+ * A thread of a runtime that waits for another one must sleep. If it spun, with a real-time priority on one processor,
+ * the other thread could never go on. Each test stops one thread half-way, until the other one sleeps. The program is
+ * linked with --wrap=sched_yield: a thread that yields in a loop is caught there, and the test fails.
  */
 #define _GNU_SOURCE
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A cancelled task, or one whose scope is over, cleans up: it waits for whom it must wait for. In virtual time, and,
- * for the races, on threads. */
+/* The _regardless calls: a task that is cancelled, or past the deadline of its scope, can still wait in its cleanup
+ * code. In virtual time and, for the races, on threads. */
 #include "task/support.h"
 
 struct family {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where two things meet: a stop and a worker that retires, a spawn that fails and the end of the last task, a worker
- * that comes while the runtime starts. The threads meet at steps of the code: each race has the outcome that it is
+/* Rare races: a stop and a worker that retires, a spawn that fails and the end of the last task, a worker that is added
+ * while the runtime starts. The threads meet at steps of the code, so that each race has the outcome that the test is
  * about. */
 #define _GNU_SOURCE
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random tasks in virtual time send, receive, join and select over a few small channels, under deadlines, while
- * others are cancelled and channels closed. A dumb model keeps what every call that returned has claimed:
+ * Random tasks in virtual time send, receive, join and select over a few small channels, with deadlines, while tasks
+ * are cancelled and channels closed. A simple model records the result of every call, and checks:
  *   - an item whose send succeeded is received once, or is in its channel in the end; any other item never shows up
  *     (K1);
  *   - a receiver gets the items of one sender in the order in which they were sent;
  *   - a task is joined once, with its result;
  *   - no call times out early (T1), and whenever the clock moves nobody waits for what is there: time moves only when
  *     no task can run.
- * At the steps of a select that waits an outsider, in place of other threads, sends, receives, closes and cancels, too.
+ * At the steps of a waiting select, an outsider also sends, receives, closes and cancels, as another thread would.
  * A seed is a world of its own; VERGE_TEST_SEED=n replays it, alone with VERGE_TEST_WORLDS=1.
  */
 #include "support/steps.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where tasks run: those that may run anywhere find a worker, those that are placed by name stay. With threads that
- * race; simulation/ has the same from seeds. */
+/* Where tasks run: pinned tasks stay, and others find an idle worker. With threads that race; simulation/ does the same
+ * from seeds. */
 #include <sys/socket.h>
 #include <unistd.h>
 

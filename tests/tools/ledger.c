@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ledger of a soak: what is right is found right, and every wrong that it knows of is found. */
+/* The ledger of a soak accepts correct events, and finds every kind of mistake. */
 #include "soak/ledger.h"
 #include "soak/faulty_allocator.h"
 #include "support/cmocka.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Builds with assertions notice that the object of a timeout was freed, or used for something else, while it was
- * set. */
+/* Builds with assertions notice if the object of a timeout is freed or overwritten while the timeout is set. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

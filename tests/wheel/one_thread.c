@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A build with assertions notices two threads inside one wheel, and nothing else: not a wheel that is passed on, not
- * one that is used while it calls a function of the caller's. */
+/* A build with assertions notices two threads inside one wheel. It must not complain about a wheel that is passed on to
+ * another thread, or one that is used inside its own callbacks. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>

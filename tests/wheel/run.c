@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs: a function is called for each timer, and does to the wheel what it likes. Each test is for all kinds of wheel
- * that run in a way of their own: plain, ordered, coarse, with a limit on the work; a tick at a time, and many at once.
+ * verge_wheel_run: a function is called for each due timer, and may make any call on the wheel. Each test runs with all
+ * kinds of wheel: plain, ordered, coarse, with a work limit; a tick at a time, and many ticks at once.
  */
 #include "wheel/timeouts.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timeouts: their life, and that what is promised of timers (G1 to G6, G8) holds for them, beside timers that have
+/* Timeouts: attach, set, clear, detach; and the promises G1 to G6 and G8 for timeouts, in wheels that also have
  * handles. */
 #include "wheel/timeouts.h"
 

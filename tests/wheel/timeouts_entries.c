@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* G3 of timeouts: an object goes and another takes its memory. Nothing of the first strikes for the second, or keeps it
- * from striking; and an entry that serves again is kept. */
+/* G3 of timeouts: an object is freed, and another one gets its memory. The timeout of the first must not fire for the
+ * second, or keep it from firing. An entry that serves again is kept. */
 #include "wheel/timeouts.h"
 
 /* ---- one after the other in the same memory ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Regular files: opened, written, read back, each call under a deadline. What a call says was written is there. N3:
- * what need not wait is done, so a player that is cancelled, or past its deadline, still saves.
+ * Regular files: opened, written and read back, each call with a deadline. Bytes that a call reports as written are
+ * there. N3: calls that need not wait succeed, so a player that is cancelled or past its deadline can still save.
  */
 #define _GNU_SOURCE
 

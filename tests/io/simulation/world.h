@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * io/simulation/world.h - a runtime in virtual time, and tasks that do whatever a seed says, to themselves and to each
- * other, while things fail. Who does something says in the log what came of it, and checks that it can be explained.
+ * io/simulation/world.h - a runtime in virtual time, whose tasks (players) do what a seed says, to themselves and to
+ * each other, while faults happen. After each action, a player logs the result and checks that there is a reason for
+ * it.
  *
  *   simulation.c  seeds, the world, the audit
  *   players.c     the tasks: sleep, tick, spawn, join, cancel

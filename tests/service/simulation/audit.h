@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * simulation/audit.h - what is known of every timer, kept beside the service, and what must never be seen.
+ * simulation/audit.h - keeps what is known about every timer, apart from the service, and checks what must never
+ * happen.
  *
- * A verdict counts from the moment at which it was returned: a cancel that has returned 0 forbids every callback that
- * begins later; a reset that has returned 0 forbids the deadlines that were set before it began.
+ * A result counts from the moment at which it was returned: after cancel has returned 0, no callback may begin; after
+ * reset has returned 0, no callback may begin for a deadline that was set before the reset.
  */
 #ifndef VERGE_TESTS_SERVICE_SIMULATION_AUDIT_H
 #define VERGE_TESTS_SERVICE_SIMULATION_AUDIT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * simulation/scheduler.h - several threads played by one. Each actor is a flow of control with a stack of its own; at
- * every step of the service's protocol (base/step.h) the scheduler decides, from a seed, who goes on. So every
- * interleaving of the steps can happen, and the same seed makes the same one again.
+ * simulation/scheduler.h - simulates several threads on one. Each actor is a flow of control with a stack of its own.
+ * At every step of the service's protocol (base/step.h) the scheduler decides, from a seed, which actor goes on. So
+ * every interleaving of the steps can happen, and the same seed repeats it.
  */
 #ifndef VERGE_TESTS_SERVICE_SIMULATION_SCHEDULER_H
 #define VERGE_TESTS_SERVICE_SIMULATION_SCHEDULER_H

@@ -5,7 +5,7 @@
  * on. The loops are those of the library; only the reactors are made up.
  *
  *   Players are tasks that spawn, join, cancel, yield, and talk to each other. Each must begin and end once, and never
- *   be in two places; those that are placed by name must stay there.
+ *   be in two places; pinned tasks must stay on their worker.
  *   A hog makes a task ready and does not let go of its worker until another worker has run that task: if a wake-up is
  *   lost, or a task is left where nobody looks, that hangs.
  *   In a third of the worlds there is one processor, and priorities (SCHED_FIFO): there a worker that waits for another
