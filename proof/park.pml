@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * park.pml - a worker that goes to sleep, and two threads that have something for it (src/service/park.h).
+ * park.pml - a worker that goes to sleep, and two threads that send it records (src/service/park.h).
  *
  * Each shared access is a step of its own, in any order of the threads. What is to be shown:
  *
- *   nothing is missed   whoever sends what must be looked at before the worker would wake up by itself wakes it:
- *                       otherwise it sleeps for ever, which spin reports as an invalid end state;
- *   nothing dangles     after verge__park_end no thread is in the user's wake function: the assertion in wake();
+ *   nothing is missed   if a record must be handled before the worker would wake up by itself, its sender wakes the
+ *                       worker. Otherwise the worker sleeps for ever, which spin reports as an invalid end state.
+ *   nothing dangles     after verge__park_end, no thread is in the user's wake function: the assertion in wake().
  *   nothing spins       -DREAL_TIME: one processor, and the worker has a higher priority than the senders. They have
  *                       the processor only while the worker sleeps. If it waited for one of them without sleeping,
- *                       nobody could go on, which is an invalid end state, too.
+ *                       nobody could go on, which is an invalid end state as well.
  *
- * Times are 3 (soon), 4 (when the worker may wake up by itself) and 5 (never). Mutations are defined by -D; each of
- * them must break one of the three.
+ * Times are 3 (soon), 4 (when the worker may wake up by itself) and 5 (never). Deliberate mistakes are switched on by
+ * -D; each of them must break one of the three.
  */
 #define AWAKE 0
 #define WAKING_AWAITED 1

@@ -2,29 +2,30 @@
 /*
  * record.pml - one record, two workers and a remote thread (src/service/record.h, T1 to T12).
  *
- * Worker 1 stays. Worker 2 leaves at any moment between two passes. The threads start, cancel and reset the timer, the
- * workers also from inside its callback, and time goes on before any pass. A step is one access to what is shared: the
- * word, the deadline, an inbox, the state of a place. A compare-and-swap is in the model what it is in the source: a
- * copy of the word, a decision, an exchange if the word is still that copy. What only its owner may touch (entry_tick,
- * the wheel) is a step as well, so that somebody else who touches it is found out.
+ * Worker 1 stays. Worker 2 leaves at any moment between two passes. The threads start, cancel and reset the timer; the
+ * workers also do so from inside its callback. Time may pass before any pass. A step is one access to shared data: the
+ * word, the deadline, an inbox, the state of a place. A compare-and-swap is modelled as in the source: a copy of the
+ * word, a decision, and an exchange if the word is still equal to the copy. Each access to data that only the owner may
+ * touch (entry_tick, the wheel) is a step as well, so that an access by another thread is found.
  *
  * What is to be shown, by assertions:
- *   G1   it does not run before its deadline, also not before one that a reset has written;
- *   G3   every life of the record ends exactly once: its callback returned and it does not go on, or a cancel said 0;
- *   G10  after a cancel has said 0, the callback of that life does not begin, nor after one that met it running, unless
- *        it is reset; what a reset writes stays until the timer runs, or is reset again;
- *   G11  when all is over, everything has ended: nothing is lost when a worker leaves;
- *   S1   a record is in one list at most, and LINKED while it is in an inbox; FREE and not LINKED on a free list;
- *   S2   a worker takes out of its wheel only what is its own;
- * and, as an invalid end state of spin's:
+ *   G1   the timer does not run before its deadline, nor before one that a reset has written;
+ *   G3   every life of the record ends exactly once: its callback has returned for the last time, or a cancel returned
+ *        0;
+ *   G10  after a cancel has returned 0, the callback of that life does not begin; after a cancel that found it running,
+ *        it does not begin again, unless it is reset; the deadline of a reset stays until the timer runs or is reset
+ *        again;
+ *   G11  at the end, every timer has ended: none is lost when a worker leaves;
+ *   S1   a record is in at most one list; LINKED while it is in an inbox; FREE and not LINKED in a list of free ones;
+ *   S2   a worker takes only its own records out of its wheel;
+ * and by the absence of invalid end states:
  *   nothing spins, -DREAL_TIME: one processor, and the thread of that number (1, 2: the workers; 3: the remote one) has
- *   a
- *        higher priority than the others. They have the processor only while it is between two calls, or sleeps. If it
- *        waited for one of them without sleeping, nobody could go on.
+ *        a higher priority than the others. They have the processor only while it sleeps, or is between two calls. If
+ *        it waited for one of them without sleeping, nobody could go on.
  *
- * How often each thread may do something is set by -D (proof/prove), and so are the mutations; each of them must break
- * one of these. So is what kind of timer it is: -DPERIODIC, one that runs at each tick until the end of time or a
- * cancel; and of service: -DWATCHED, one in which workers rescue each other (rescue.pml).
+ * -D sets how often each thread may do something (proof/prove), and switches deliberate mistakes on, each of which must
+ * break one of the above. It also sets the kind of timer (-DPERIODIC: it runs at each tick until the end of time or a
+ * cancel) and of service (-DWATCHED: workers rescue each other, rescue.pml).
  */
 #ifndef LIVES
 #define LIVES 1 /* starts; -DSTARTED=1, =2: it is started already, on that worker, and there are none */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rescue.pml - the part of record.pml that a service has which watches for stuck callbacks (-DWATCHED): who is in a
- * callback lays the turn down, and the other worker may take it and move what is due to itself (src/service/turn.h,
- * rescue.c).
+ * rescue.pml - the part of record.pml for a service that watches for stuck callbacks (-DWATCHED). A worker that is in a
+ * callback lays its turn down. The other worker may then take the turn, and move due timers to itself
+ * (src/service/turn.h, rescue.c).
  *
- * Who is stuck: for how long a callback has been running does not matter here, so that any may be rescued from at any
- * moment. A worker is in the callback of the record, or in that of another timer (`block`), which does nothing, or
- * something with the record. What is shown is what record.pml says, and
- *   S4   what a rescuer has looked through has nothing left that is due there.
+ * How long a callback has been running does not matter here: every callback may be rescued from at any moment. A worker
+ * is in the callback of the record, or in that of another timer (`block`), which does nothing, or something with the
+ * record. What is shown is what record.pml says, and
+ *   S4   after a rescue, the rescued worker has no due timer left.
  */
 bool is_laid[3];     /* the turn of a worker */
 bool in_callback[3]; /* callback_since_ns != 0 */

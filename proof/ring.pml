@@ -2,14 +2,14 @@
 /*
  * ring.pml - the ring of ready tasks: its owner pushes and pops, others steal (src/task/ring.h, R1 to R3).
  *
- * The ring has two slots, and the owner more tasks than that. A task is pushed while the owner is still on its stack, as by
- * verge_yield, and is live until the owner has left it, after the push. Each shared access is a step of its own, in any order of
- * the threads.
+ * The ring has two slots, and the owner has more tasks than that. As in verge_yield, a task is pushed while the owner
+ * is still on its stack. It is live until the owner has left the stack, after the push. Each shared access is a step of
+ * its own, in any order of the threads.
  *
  * What is to be shown:
- *   once         every task is taken once, by one: the assertion in `take`;
+ *   once         every task is taken exactly once: the assertion in `take`;
  *   alone        nobody resumes a task while its owner is still on its stack;
- *   all of them  when nobody can go on, every task that was pushed has been taken.
+ *   all of them  when no thread can go on, every task that was pushed has been taken.
  */
 #ifndef TASKS
 #define TASKS 4

@@ -2,16 +2,16 @@
 /*
  * search.pml - runners that search for tasks, park, and are called (src/task/search.h).
  *
- * Runner 0 is a hog: it makes tasks ready, and never comes to run them itself. Runners 1 and 2 run what they find. A task that
- * they run may make another one ready. A parked runner may also wake up by itself, with a task of its own. Of a ring there is
- * how many tasks it has: how they are taken is ring.pml's. Each access to what others change is a step of its own, in any
- * order of the threads.
+ * Runner 0 is a hog: it makes tasks ready, and never runs them itself. Runners 1 and 2 run the tasks that they find.
+ * Such a task may make another one ready. A parked runner may also wake up by itself, with a task of its own. A ring is
+ * modelled as the number of its tasks; ring.pml is about how they are taken. Each access to shared data is a step of
+ * its own, in any order of the threads.
  *
  * What is to be shown:
- *   nothing stays    when nobody can go on any more, every task has been run: not one is left in a ring while runners sleep;
+ *   nothing stays    when no runner can go on, every task has been run: none is left in a ring while runners sleep;
  *   one searches     at most one runner searches at a time, and a runner that is called knows it;
- *   nothing spins    -DREAL_TIME: one processor, and runner 1 has a higher priority than all others, which go on only while it
- *                    sleeps. It never goes round three times without having slept or taken a task.
+ *   nothing spins    -DREAL_TIME: one processor, and runner 1 has a higher priority than all others, which run only
+ *                    while it sleeps. It never goes round its loop three times without having slept or taken a task.
  */
 #ifndef PUSHES
 #define PUSHES 2 /* tasks that the hog makes ready */

@@ -3,20 +3,20 @@
  * wait.pml - cancel_wait: threads that wait for callbacks to return, and callbacks that wait for each other
  * (src/service/cancel.c, T5, T9, T14).
  *
- * Each worker has one record, which it starts, runs and frees. Of the word there is what a waiter looks at: the
- * generation, the state, WAITED, and what keeps a record from ending (AGAIN) or makes it end (QUIT). How a timer comes
- * to run is record.pml's; here that is one step. The callbacks, the workers between them and a remote thread call
- * cancel_wait, and the remote thread reset. The kernel compares a number and puts to sleep in one step, and wakes
- * nobody by itself. Whether the workers are of one service or of several makes no difference here.
+ * Each worker has one record, which it starts, runs and frees. The model of the word has only what a waiter looks at:
+ * the generation, the state, WAITED, and the flags that keep a record from ending (AGAIN) or make it end (QUIT). How a
+ * timer comes to run is the subject of record.pml; here it is one step. The callbacks, the workers between two
+ * callbacks and a remote thread call cancel_wait; the remote thread also calls reset. The kernel compares a number and
+ * puts the thread to sleep in one step, and wakes nobody by itself. Whether the workers belong to one service or to
+ * several makes no difference here.
  *
  * What is to be shown:
- *   released     nobody waits for ever: otherwise spin reports an invalid end state. That is also so if the callback of
- *                the record's next life waits for the waiter of the one before (`first_is_waited_for`), which has
- *                nothing to do with it any more;
- *   returned     who was told VERGE_RUNNING, and is not inside that callback, is told so after the run it met has
- *                returned;
- *   no circle    callbacks that would wait for each other do not: that would be an invalid end state, too;
- *   no excuse    who is told -EDEADLK would have waited in a circle, and not for itself.
+ *   released     nobody waits for ever: otherwise spin reports an invalid end state. This holds even if the callback of
+ *                the record's next life waits for the waiter of the life before (`first_is_waited_for`);
+ *   returned     cancel_wait returns VERGE_RUNNING only after the callback that it found running has returned, unless
+ *                the caller is inside that callback;
+ *   no circle    callbacks that would wait for each other do not: that would be an invalid end state as well;
+ *   no excuse    a caller that gets -EDEADLK would have waited in a circle of several callbacks.
  */
 #ifndef WORKERS
 #define WORKERS 2
