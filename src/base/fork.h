@@ -8,13 +8,19 @@
 #define VERGE_SRC_BASE_FORK_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-/* How many forks led to this process since the first call of verge__watch_forks. Only the thread that forks exists when
- * it changes. */
+/* Grows with each fork that leads to this process, from the first call of verge__watch_forks on. Only the thread that
+ * forks exists when it changes. */
 extern _Atomic uint32_t verge__fork_count;
 
-/* From now on forks are counted. Cheap if called again. -ENOMEM. */
+/* Has in_child called in every child from now on. *is_asked, a static variable of the caller's, is false at first.
+ * Threads that are the first at the same time may each ask: in_child is then called several times, but no lock can be
+ * held by one of them while another forks. -ENOMEM: it can be tried again. */
+int verge__at_fork(_Atomic bool *is_asked, void (*in_child)(void));
+
+/* From now on forks are noticed. Cheap if called again. -ENOMEM: they are not, and it can be tried again. */
 int verge__watch_forks(void);
 
 static inline uint32_t verge__forks(void) {

@@ -4,21 +4,14 @@
 
 _Thread_local verge_worker *verge__bound_workers;
 
-static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
-static int error_of_watching;
-
 static void in_child(void) {
     verge__bound_workers = NULL;
     verge__forget_waiting();
 }
 
-static void watch_forks(void) {
-    error_of_watching = -pthread_atfork(NULL, NULL, in_child);
-}
-
 int verge__forget_bound_in_child(void) {
-    (void)pthread_once(&fork_once, watch_forks);
-    return error_of_watching;
+    static _Atomic bool is_asked;
+    return verge__at_fork(&is_asked, in_child);
 }
 
 /* When a bound thread ends, its workers leave. */

@@ -8,21 +8,14 @@
 
 static _Thread_local struct verge__runner *current;
 
-static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
-static int error_of_watching;
-
 /* The child of a task that forks is in no task: nobody would wake it. */
 static void in_child(void) {
     current = NULL;
 }
 
-static void watch_forks(void) {
-    error_of_watching = -pthread_atfork(NULL, NULL, in_child);
-}
-
 int verge__forget_runner_in_child(void) {
-    (void)pthread_once(&fork_once, watch_forks);
-    return error_of_watching;
+    static _Atomic bool is_asked;
+    return verge__at_fork(&is_asked, in_child);
 }
 
 VERGE__NOINLINE struct verge__runner *verge__current_runner(void) {

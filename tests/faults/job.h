@@ -20,6 +20,7 @@ void job_service(const struct fault_plan *plan);
 void job_collect(const struct fault_plan *plan);
 void job_flood(const struct fault_plan *plan);
 void job_runtime(const struct fault_plan *plan);
+void job_fork(const struct fault_plan *plan);
 void job_scope(const struct fault_plan *plan);
 void job_blocking(const struct fault_plan *plan);
 

@@ -27,7 +27,7 @@ static const struct {
     const char *name;
     void (*run)(const struct fault_plan *plan);
 } jobs[] = {{"wheel", job_wheel},     {"service", job_service},   {"collect", job_collect}, {"flood", job_flood},
-            {"runtime", job_runtime}, {"blocking", job_blocking}, {"scope", job_scope}};
+            {"runtime", job_runtime}, {"blocking", job_blocking}, {"scope", job_scope},     {"fork", job_fork}};
 
 static void (*run_job)(const struct fault_plan *plan);
 static const char *job_name;

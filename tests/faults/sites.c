@@ -22,6 +22,7 @@
 const struct site_description sites[SITE_COUNT] = {
     [SITE_MEMORY] = {"memory", {FOREVER(ENOMEM)}},
     [SITE_THREAD] = {"thread", {FOREVER(EAGAIN)}},
+    [SITE_ATFORK] = {"pthread_atfork", {FOREVER(ENOMEM)}},
     [SITE_CLOCK] = {"clock",
                     {OTHER("back-once", FAULT_BACK_ONCE), OTHER("back", FAULT_BACK), OTHER("ahead", FAULT_AHEAD)}},
     [SITE_MMAP] = {"mmap", {FOREVER(ENOMEM)}},

@@ -16,6 +16,7 @@
 enum site {
     SITE_MEMORY,
     SITE_THREAD,
+    SITE_ATFORK,
     SITE_CLOCK,
     SITE_MMAP,
     SITE_MPROTECT,

@@ -24,6 +24,7 @@ int __real_madvise(void *address, size_t size, int advice);
 long __real_syscall(long number, ...);
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *),
                           void *argument);
+int __real_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
@@ -35,6 +36,7 @@ int __wrap_madvise(void *address, size_t size, int advice);
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *),
                           void *argument);
+int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 
 static _Atomic int64_t outstanding;
 
@@ -105,6 +107,11 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
                           void *argument) {
     const struct fault_kind *kind = fault_at(SITE_THREAD);
     return kind == NULL ? __real_pthread_create(thread, attributes, function, argument) : kind->error;
+}
+
+int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) {
+    const struct fault_kind *kind = fault_at(SITE_ATFORK);
+    return kind == NULL ? __real_pthread_atfork(prepare, parent, child) : kind->error;
 }
 
 /* ---- the clock ---- */
