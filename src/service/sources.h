@@ -27,14 +27,14 @@
  *             goes the long way once more, and finds that none are wanted.
  *   samples   of a worker: its thread writes (as its tally), any thread reads. Of threads that are no workers: by
  *             atomic adds.
- *   picture   a worker's thread writes, one thread reads (calendar/picture.h).
+ *   picture   a worker's thread writes, one thread reads (service/picture.h).
  *   The memory of both comes from the thread that looks first (release), and stays until the service ends (acquire:
  *   verge__worker_show).
  */
 #ifndef VERGE_SRC_SERVICE_SOURCES_H
 #define VERGE_SRC_SERVICE_SOURCES_H
 
-#include "calendar/picture.h"
+#include "service/picture.h"
 #include "service/record.h"
 
 enum {

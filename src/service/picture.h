@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calendar/picture.h - how full the slots of a calendar are, for another thread to see.
+ * service/picture.h - how full the slots of a calendar are, for another thread to see.
  *
  * The owner's thread takes the picture, one other thread reads it. A count of takes, odd while one is under way, tells
  * the reader whether what it copied belongs together:
@@ -11,8 +11,8 @@
  * If a field that the reader has copied is of a later take, the fences order that take's odd count before the reader's
  * second look at the count.
  */
-#ifndef VERGE_SRC_CALENDAR_PICTURE_H
-#define VERGE_SRC_CALENDAR_PICTURE_H
+#ifndef VERGE_SRC_SERVICE_PICTURE_H
+#define VERGE_SRC_SERVICE_PICTURE_H
 
 #include <stdatomic.h>
 

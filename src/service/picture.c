@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "calendar/picture.h"
+#include "service/picture.h"
 
 #include <string.h>
 
