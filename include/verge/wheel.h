@@ -28,12 +28,12 @@
  *   G6 next           next_wakeup() is O(levels) and never later than the next expiry. next_deadline() is exact. With
  *                     a backlog, both return now.
  *   G7 memory         a million live timers take at most 48 bytes each. The entries that cancelled and moved timers
- *                     leave behind never exceed the live ones plus 4,096: at most 3,072 stay idle, and ordered wheels
- *                     also have vacant ones, at most as many as timers are due.
+ *                     leave behind are at most 3,072.
  *                     After reserve(n), the next n schedules allocate nothing and cannot fail for memory. poll and
  *                     cancel never allocate. The set of an attached timeout never fails for memory: attach has made
  *                     the room for it.
- *   G8 bounded work   a poll with a work limit moves, inspects and returns at most that many entries.
+ *   G8 bounded work   a poll with a work limit moves, inspects and returns at most that many entries. In an ordered
+ *                     wheel each of them is also compared with up to 2 log2(n) others, of n that are due.
  *   G9 any time       now may stand still, jump by years, and start anywhere. If it goes backwards, the last time
  *                     counts.
  *
@@ -414,8 +414,8 @@ VERGE_API int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context
 
 /* ---- statistics ---- */
 
-/* An entry is what a slot holds of a timer. One that belongs to no timer is idle (kept for the next timer that uses
- * its memory) or vacant (a gap among the sorted entries of an ordered wheel). */
+/* An entry is what a slot holds of a timer. One that belongs to no timer is idle: kept for the next timer that uses its
+ * memory. */
 typedef struct verge_wheel_stats {
     size_t struct_size; /* set by the caller */
     uint64_t timers;    /* pending */
@@ -428,7 +428,7 @@ typedef struct verge_wheel_stats {
     uint64_t entries_refiled; /* came up before their timer's later deadline */
     uint64_t entries_dropped; /* belonged to no timer any more */
     uint64_t entries;         /* in the wheel now */
-    uint64_t garbage;         /* of them, those that belong to no timer: idle and vacant ones */
+    uint64_t garbage;         /* of them, those that belong to no timer: idle ones */
     uint64_t records;         /* timers with handles there is room for without allocating, pending ones included */
     uint64_t records_retired; /* for ever, their handles being used up */
     uint64_t bytes;           /* held from the allocator */

@@ -143,27 +143,8 @@ bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget) {
     return true;
 }
 
-/* Where the upper levels are quiet up to last_tick; next_start, if it lies ahead, need not be searched for. */
-static bool next_tick_of_lowest(verge__calendar *calendar, uint64_t last_tick) {
-    uint64_t next = calendar->next_start;
-    if (next < calendar->cursor || next > last_tick ||
-        calendar->levels[0].slots[(uint32_t)next & calendar->levels[0].mask] == NULL) {
-        next = verge__level_next_inline(&calendar->levels[0], calendar->cursor);
-    }
-    if (next > last_tick) {
-        calendar->cursor = last_tick + 1;
-        return false;
-    }
-    calendar->due_slot = &calendar->levels[0].slots[(uint32_t)next & calendar->levels[0].mask];
-    calendar->cursor = next + 1;
-    return true;
-}
-
 bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, size_t *budget) {
     VERGE__INVARIANT(!verge__calendar_has_due(calendar), "C3: a tick is taken when all of the last one is gone");
-    if (calendar->cursor <= last_tick && last_tick < calendar->upper_quiet) {
-        return next_tick_of_lowest(calendar, last_tick);
-    }
     while (calendar->cursor <= last_tick) {
         uint64_t next = verge__calendar_next(calendar);
         VERGE__INVARIANT(next >= calendar->cursor, "C3: every slot starts at or after the cursor");
@@ -221,37 +202,25 @@ static uint64_t drain_share(verge__calendar *calendar, size_t k, size_t *budget)
     return calendar->cursor + interval;
 }
 
-/* The same of all upper levels, and when the next is due. */
+/* The same of all upper levels, from the highest down, and when the next share is due or slot starts. */
 static void settle_upper(verge__calendar *calendar, size_t *budget) {
-    uint64_t quiet = VERGE__NO_TICK;
+    calendar->upper_quiet = VERGE__NO_TICK;
     for (size_t k = calendar->levels_used; k-- > 1;) {
-        if (calendar->levels[k].is_deep) {
-            uint64_t share = drain_share(calendar, k, budget);
-            quiet = share < quiet ? share : quiet;
-        }
-    }
-    size_t used = 1;
-    uint64_t upper_start = VERGE__NO_TICK;
-    for (size_t k = 1; k < calendar->levels_used; k++) {
-        verge__level *level = &calendar->levels[k];
+        const verge__level *level = &calendar->levels[k];
+        uint64_t quiet = drain_share(calendar, k, budget);
         uint64_t position = verge__level_next(level, calendar->cursor >> level->shift);
-        if (position == VERGE__NO_TICK) {
-            level->is_deep = false;
-            continue;
+        if (position != VERGE__NO_TICK) {
+            uint64_t next = position << level->shift;
+            if (verge__list_chunks(level->slots[(uint32_t)position & level->mask]) > 1) {
+                uint64_t begin = verge__calendar_drain_begin(calendar, level, position);
+                next = begin > calendar->cursor ? begin : next;
+            }
+            quiet = next < quiet ? next : quiet;
+        } else if (calendar->levels_used == k + 1) {
+            calendar->levels_used = (uint8_t)k;
         }
-        used = k + 1;
-        uint64_t start = position << level->shift;
-        upper_start = start < upper_start ? start : upper_start;
-        /* The shares of a slot of several chunks become due some time before. */
-        if (level->is_deep && verge__list_chunks(level->slots[(uint32_t)position & level->mask]) > 1) {
-            uint64_t begin = verge__calendar_drain_begin(calendar, level, position);
-            start = begin > calendar->cursor ? begin : start;
-        }
-        quiet = start < quiet ? start : quiet;
+        calendar->upper_quiet = quiet < calendar->upper_quiet ? quiet : calendar->upper_quiet;
     }
-    calendar->levels_used = (uint8_t)used;
-    calendar->upper_start = upper_start;
-    calendar->upper_quiet = quiet;
 }
 
 void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
@@ -259,6 +228,5 @@ void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
         settle_upper(calendar, budget);
     }
     uint64_t next = verge__level_next_inline(&calendar->levels[0], calendar->cursor);
-    calendar->next_start = next < calendar->upper_start ? next : calendar->upper_start;
     calendar->quiet_until = next < calendar->upper_quiet ? next : calendar->upper_quiet;
 }

@@ -73,8 +73,6 @@ static void set_nothing_filed(verge__calendar *calendar, uint64_t first_tick) {
     calendar->due_slot = NULL;
     calendar->quiet_until = VERGE__NO_TICK;
     calendar->upper_quiet = VERGE__NO_TICK;
-    calendar->next_start = VERGE__NO_TICK;
-    calendar->upper_start = VERGE__NO_TICK;
     calendar->levels_used = 0;
     calendar->entry_count = 0;
     calendar->idle_ended = calendar->idle_begun;
@@ -85,8 +83,7 @@ void verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup
         .bias_ns = setup->bias_ns,
         .shift = setup->shift,
         .drains_evenly = setup->drains_evenly,
-        .spare_lists = setup->spare_lists + VERGE__OWN_LISTS,
-        .list_count = setup->spare_lists + VERGE__OWN_LISTS,
+        .list_count = VERGE__OWN_LISTS,
     };
     verge__chunk_pool_init(&calendar->pool, setup->allocator);
     unsigned covered = 0;

@@ -48,7 +48,7 @@
 enum {
     VERGE__LEVELS_MAX = 28,
     VERGE__OWN_LEVEL = 31, /* chunks of the owner's lists have this level, and the list's number as their slot */
-    VERGE__OWN_LISTS = 4,
+    VERGE__OWN_LISTS = 3,
     VERGE__PREFETCH_MIN = 4096, /* the nodes of so few entries are in the cache anyway */
 };
 
@@ -68,7 +68,6 @@ typedef struct verge__level {
     uint8_t shift;
     uint8_t bits;
     uint8_t near_tag; /* the lowest bits of a place (node.h), if 32 bits tell the slots apart; else 0 */
-    bool is_deep;     /* since it was empty, one of its slots had several chunks: shares may be due */
 } verge__level;
 
 /* What filing needs of a level: a copy, by the highest bit of the distance. */
@@ -100,8 +99,6 @@ typedef struct verge__calendar {
     verge__list
         *due_slot; /* the slot of level 0 whose entries are being handed out, of tick cursor - 1; NULL: none are left */
     uint64_t upper_quiet; /* quiet_until without level 0 */
-    uint64_t next_start;  /* no slot that is not empty starts before */
-    uint64_t upper_start; /* the same above level 0 */
     verge__list own[VERGE__OWN_LISTS];
     verge__level levels[VERGE__LEVELS_MAX];
     uint64_t ready_reach; /* ticks from the cursor on that the levels which are ready cover */
@@ -110,8 +107,7 @@ typedef struct verge__calendar {
     uint8_t levels_ready;
     uint8_t levels_used;
     bool drains_evenly; /* over all of the block before a slot, not only the last part: the owner's work is limited */
-    size_t spare_lists;
-    size_t list_count; /* slots of the levels that are ready, and spare_lists */
+    size_t list_count;  /* slots of the levels that are ready, and the owner's lists */
     size_t level_bytes;
     uint64_t entries_moved;   /* from a level to a lower one */
     uint64_t entries_refiled; /* came up before their timer's later deadline */
@@ -128,7 +124,6 @@ typedef struct verge__calendar_setup {
     uint64_t bias_ns;
     uint8_t shift;       /* ticks of 2^shift ns */
     uint64_t first_tick; /* the cursor */
-    size_t spare_lists;  /* lists of chunks beside the slots and the owner's lists */
     bool drains_evenly;
     bool leaves_filed; /* the owner has `filed` for something else: no entry is near */
     const verge_allocator *allocator;
@@ -154,8 +149,7 @@ int verge__calendar_secure_one(verge__calendar *calendar);
 int verge__calendar_ready_for(verge__calendar *calendar, uint64_t tick);
 int verge__calendar_ready_all(verge__calendar *calendar);
 
-/* Moves entries into the lowest slabs of chunks: the higher ones become empty. The owner's other lists keep their
- * chunks. */
+/* Moves entries into the lowest slabs of chunks: the higher ones become empty. */
 void verge__calendar_pack(verge__calendar *calendar);
 
 /* Gives back chunks beyond what `entries` entries need, and empty levels at the top, if nothing is due after
@@ -178,10 +172,8 @@ void verge__calendar_withdraw(verge__calendar *calendar, verge__node *node);
  * there is no room for one. */
 bool verge__calendar_move(verge__calendar *calendar, verge__entry entry, verge__node *node, uint64_t tick);
 
-/* Takes the newest entry of the owner's list, or of due_slot, which is not empty. To tell the node is left to the
- * caller. */
+/* Takes the newest entry of the owner's list, which is not empty. To tell the node is left to the caller. */
 verge__entry verge__calendar_list_pop(verge__calendar *calendar, size_t own);
-verge__entry verge__calendar_pop(verge__calendar *calendar);
 
 /* A slot gets another chunk, on top: its newest one is full, or it has none. */
 verge__list verge__calendar_add_chunk(verge__calendar *calendar, verge__level *level, uint64_t position);
@@ -209,8 +201,8 @@ uint64_t verge__level_next(const verge__level *level, uint64_t position);
 
 /* ---- check.c ---- */
 
-/* NULL, or the invariant that is broken. extra_entries, extra_chunks: what the owner holds elsewhere. */
-const char *verge__calendar_check(const verge__calendar *calendar, size_t extra_entries, size_t extra_chunks);
+/* NULL, or the invariant that is broken. */
+const char *verge__calendar_check(const verge__calendar *calendar);
 
 /* ---- the short ways ---- */
 

@@ -14,20 +14,6 @@ static verge__list push_chunk(verge__calendar *calendar, verge__list end, size_t
     return chunk->entries;
 }
 
-/* An upper slot gets a chunk: its start, or a share of it, may be the next thing to happen. */
-static uint64_t note_upper_chunk(verge__calendar *calendar, verge__level *level, uint64_t position, bool is_first) {
-    uint64_t start = position << level->shift;
-    uint64_t quiet = start;
-    if (is_first) {
-        calendar->upper_start = start < calendar->upper_start ? start : calendar->upper_start;
-    } else {
-        level->is_deep = true;
-        quiet = verge__calendar_drain_begin(calendar, level, position); /* from then on, shares of it are due */
-    }
-    calendar->upper_quiet = quiet < calendar->upper_quiet ? quiet : calendar->upper_quiet;
-    return quiet;
-}
-
 verge__list verge__calendar_add_chunk(verge__calendar *calendar, verge__level *level, uint64_t position) {
     uint32_t slot = (uint32_t)position & level->mask;
     uint64_t start = position << level->shift;
@@ -38,9 +24,12 @@ verge__list verge__calendar_add_chunk(verge__calendar *calendar, verge__level *l
     if (is_first) {
         verge__level_set_occupied(level, slot);
         calendar->levels_used = k + 1 > calendar->levels_used ? (uint8_t)(k + 1) : calendar->levels_used;
-        calendar->next_start = start < calendar->next_start ? start : calendar->next_start;
     }
-    uint64_t quiet = k == 0 ? start : note_upper_chunk(calendar, level, position, is_first);
+    uint64_t quiet = start;
+    if (k > 0) { /* shares of a slot with several chunks are due before it starts */
+        quiet = is_first ? start : verge__calendar_drain_begin(calendar, level, position);
+        calendar->upper_quiet = quiet < calendar->upper_quiet ? quiet : calendar->upper_quiet;
+    }
     calendar->quiet_until = quiet < calendar->quiet_until ? quiet : calendar->quiet_until;
     return push_chunk(calendar, level->slots[slot], k, slot);
 }
@@ -62,14 +51,6 @@ void verge__calendar_file(verge__calendar *calendar, verge__entry entry, verge__
     verge__calendar_put(calendar, level, tick >> level->shift, entry, node);
 }
 
-static void slot_emptied(verge__calendar *calendar, size_t k, uint32_t slot) {
-    VERGE__INVARIANT(calendar->levels[k].slots[slot] == NULL, "C1: a bit is cleared when its list is empty");
-    verge__level_clear_occupied(&calendar->levels[k], slot);
-    if (&calendar->levels[k].slots[slot] == calendar->due_slot) {
-        calendar->due_slot = NULL;
-    }
-}
-
 void verge__calendar_withdraw(verge__calendar *calendar, verge__node *node) {
     VERGE__INVARIANT(verge__node_has_entry(node) && verge__calendar_node(calendar, *verge__node_place(node)) == node,
                      "C2: a node with an entry knows its place");
@@ -84,7 +65,7 @@ void verge__calendar_withdraw(verge__calendar *calendar, verge__node *node) {
     node->place = VERGE__NO_PLACE;
     verge__calendar_drop_newest(calendar, list);
     if (*list == NULL && k != VERGE__OWN_LEVEL) {
-        slot_emptied(calendar, k, slot);
+        verge__calendar_slot_emptied(calendar, k, slot);
     }
 }
 
@@ -100,17 +81,6 @@ bool verge__calendar_move(verge__calendar *calendar, verge__entry entry, verge__
         verge__calendar_file(calendar, entry, node, tick);
     }
     return true;
-}
-
-verge__entry verge__calendar_pop(verge__calendar *calendar) {
-    verge__list *slot = calendar->due_slot;
-    VERGE__INVARIANT(slot != NULL && *slot != NULL, "C3: entries are taken while there are some");
-    verge__entry entry = *(*slot - 1);
-    verge__calendar_drop_newest(calendar, slot);
-    if (*slot == NULL) {
-        slot_emptied(calendar, 0, (uint32_t)(slot - calendar->levels[0].slots));
-    }
-    return entry;
 }
 
 /* ---- the owner's lists ---- */

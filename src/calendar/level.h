@@ -73,6 +73,26 @@ static VERGE__ALWAYS_INLINE void verge__calendar_drop_newest(verge__calendar *ca
     verge__chunk_pool_give(&calendar->pool, chunk);
 }
 
+static inline void verge__calendar_slot_emptied(verge__calendar *calendar, size_t k, uint32_t slot) {
+    VERGE__INVARIANT(calendar->levels[k].slots[slot] == NULL, "C1: a bit is cleared when its list is empty");
+    verge__level_clear_occupied(&calendar->levels[k], slot);
+    if (&calendar->levels[k].slots[slot] == calendar->due_slot) {
+        calendar->due_slot = NULL;
+    }
+}
+
+/* Takes the newest entry of due_slot, which is not empty. To tell the node is left to the caller. */
+static VERGE__ALWAYS_INLINE verge__entry verge__calendar_pop(verge__calendar *calendar) {
+    verge__list *slot = calendar->due_slot;
+    VERGE__INVARIANT(slot != NULL && *slot != NULL, "C3: entries are taken while there are some");
+    verge__entry entry = *(*slot - 1);
+    verge__calendar_drop_newest(calendar, slot);
+    if (*slot == NULL) {
+        verge__calendar_slot_emptied(calendar, 0, (uint32_t)(slot - calendar->levels[0].slots));
+    }
+    return entry;
+}
+
 /* Puts an entry at the end of a slot's list, and tells its node. */
 static VERGE__ALWAYS_INLINE void verge__calendar_put(verge__calendar *calendar, verge__level *level, uint64_t position,
                                                      verge__entry entry, verge__node *node) {

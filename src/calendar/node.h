@@ -22,8 +22,7 @@
  *     address | NEAR     has an entry, in a slot that starts at tick `filed`, of level 0 to 3, which the next two bits
  *                        tell
  *
- * An entry is the address of its node or, for nodes in the wheel's table, index << 1 | 1. 0 is vacant: only the sorter
- * (wheel/sorter.h) has such entries, where no other entry may take the place of one that was withdrawn.
+ * An entry is the address of its node or, for nodes in the wheel's table, index << 1 | 1.
  */
 #ifndef VERGE_SRC_CALENDAR_NODE_H
 #define VERGE_SRC_CALENDAR_NODE_H
@@ -87,7 +86,7 @@ static inline uint32_t verge__entry_index(verge__entry entry) {
     return (uint32_t)(entry >> 1);
 }
 
-/* The node of an entry that is not vacant. `slabs`: the table's. */
+/* The node of an entry. `slabs`: the table's. */
 static VERGE__ALWAYS_INLINE verge__node *verge__entry_node(unsigned char *const *slabs, verge__entry entry) {
     if (verge__entry_is_in_table(entry)) {
         uint32_t index = verge__entry_index(entry);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "calendar/level.h"
 #include "service/service_internal.h"
 
 enum { PREFETCH_AHEAD = 8 };

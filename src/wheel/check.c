@@ -35,17 +35,7 @@ static void count_slot(census *count, verge__list list, uint64_t start) {
     }
 }
 
-static bool count_sorted(void *context, const verge__entry *entry) {
-    census *count = context;
-    const verge__node *node = verge__calendar_node(&count->wheel->calendar, *entry);
-    if (node->place != (uintptr_t)entry || !verge__node_is_pending(node)) {
-        count->broken = "C2: a node with an entry that is sorted knows its place, and is pending";
-    }
-    count_one(count, *entry, node);
-    return true;
-}
-
-static void count_all(census *count, size_t *sorted_entries, size_t *sorted_chunks) {
+static void count_all(census *count) {
     const verge_wheel *wheel = count->wheel;
     const verge__calendar *calendar = &wheel->calendar;
     for (size_t k = 0; k < calendar->levels_ready; k++) {
@@ -59,12 +49,6 @@ static void count_all(census *count, size_t *sorted_entries, size_t *sorted_chun
     for (size_t own = 0; own < VERGE__OWN_LISTS; own++) {
         count_slot(count, calendar->own[own], 0);
     }
-    for (size_t i = 0; i < 2 && wheel->sorters != NULL; i++) {
-        size_t chunks = 0;
-        (void)verge__sorter_visit(&wheel->sorters[i], count_sorted, count, &chunks);
-        *sorted_chunks += chunks;
-        *sorted_entries += wheel->sorters[i].entry_count;
-    }
 }
 
 const char *verge_wheel_check(const verge_wheel *wheel) {
@@ -73,17 +57,16 @@ const char *verge_wheel_check(const verge_wheel *wheel) {
     }
     const verge__calendar *calendar = &wheel->calendar;
     census count = {.wheel = wheel, .earliest_ns = VERGE_NEVER};
-    size_t sorted_entries = 0;
-    size_t sorted_chunks = 0;
-    count_all(&count, &sorted_entries, &sorted_chunks);
+    count_all(&count);
     const char *broken = count.broken;
-    broken = broken != NULL ? broken : verge__calendar_check(calendar, sorted_entries, sorted_chunks);
+    broken = broken != NULL ? broken : verge__calendar_check(calendar);
     broken = broken != NULL ? broken : verge__nodes_check(&wheel->nodes);
+    broken = broken != NULL ? broken : verge__heap_check(wheel);
     if (broken != NULL) {
         return broken;
     }
     if (count.pending != verge__wheel_pending(wheel)) {
-        return "W2: entries are those of pending timers, idle or vacant";
+        return "W2: entries are those of pending timers, or idle";
     }
     if (count.idle != verge__calendar_idle(calendar) || count.idle > verge__idle_max) {
         return "W3: idle entries are counted, and bounded";

@@ -7,40 +7,21 @@
  * has an end, even if each call sets another timer.
  */
 #include "base/probes.h"
+#include "calendar/level.h"
 #include "wheel/wheel_internal.h"
 
-/* How far ahead nodes are brought towards the cache: entries of the slot at hand, and ticks after the next one. */
 enum {
-    PREFETCH_ENTRIES = 24,
-    PREFETCH_TICKS = 3,
+    PREFETCH_TICKS = 3,  /* after the next one: their nodes are brought towards the cache */
     POLLS_BETWEEN = 256, /* looks at memory; a timer counts as a poll */
 };
 
 typedef void on_expiry_function(void *context, const verge_expiry *expiry);
 
-/* ---- what there is ---- */
-
-static const verge__sorter *sorter_of(const verge_wheel *wheel, bool is_past) {
-    return wheel->sorters + is_past;
-}
-
-static bool has_past(const verge_wheel *wheel) {
-    const verge__calendar *calendar = &wheel->calendar;
-    return calendar->own[wheel->past_list] != NULL ||
-           (wheel->sorters != NULL &&
-            (calendar->own[VERGE__LIST_PICKED_PAST] != NULL || !verge__sorter_is_empty(sorter_of(wheel, true))));
-}
-
-static bool has_tick(const verge_wheel *wheel) {
-    return verge__calendar_has_due(&wheel->calendar) ||
-           (wheel->sorters != NULL &&
-            (wheel->calendar.own[VERGE__LIST_PICKED] != NULL || !verge__sorter_is_empty(sorter_of(wheel, false))));
-}
-
 bool verge__wheel_has_due(const verge_wheel *wheel) {
     const verge__calendar *calendar = &wheel->calendar;
     uint64_t target = verge__wheel_target(wheel);
-    return has_past(wheel) || has_tick(wheel) || calendar->own[VERGE__LIST_DEFERRED - wheel->past_list] != NULL ||
+    return calendar->own[VERGE__LIST_PAST] != NULL || calendar->own[VERGE__LIST_DEFERRED] != NULL ||
+           calendar->own[VERGE__LIST_HEAP] != NULL || verge__calendar_has_due(calendar) ||
            (calendar->cursor < target && verge__calendar_next(calendar) < target);
 }
 
@@ -91,23 +72,9 @@ static void drop_idle(verge_wheel *wheel, verge__node *node) {
     wheel->entries_dropped++;
 }
 
-static VERGE__ALWAYS_INLINE void prefetch_ahead(const verge_wheel *wheel, const verge__entry *newest) {
-    const verge__chunk *chunk = verge__chunk_of(newest);
-    size_t at = (size_t)(newest - chunk->entries);
-    if (at >= PREFETCH_ENTRIES) {
-        VERGE__PREFETCH_WRITE(verge__wheel_node(wheel, chunk->entries[at - PREFETCH_ENTRIES]));
-    } else if (chunk->below != NULL) {
-        VERGE__PREFETCH_WRITE(
-            verge__wheel_node(wheel, chunk->below->entries[VERGE__CHUNK_ENTRIES + at - PREFETCH_ENTRIES]));
-    }
-}
-
 /* The next entry of the tick at hand: its timer is due, or was moved later, or has gone. */
 static VERGE__ALWAYS_INLINE void hand_out_of_tick(verge_wheel *wheel, verge__handout *to) {
     verge__calendar *calendar = &wheel->calendar;
-    if (wheel->is_large) {
-        prefetch_ahead(wheel, *calendar->due_slot - 1);
-    }
     const verge__entry *place = *calendar->due_slot - 1;
     verge__entry entry = verge__calendar_pop(calendar);
     verge__timer_node *node = verge__wheel_node(wheel, entry);
@@ -130,53 +97,40 @@ static void hand_out_past(verge_wheel *wheel, verge__handout *to) {
     hand_out(wheel, entry, verge__wheel_node(wheel, entry), to);
 }
 
-/* ---- ordered: sort first ---- */
+/* ---- ordered: all of a tick goes to the heap, and then out of it ---- */
 
-/* Takes an entry of the tick at hand, or of what is past, to be sorted. An ordered wheel has no idle entries. */
-static void pick(verge_wheel *wheel, bool is_past) {
-    verge__calendar *calendar = &wheel->calendar;
-    verge__entry entry = is_past ? verge__calendar_list_pop(calendar, wheel->past_list) : verge__calendar_pop(calendar);
-    verge__node *node = verge__calendar_node(calendar, entry);
-    if (!is_past && verge__wheel_tick(wheel, node->deadline_ns) >= calendar->cursor) {
+static void hand_out_first(verge_wheel *wheel, verge__handout *to) {
+    verge__entry entry = verge__heap_pop(wheel);
+    to->budget--;
+    hand_out(wheel, entry, verge__wheel_node(wheel, entry), to);
+}
+
+/* An ordered wheel has no idle entries. */
+static void add_to_heap(verge_wheel *wheel, verge__entry entry, bool is_past) {
+    verge__node *node = verge__calendar_node(&wheel->calendar, entry);
+    if (!is_past && verge__wheel_tick(wheel, node->deadline_ns) >= wheel->calendar.cursor) {
         refile(wheel, entry, node);
-        return;
+    } else {
+        node->place = VERGE__NO_PLACE;
+        verge__heap_push(wheel, entry, node);
     }
-    node->place = VERGE__NO_PLACE;
-    verge__calendar_list_add(calendar, is_past ? VERGE__LIST_PICKED_PAST : VERGE__LIST_PICKED, entry, node);
 }
 
-static bool has_unpicked(const verge_wheel *wheel, bool is_past) {
-    return is_past ? wheel->calendar.own[wheel->past_list] != NULL : verge__calendar_has_due(&wheel->calendar);
-}
-
-/* True: all is sorted. False: the budget ran out. */
-static bool sort(verge_wheel *wheel, bool is_past, size_t *budget) {
-    verge__sorter *sorter = wheel->sorters + is_past;
-    verge__list *picked = &wheel->calendar.own[is_past ? VERGE__LIST_PICKED_PAST : VERGE__LIST_PICKED];
-    while (verge__sorter_settle(wheel, sorter, budget)) {
-        bool has_more = has_unpicked(wheel, is_past);
-        if (*picked != NULL && (!has_more || verge__list_needs_chunk(*picked))) {
-            verge__sorter_add_chunk(wheel, sorter, picked);
-        } else if (!has_more) {
-            return true;
-        } else if (*budget == 0) {
-            return false;
-        } else {
-            pick(wheel, is_past);
-            --*budget;
-        }
-    }
-    return false;
-}
-
-/* The smallest; false: there is none, or the budget ran out. */
-static bool hand_out_sorted(verge_wheel *wheel, bool is_past, verge__handout *to) {
-    verge__entry entry;
-    if (!sort(wheel, is_past, &to->budget) ||
-        !verge__sorter_pop(wheel, wheel->sorters + is_past, &to->budget, &entry)) {
+/* The next step; false: nothing is left of the tick, or of what is past. */
+static bool hand_out_in_order(verge_wheel *wheel, verge__handout *to) {
+    verge__calendar *calendar = &wheel->calendar;
+    bool has_tick = verge__calendar_has_due(calendar);
+    if (calendar->own[wheel->past_list] != NULL) {
+        to->budget--;
+        add_to_heap(wheel, verge__calendar_list_pop(calendar, wheel->past_list), true);
+    } else if (has_tick && !verge__heap_has_past(wheel)) {
+        to->budget--;
+        add_to_heap(wheel, verge__calendar_pop(calendar), false);
+    } else if (calendar->own[VERGE__LIST_HEAP] != NULL) {
+        hand_out_first(wheel, to);
+    } else {
         return false;
     }
-    hand_out(wheel, entry, verge__wheel_node(wheel, entry), to);
     return true;
 }
 
@@ -187,11 +141,8 @@ static bool hand_out_sorted(verge_wheel *wheel, bool is_past, verge__handout *to
 static void hand_out_until_full(verge_wheel *wheel, verge__handout *to) {
     verge__calendar *calendar = &wheel->calendar;
     while (!is_full(to)) {
-        if (VERGE__UNLIKELY(wheel->sorters != NULL)) {
-            bool is_past =
-                has_past(wheel) || wheel->sorters[1].entry_count > 0; /* or only vacant ones, to be dropped */
-            if (is_past || has_tick(wheel) || wheel->sorters[0].entry_count > 0) {
-                (void)hand_out_sorted(wheel, is_past, to);
+        if (VERGE__UNLIKELY(verge__wheel_is_ordered(wheel))) {
+            if (hand_out_in_order(wheel, to)) {
                 continue;
             }
         } else if (VERGE__UNLIKELY(calendar->own[wheel->past_list] != NULL)) {
@@ -201,73 +152,53 @@ static void hand_out_until_full(verge_wheel *wheel, verge__handout *to) {
             hand_out_of_tick(wheel, to);
             continue;
         }
-        bool has_more = verge__calendar_next_tick(calendar, verge__wheel_target(wheel) - 1, &to->budget);
-        verge__wheel_set_short_reach(wheel);
-        if (!has_more) {
+        if (!verge__calendar_next_tick(calendar, verge__wheel_target(wheel) - 1, &to->budget)) {
             return;
+        }
+        if (to->on_expiry != NULL) {
+            verge__wheel_set_short_reach(wheel);
         }
     }
 }
 
 /* ---- the tick under way, to the nanosecond ---- */
 
-/* Takes the timers of the tick under way whose deadline has come out of their slot, as far as `limit` and the budget
- * allow; in an ordered wheel all of them, to be sorted. They become past. */
-static void pick_exact(verge_wheel *wheel, size_t limit, size_t *budget) {
+/* The timers of the tick under way whose deadline has come, as far as the limit and the budget allow. In an ordered
+ * wheel all of them are looked at first; those that are not handed out go back to their tick, so that they come out in
+ * order with what is scheduled later. */
+static void hand_out_exact(verge_wheel *wheel, verge__handout *to) {
     verge__calendar *calendar = &wheel->calendar;
-    if (calendar->levels_ready == 0 || !verge__calendar_open_cursor(calendar, budget)) {
+    bool is_ordered = verge__wheel_is_ordered(wheel);
+    if (is_full(to) || verge__wheel_has_due(wheel) || calendar->levels_ready == 0 ||
+        !verge__calendar_open_cursor(calendar, &to->budget)) {
         return;
     }
     verge__list slot = *verge__calendar_cursor_slot(calendar);
-    if (verge__list_count(slot) > *budget) {
+    if (verge__list_count(slot) > to->budget) {
         return;
     }
-    size_t picked = 0;
-    for (verge__entry *at = slot == NULL ? NULL : slot - 1; at != NULL && picked < limit;) {
+    for (verge__entry *at = slot == NULL ? NULL : slot - 1; at != NULL && to->count < to->limit;) {
         verge__entry entry = *at;
-        verge__node *node = verge__calendar_node(calendar, entry);
+        verge__timer_node *node = verge__wheel_node(wheel, entry);
         at = verge__entry_older(at); /* what takes its place was looked at before */
-        --*budget;
-        if (verge__node_is_pending(node) && node->deadline_ns <= wheel->now_ns) {
-            verge__calendar_withdraw(calendar, node);
-            verge__calendar_list_add(calendar, wheel->past_list, entry, node);
-            picked++;
+        to->budget--;
+        if (verge__node_is_pending(&node->node) && node->node.deadline_ns <= wheel->now_ns) {
+            verge__calendar_withdraw(calendar, &node->node);
+            if (is_ordered) {
+                verge__heap_push(wheel, entry, &node->node);
+            } else {
+                hand_out(wheel, entry, node, to);
+            }
         }
     }
-}
-
-/* What was picked and not handed out goes back to its tick, so that it comes out in order with what is scheduled
- * later. */
-static void put_back_exact(verge_wheel *wheel) {
-    verge__calendar *calendar = &wheel->calendar;
-    size_t unlimited = SIZE_MAX;
-    verge__entry entry;
-    while (wheel->sorters != NULL && has_past(wheel) && sort(wheel, true, &unlimited) &&
-           verge__sorter_pop(wheel, wheel->sorters + 1, &unlimited, &entry)) {
-        verge__wheel_refile(wheel, entry, verge__calendar_node(calendar, entry));
-    }
-    while (wheel->sorters == NULL && calendar->own[wheel->past_list] != NULL) {
-        entry = verge__calendar_list_pop(calendar, wheel->past_list);
-        verge__wheel_refile(wheel, entry, verge__calendar_node(calendar, entry));
-    }
-}
-
-static void hand_out_exact(verge_wheel *wheel, verge__handout *to) {
-    if (is_full(to) || verge__wheel_has_due(wheel)) {
-        return;
-    }
-    pick_exact(wheel, wheel->sorters == NULL ? to->limit - to->count : SIZE_MAX, &to->budget);
-    size_t budget = to->budget;
-    to->budget = SIZE_MAX; /* these were inspected, and are few enough */
-    while (has_past(wheel) && to->count < to->limit) {
-        if (wheel->sorters == NULL) {
-            hand_out_past(wheel, to);
-        } else if (!hand_out_sorted(wheel, true, to)) {
-            break;
+    while (is_ordered && calendar->own[VERGE__LIST_HEAP] != NULL) {
+        verge__entry entry = verge__heap_pop(wheel);
+        if (to->count < to->limit) {
+            hand_out(wheel, entry, verge__wheel_node(wheel, entry), to);
+        } else {
+            verge__wheel_refile(wheel, entry, verge__calendar_node(calendar, entry));
         }
     }
-    to->budget = budget;
-    put_back_exact(wheel);
 }
 
 /* ---- a poll ---- */
@@ -277,7 +208,7 @@ static void hand_out_exact(verge_wheel *wheel, verge__handout *to) {
 static void prefetch_soon(verge_wheel *wheel) {
     const verge__calendar *calendar = &wheel->calendar;
     const verge__level *lowest = &calendar->levels[0];
-    uint64_t last = calendar->next_start + PREFETCH_TICKS;
+    uint64_t last = verge__level_next_inline(lowest, calendar->cursor) + PREFETCH_TICKS;
     uint64_t tick = wheel->prefetched_tick + 1;
     tick = last - tick > PREFETCH_TICKS ? last : tick; /* too many, or brought before */
     wheel->prefetched_tick = last;
@@ -292,17 +223,12 @@ static void prefetch_soon(verge_wheel *wheel) {
 /* After what is due was handed out, or as much as was asked for. */
 static void settle(verge_wheel *wheel, size_t count, size_t *budget) {
     verge__calendar *calendar = &wheel->calendar;
-    for (size_t i = 0; i < 2 && wheel->sorters != NULL && wheel->options.work_limit == 0; i++) {
-        if (verge__sorter_is_empty(&wheel->sorters[i])) {
-            verge__sorter_clear(wheel, &wheel->sorters[i]); /* vacant entries may be left */
-        }
-    }
     if (VERGE__UNLIKELY(verge__wheel_has_due(wheel))) {
         calendar->quiet_until = 0; /* W5 */
     } else {
         calendar->cursor = verge__wheel_target(wheel);
         verge__calendar_settle(calendar, budget);
-        if (wheel->is_large) {
+        if (calendar->entry_count > VERGE__PREFETCH_MIN) {
             prefetch_soon(wheel);
         }
     }
@@ -335,17 +261,49 @@ static size_t work_limit(const verge_wheel *wheel) {
     return wheel->options.work_limit == 0 ? SIZE_MAX : wheel->options.work_limit;
 }
 
+/* What was deferred is past from now on. */
+static void admit_deferred(verge_wheel *wheel) {
+    verge__calendar *calendar = &wheel->calendar;
+    size_t deferred = (size_t)(VERGE__LIST_DEFERRED - wheel->past_list);
+    if (VERGE__LIKELY(calendar->own[deferred] == NULL)) {
+        return;
+    }
+    calendar->quiet_until = 0; /* W5 */
+    if (calendar->own[wheel->past_list] == NULL) {
+        wheel->past_list = (uint8_t)deferred;
+        return;
+    }
+    while (calendar->own[deferred] != NULL) {
+        verge__entry entry = verge__calendar_list_pop(calendar, deferred);
+        verge__node *node = verge__calendar_node(calendar, entry);
+        node->place = VERGE__NO_PLACE;
+        verge__calendar_list_add(calendar, wheel->past_list, entry, node);
+    }
+}
+
+/* All of a poll or a run. What was deferred in a run is past when the outermost run is over. */
+static size_t advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to, bool is_exact) {
+    size_t budget = to->budget;
+    bool is_run = to->on_expiry != NULL;
+    move_now(wheel, now_ns);
+    wheel->runs += is_run;
+    hand_out_until_full(wheel, to);
+    wheel->runs -= is_run;
+    if (is_exact) {
+        hand_out_exact(wheel, to);
+    }
+    if (wheel->runs == 0) {
+        admit_deferred(wheel);
+    }
+    settle(wheel, to->count, &to->budget);
+    verge__wheel_note_work(wheel, budget - to->budget);
+    return to->count;
+}
+
 static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool is_exact,
                           size_t budget) {
     verge__handout to = {.out = out, .limit = out == NULL ? 0 : limit, .budget = budget};
-    move_now(wheel, now_ns);
-    hand_out_until_full(wheel, &to);
-    if (is_exact) {
-        hand_out_exact(wheel, &to);
-    }
-    settle(wheel, to.count, &to.budget);
-    verge__wheel_note_work(wheel, budget - to.budget);
-    return to.count;
+    return advance(wheel, now_ns, &to, is_exact);
 }
 
 /* Moves time if that is all there is to do. That this was no work need not be written: last_work_ns is in the past. */
@@ -387,43 +345,13 @@ size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, verge_expiry 
 
 /* ---- a run ---- */
 
-/* What was deferred is past from now on. */
-static void admit_deferred(verge_wheel *wheel) {
-    verge__calendar *calendar = &wheel->calendar;
-    size_t deferred = (size_t)(VERGE__LIST_DEFERRED - wheel->past_list);
-    if (calendar->own[deferred] == NULL) {
-        return;
-    }
-    calendar->quiet_until = 0; /* W5 */
-    if (calendar->own[wheel->past_list] == NULL) {
-        wheel->past_list = (uint8_t)deferred;
-        return;
-    }
-    while (calendar->own[deferred] != NULL) {
-        verge__entry entry = verge__calendar_list_pop(calendar, deferred);
-        verge__node *node = verge__calendar_node(calendar, entry);
-        node->place = VERGE__NO_PLACE;
-        verge__calendar_list_add(calendar, wheel->past_list, entry, node);
-    }
-}
-
 static VERGE__NOINLINE size_t run_due(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry,
                                       void *context) {
     if (stays_quiet(wheel, now_ns)) {
         return 0;
     }
-    size_t budget = work_limit(wheel);
-    verge__handout to = {.on_expiry = on_expiry, .context = context, .limit = SIZE_MAX, .budget = budget};
-    move_now(wheel, now_ns);
-    wheel->runs++;
-    hand_out_until_full(wheel, &to);
-    wheel->runs--;
-    if (wheel->runs == 0) {
-        admit_deferred(wheel);
-    }
-    settle(wheel, to.count, &to.budget);
-    verge__wheel_note_work(wheel, budget - to.budget);
-    return to.count;
+    verge__handout to = {.on_expiry = on_expiry, .context = context, .limit = SIZE_MAX, .budget = work_limit(wheel)};
+    return advance(wheel, now_ns, &to, false);
 }
 
 size_t verge_wheel_run(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry, void *context) {

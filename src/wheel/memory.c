@@ -10,15 +10,9 @@ enum { SLABS_AT_ONCE = 64 }; /* looked at, at the end of a poll */
 size_t verge__idle_max = VERGE__IDLE_MAX;
 #endif
 
-/* Where entries are sorted there are vacant ones, at most as many as others, as four are looked at for each that
- * becomes vacant. */
-static size_t with_vacant(const verge_wheel *wheel, size_t entries) {
-    return verge__wheel_is_ordered(wheel) ? 2 * entries + 1 : entries;
-}
-
 /* Each timer has one entry. Idle ones come on top, and nodes on the stack, which may become timers (W6). */
-size_t verge__wheel_entries_for(const verge_wheel *wheel, size_t timers) {
-    return with_vacant(wheel, timers + VERGE__STACK_MAX + 1) + verge__idle_max + 1;
+static size_t entries_for(size_t timers) {
+    return timers + VERGE__STACK_MAX + 1 + verge__idle_max + 1;
 }
 
 /* Of the nodes in the table those have entries that are timers, those that are on the stack or were when it was last
@@ -27,7 +21,7 @@ size_t verge__wheel_promised(const verge_wheel *wheel, size_t more) {
     const verge__nodes *nodes = &wheel->nodes;
     size_t in_table = verge__nodes_live(nodes) + nodes->stack_count + (nodes->spare != 0);
     size_t idle = (size_t)verge__calendar_idle(&wheel->calendar);
-    return with_vacant(wheel, wheel->attached + wheel->loose + in_table + idle + more);
+    return wheel->attached + wheel->loose + in_table + idle + more;
 }
 
 static size_t max_of(size_t a, size_t b) {
@@ -50,6 +44,7 @@ static int promise(verge_wheel *wheel, size_t entries) {
         error = verge__calendar_secure(calendar, entries + entries / 8, false);
         error = error == 0 ? 0 : verge__calendar_secure(calendar, entries, false);
     }
+    error = error == 0 ? verge__heap_secure(wheel, entries) : error;
     if (error == 0) {
         calendar->promised = entries;
         verge__wheel_set_short_reach(wheel);
@@ -69,7 +64,7 @@ int verge__wheel_promise_nodes(verge_wheel *wheel) {
 /* What is reserved stays so: it is for others. */
 int verge__wheel_attach_one(verge_wheel *wheel) {
     wheel->attached++;
-    size_t entries = reserved(wheel) == 0 ? 0 : verge__wheel_entries_for(wheel, reserved(wheel));
+    size_t entries = reserved(wheel) == 0 ? 0 : entries_for(reserved(wheel));
     int error = promise(wheel, max_of(entries, verge__wheel_promised(wheel, 0)));
     wheel->attached -= error != 0;
     return error;
@@ -83,8 +78,9 @@ void verge__wheel_detach_one(verge_wheel *wheel) {
 static int reserve_entries(verge_wheel *wheel, size_t timers) {
     int error = verge__calendar_ready_all(&wheel->calendar);
     if (error == 0) {
-        error = verge__calendar_secure(&wheel->calendar, verge__wheel_entries_for(wheel, timers), true);
+        error = verge__calendar_secure(&wheel->calendar, entries_for(timers), true);
     }
+    error = error == 0 ? verge__heap_secure(wheel, entries_for(timers)) : error;
     verge__wheel_set_short_reach(wheel);
     return error;
 }
@@ -199,26 +195,21 @@ bool verge__wheel_give_back(verge_wheel *wheel) {
     }
     if (is_sparse(wheel, calendar->entry_count, reserved(wheel), calendar->entry_capacity)) {
         size_t timers = to_keep(wheel, (size_t)verge__wheel_pending(wheel), reserved(wheel));
-        verge__calendar_shrink(calendar, verge__wheel_entries_for(wheel, timers));
+        verge__calendar_shrink(calendar, entries_for(timers));
     }
-    wheel->is_large = calendar->entry_count > VERGE__PREFETCH_MIN;
     return is_under_way || wheel->nodes.node_count < node_count;
 }
 
 /* ---- compact ---- */
 
-typedef struct compaction {
-    uint64_t last_tick;
-} compaction;
-
 static bool compact_entry(void *context, verge_wheel *wheel, verge__entry entry, verge__node *node) {
-    compaction *compaction_ = context;
+    uint64_t *last_tick = context;
     (void)entry;
     if (!verge__node_is_pending(node)) {
         verge__wheel_drop(wheel, node);
     } else {
         uint64_t tick = verge__wheel_rounded(wheel, verge__wheel_tick(wheel, node->deadline_ns));
-        compaction_->last_tick = tick > compaction_->last_tick ? tick : compaction_->last_tick;
+        *last_tick = tick > *last_tick ? tick : *last_tick;
     }
     return true;
 }
@@ -228,20 +219,20 @@ void verge_wheel_compact(verge_wheel *wheel) {
     if (wheel == NULL) {
         return;
     }
-    compaction compaction_ = {0};
-    (void)verge__wheel_visit(wheel, compact_entry, &compaction_);
+    uint64_t last_tick = 0;
+    (void)verge__wheel_visit(wheel, compact_entry, &last_tick);
     size_t live = verge__nodes_live(&wheel->nodes);
     wheel->nodes.release_at = 0;
     if (!wheel->is_visiting) { /* a visitor stands at an entry */
         verge__calendar_pack(&wheel->calendar);
+        wheel->heap.is_loose = true;
     }
     (void)release_slabs(wheel, max_of(live, wheel->reserved_nodes), UINT32_MAX);
-    if (reserved(wheel) == 0) {
-        verge__calendar_shed_levels(&wheel->calendar, compaction_.last_tick);
-        verge__calendar_shrink(&wheel->calendar, 0);
-    } else {
-        size_t keep = max_of(reserved(wheel), (size_t)verge__wheel_pending(wheel));
-        verge__calendar_shrink(&wheel->calendar, verge__wheel_entries_for(wheel, keep));
+    size_t keep = reserved(wheel) == 0 ? 0 : entries_for(max_of(reserved(wheel), (size_t)verge__wheel_pending(wheel)));
+    if (keep == 0) {
+        verge__calendar_shed_levels(&wheel->calendar, last_tick);
     }
+    verge__calendar_shrink(&wheel->calendar, keep);
+    verge__heap_shrink(wheel, keep);
     verge__wheel_set_short_reach(wheel);
 }

@@ -93,8 +93,8 @@ int verge_wheel_get_stats(const verge_wheel *wheel, verge_wheel_stats *ret_stats
         .garbage = calendar->entry_count - pending,
         .records = wheel->nodes.node_count - wheel->nodes.retired_count,
         .records_retired = wheel->nodes.retired_count,
-        .bytes = verge__wheel_bytes(verge__wheel_is_ordered(wheel)) + wheel->nodes.bytes + calendar->pool.bytes +
-                 calendar->level_bytes,
+        .bytes = sizeof(*wheel) + wheel->heap.room * sizeof(*wheel->heap.chunks) + wheel->nodes.bytes +
+                 calendar->pool.bytes + calendar->level_bytes,
         .last_poll_work = wheel->last_work_ns == wheel->now_ns ? wheel->last_poll_work : 0,
     };
     return 0;

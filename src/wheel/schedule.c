@@ -43,25 +43,21 @@ static int judge(const verge_wheel *wheel, uint64_t deadline_ns) {
     return is_rejected ? -EINVAL : 0;
 }
 
-/* Whether the entry of a node is being sorted: it leaves a vacant one behind. */
-static bool is_sorted(const verge__node *node) {
-    return verge__chunk_of(verge__node_place(node))->level == VERGE__SORTED_LEVEL;
-}
-
 void verge__wheel_withdraw(verge_wheel *wheel, verge__node *node) {
     wheel->calendar.idle_ended += !verge__node_is_pending(node);
     if (VERGE__LIKELY(verge__calendar_try_withdraw(&wheel->calendar, node))) {
         return;
     }
-    if (is_sorted(node)) {
-        verge__sorter_withdraw(wheel, &wheel->sorters[verge__chunk_of(verge__node_place(node))->slot], node);
+    const verge__chunk *chunk = verge__chunk_of(verge__node_place(node));
+    if (chunk->level == VERGE__OWN_LEVEL && chunk->slot == VERGE__LIST_HEAP) {
+        verge__heap_withdraw(wheel, node);
     } else {
         verge__calendar_withdraw(&wheel->calendar, node);
     }
 }
 
 void verge__wheel_drop(verge_wheel *wheel, verge__node *node) {
-    wheel->entries_dropped += !is_sorted(node); /* else the vacant one is dropped, later */
+    wheel->entries_dropped++;
     verge__wheel_withdraw(wheel, node);
 }
 
@@ -78,8 +74,8 @@ void verge__wheel_refile(verge_wheel *wheel, verge__entry entry, verge__node *no
     verge__calendar_file(&wheel->calendar, entry, node, tick);
 }
 
-static void set_sequence(verge_wheel *wheel, verge__entry entry, verge__node *node) {
-    uint64_t sequence = ++wheel->sequence;
+static void set_sequence(verge_wheel *wheel, verge__entry entry, verge__node *node, bool is_past) {
+    uint64_t sequence = ++wheel->sequence | (is_past ? 0 : VERGE__SEQUENCE_NOT_PAST);
     node->filed = (uint32_t)sequence;
     if (verge__entry_is_in_table(entry)) {
         *verge__nodes_sequence(&wheel->nodes, verge__entry_index(entry)) = (uint32_t)(sequence >> 32);
@@ -112,9 +108,10 @@ int verge__wheel_arm(verge_wheel *wheel, verge__entry entry, verge__node *node, 
     error = tick >= target ? verge__calendar_ready_for(calendar, tick) : 0;
     error =
         is_timeout && calendar->levels_ready > 0 ? 0 : error; /* else its entry comes up early, and is filed again */
-    if (error == 0 && !is_promised && (!has_entry || is_sorted(node))) {
+    if (error == 0 && !is_promised && !has_entry) {
         error = secure_entry(wheel, entry);
     }
+    error = error == 0 ? verge__heap_secure(wheel, calendar->entry_count + 1) : error;
     if (error != 0) {
         return error;
     }
@@ -129,7 +126,7 @@ int verge__wheel_arm(verge_wheel *wheel, verge__entry entry, verge__node *node, 
     }
     node->deadline_ns = deadline_ns;
     if (verge__wheel_is_ordered(wheel)) {
-        set_sequence(wheel, entry, node);
+        set_sequence(wheel, entry, node, tick < target);
     }
     if (!has_entry && tick < target) {
         verge__calendar_list_add(calendar, list_for_past(wheel), entry, node);

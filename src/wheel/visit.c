@@ -17,17 +17,6 @@ static bool visit_list(verge_wheel *wheel, verge__list *list, verge__visitor *vi
     return true;
 }
 
-typedef struct sorted_visit {
-    verge_wheel *wheel;
-    verge__visitor *visitor;
-    void *context;
-} sorted_visit;
-
-static bool visit_sorted(void *context, const verge__entry *entry) {
-    const sorted_visit *visit = context;
-    return visit->visitor(visit->context, visit->wheel, *entry, verge__calendar_node(&visit->wheel->calendar, *entry));
-}
-
 bool verge__wheel_visit(verge_wheel *wheel, verge__visitor *visitor, void *context) {
     verge__calendar *calendar = &wheel->calendar;
     bool goes_on = true;
@@ -39,11 +28,6 @@ bool verge__wheel_visit(verge_wheel *wheel, verge__visitor *visitor, void *conte
     }
     for (size_t own = 0; own < VERGE__OWN_LISTS && goes_on; own++) {
         goes_on = visit_list(wheel, &calendar->own[own], visitor, context);
-    }
-    for (size_t i = 0; i < 2 && goes_on && wheel->sorters != NULL; i++) {
-        sorted_visit visit = {.wheel = wheel, .visitor = visitor, .context = context};
-        size_t chunks = 0;
-        goes_on = verge__sorter_visit(&wheel->sorters[i], visit_sorted, &visit, &chunks);
     }
     return goes_on;
 }

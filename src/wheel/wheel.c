@@ -53,17 +53,16 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     uint8_t shift = levels[0].shift;
     verge_allocator allocator = options->allocator != NULL ? *options->allocator : *verge_allocator_default();
     bool ordered = options->order != VERGE_ORDER_ANY;
-    verge_wheel *wheel = allocator.allocate(allocator.context, verge__wheel_bytes(ordered), 64);
+    verge_wheel *wheel = allocator.allocate(allocator.context, sizeof(*wheel), 64);
     if (wheel == NULL) {
         return -ENOMEM;
     }
-    memset(wheel, 0, verge__wheel_bytes(ordered));
+    memset(wheel, 0, sizeof(*wheel));
     wheel->options = *options;
     wheel->allocator = allocator;
     wheel->last_tick = verge__wheel_last_tick(options, levels, level_count);
     wheel->tidy_tick = VERGE__NO_TICK;
     wheel->earliest_ns = VERGE_NEVER;
-    wheel->sorters = ordered ? (verge__sorter *)(void *)(wheel + 1) : NULL;
     wheel->is_plain = !ordered && !options->coarse && options->past == VERGE_PAST_FIRES && options->timer_cap == 0;
     set_levels(wheel, levels, level_count);
     set_now(wheel, options->start_ns);
@@ -76,7 +75,6 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
                                                .shift = shift,
                                                .bias_ns = options->strict ? precision_ns : precision_ns - 1,
                                                .first_tick = (options->start_ns >> shift) + 1,
-                                               .spare_lists = ordered ? 4 * VERGE__RUNS_MAX : 0,
                                                .drains_evenly = options->work_limit != 0,
                                                .leaves_filed = ordered,
                                                .allocator = &wheel->allocator,
@@ -91,10 +89,11 @@ void verge_wheel_destroy(verge_wheel *wheel) {
     if (wheel == NULL) {
         return;
     }
+    verge__heap_deinit(wheel);
     verge__calendar_deinit(&wheel->calendar);
     verge__nodes_deinit(&wheel->nodes);
     verge_allocator allocator = wheel->allocator;
-    allocator.release(allocator.context, wheel, verge__wheel_bytes(verge__wheel_is_ordered(wheel)));
+    allocator.release(allocator.context, wheel, sizeof(*wheel));
 }
 
 /* A node forgets its entry; if it is a timer, it ends. */
@@ -114,9 +113,6 @@ static bool end_one(void *context, verge_wheel *wheel, verge__entry entry, verge
 static void end_all(verge_wheel *wheel, uint64_t first_tick) {
     (void)verge__wheel_visit(wheel, end_one, NULL);
     wheel->loose = 0;
-    for (size_t i = 0; i < 2 && wheel->sorters != NULL; i++) {
-        verge__sorter_clear(wheel, &wheel->sorters[i]);
-    }
     wheel->entries_dropped += wheel->calendar.entry_count;
     verge__calendar_reset(&wheel->calendar, first_tick);
     verge__wheel_set_short_reach(wheel);

@@ -16,12 +16,12 @@
  * What is due
  *   past        own lists PAST and DEFERRED: timers set for a time that had come already. They come out first
  *   the tick    calendar.due_slot: its entries are handed out in place
- *   sorters     of an ordered wheel: due entries are sorted before they are handed out
+ *   heap        of an ordered wheel: due entries go there before they are handed out (heap.h)
  *
- * Invariants (verge_wheel_check); C1 to C7, L1, L2, P1, P2, WN1 to WN3, WS1, WS2 are stated where their structures are
+ * Invariants (verge_wheel_check); C1 to C7, L1, L2, P1, P2, WN1 to WN3, WH1, WH2 are stated where their structures are
  *   W1  every pending timer has an entry, in a slot that starts no later than it has to come out, or among what is due
- *   W2  the entries are those of pending timers, idle ones, and vacant ones
- *   W3  idle and vacant entries are bounded
+ *   W2  the entries are those of pending timers, and idle ones
+ *   W3  idle entries are bounded
  *   W4  earliest_ns is the smallest deadline, or 0: not known
  *   W5  while something is due that was not handed out, the calendar is not quiet
  *   W6  if timeouts are attached, there is room for an entry of each of them, of each other timeout that is set, and of
@@ -33,22 +33,22 @@
 #include "base/assert.h"
 #include "base/explain.h"
 #include "calendar/calendar.h"
+#include "wheel/heap.h"
 #include "wheel/nodes.h"
 #include "wheel/one_thread.h"
-#include "wheel/sorter.h"
 
 enum {
     /* The owner's lists of the calendar. What is past alternates with what was deferred in a run
      * (verge__wheel_past_list). */
     VERGE__LIST_PAST = 0,
     VERGE__LIST_DEFERRED = 1,
-    VERGE__LIST_PICKED =
-        2, /* ordered wheels: a chunk that is being filled, to be sorted; and another for what is past */
-    VERGE__LIST_PICKED_PAST = 3,
+    VERGE__LIST_HEAP = 2,
 
     VERGE__IDLE_MAX = 3072,
     VERGE__TICKS_UNTIDY = 256, /* from the first timer that ends to a look at memory */
 };
+
+#define VERGE__SEQUENCE_NOT_PAST (UINT64_C(1) << 62) /* what is set for the past comes out first */
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
 extern size_t verge__idle_max; /* a test has less, so that few timers are enough to reach it */
@@ -69,8 +69,7 @@ struct verge_wheel {
 
     uint8_t past_list; /* VERGE__LIST_PAST or VERGE__LIST_DEFERRED: which of the two has what is past */
     bool is_plain;     /* unordered, exact, past fires, no cap: the short ways apply */
-    bool is_large;     /* nodes are fetched ahead */
-    bool is_visiting;  /* timeouts are: entries that are sorted are not moved */
+    bool is_visiting;  /* timeouts are: entries of the heap are not sifted */
     size_t runs;       /* under way, one in the other */
     uint64_t cleared;
     uint64_t entries_dropped; /* beside those that the calendar has dropped */
@@ -92,7 +91,7 @@ struct verge_wheel {
     size_t reserved_beside;   /* timers with handles there were when timeouts were reserved */
     size_t level_count;
     verge__level_shape levels[VERGE_LEVEL_COUNT_MAX];
-    verge__sorter *sorters; /* ordered wheels: of the tick, and of what is past */
+    verge__heap heap; /* of an ordered wheel */
     verge_wheel_options options;
     verge_allocator allocator;
     verge_timer stack[VERGE__STACK_MAX]; /* of the table */
@@ -133,13 +132,12 @@ static inline uint64_t verge__wheel_last_deadline(const verge_wheel *wheel) {
 /* ---- what there is ---- */
 
 static inline bool verge__wheel_is_ordered(const verge_wheel *wheel) {
-    return wheel->sorters != NULL;
+    return wheel->options.order != VERGE_ORDER_ANY;
 }
 
-/* Each timer has one entry, and idle and vacant ones are counted (W2). */
+/* Each timer has one entry, and idle ones are counted (W2). */
 static inline uint64_t verge__wheel_pending(const verge_wheel *wheel) {
-    size_t vacant = wheel->sorters == NULL ? 0 : wheel->sorters[0].vacant_count + wheel->sorters[1].vacant_count;
-    return wheel->calendar.entry_count - verge__calendar_idle(&wheel->calendar) - vacant;
+    return wheel->calendar.entry_count - verge__calendar_idle(&wheel->calendar);
 }
 
 static inline verge__timer_node *verge__wheel_node(const verge_wheel *wheel, verge__entry entry) {
@@ -164,10 +162,6 @@ static inline verge_expiry verge__wheel_expiry(const verge_wheel *wheel, verge__
                           .data = node->data};
 }
 
-static inline size_t verge__wheel_bytes(bool ordered) {
-    return (sizeof(verge_wheel) + (ordered ? 2 * sizeof(verge__sorter) : 0) + 63) & ~(size_t)63;
-}
-
 /* ---- schedule.c ---- */
 
 /* Files, moves or keeps the entry of a node, which then has this deadline; every order, every mode. */
@@ -176,10 +170,8 @@ int verge__wheel_arm(verge_wheel *wheel, verge__entry entry, verge__node *node, 
 /* Files the entry of a pending node, which was taken out, at its deadline's tick, but not before the cursor. */
 void verge__wheel_refile(verge_wheel *wheel, verge__entry entry, verge__node *node);
 
-/* Takes the entry of a node out, wherever it is. */
+/* Takes the entry of a node out, wherever it is. The second: for good. */
 void verge__wheel_withdraw(verge_wheel *wheel, verge__node *node);
-
-/* The same, for good. */
 void verge__wheel_drop(verge_wheel *wheel, verge__node *node);
 
 /* A timer ends before its time: its entry stays idle, or goes. The node is not pending then. */
@@ -274,9 +266,6 @@ typedef bool verge__visitor(void *context, verge_wheel *wheel, verge__entry entr
 bool verge__wheel_visit(verge_wheel *wheel, verge__visitor *visitor, void *context);
 
 /* ---- memory.c ---- */
-
-/* Entries to make room for, so that so many timers never need more. */
-size_t verge__wheel_entries_for(const verge_wheel *wheel, size_t timers);
 
 /* Make sure of W6 before a timeout is attached; before one is set that is not; before the stack is refilled. -ENOMEM
  * changes nothing. */

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "wheel/heap.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "wheel/wheel_internal.h"
+
+/* ---- room ---- */
+
+static int resize(verge_wheel *wheel, size_t room) {
+    verge__heap *heap = &wheel->heap;
+    const verge_allocator *allocator = &wheel->allocator;
+    verge__chunk **chunks = allocator->allocate(allocator->context, room * sizeof(*chunks), _Alignof(verge__chunk *));
+    if (chunks == NULL) {
+        return -ENOMEM;
+    }
+    if (heap->chunks != NULL) {
+        memcpy(chunks, heap->chunks, (room < heap->room ? room : heap->room) * sizeof(*chunks));
+    }
+    verge__heap_deinit(wheel);
+    heap->chunks = chunks;
+    heap->room = room;
+    return 0;
+}
+
+static size_t chunks_for(size_t entries) {
+    return entries / VERGE__CHUNK_ENTRIES + 1;
+}
+
+int verge__heap_secure(verge_wheel *wheel, size_t entries) {
+    size_t needed = chunks_for(entries);
+    return needed <= wheel->heap.room || !verge__wheel_is_ordered(wheel) ? 0 : resize(wheel, needed + needed / 2);
+}
+
+void verge__heap_shrink(verge_wheel *wheel, size_t entries) {
+    entries = entries > wheel->calendar.entry_count ? entries : wheel->calendar.entry_count;
+    entries = entries > wheel->calendar.promised ? entries : wheel->calendar.promised;
+    if (entries == 0) {
+        verge__heap_deinit(wheel);
+    } else if (2 * chunks_for(entries) <= wheel->heap.room) {
+        (void)resize(wheel, chunks_for(entries));
+    }
+}
+
+void verge__heap_deinit(verge_wheel *wheel) {
+    verge__heap *heap = &wheel->heap;
+    if (heap->chunks != NULL) {
+        wheel->allocator.release(wheel->allocator.context, heap->chunks, heap->room * sizeof(*heap->chunks));
+    }
+    heap->chunks = NULL;
+    heap->room = 0;
+}
+
+/* ---- order ---- */
+
+static size_t count_of(const verge_wheel *wheel) {
+    return verge__list_count(wheel->calendar.own[VERGE__LIST_HEAP]);
+}
+
+static verge__entry *at(const verge_wheel *wheel, size_t i) {
+    return &wheel->heap.chunks[i / VERGE__CHUNK_ENTRIES]->entries[i % VERGE__CHUNK_ENTRIES];
+}
+
+static bool comes_first(const verge_wheel *wheel, verge__entry a, verge__entry b) {
+    uint64_t a_ns = verge__wheel_node(wheel, a)->node.deadline_ns;
+    uint64_t b_ns = verge__wheel_node(wheel, b)->node.deadline_ns;
+    uint64_t a_sequence = verge__wheel_sequence(wheel, a);
+    uint64_t b_sequence = verge__wheel_sequence(wheel, b);
+    bool is_by_deadline = wheel->options.order == VERGE_ORDER_DEADLINE && a_ns != b_ns &&
+                          ((a_sequence ^ b_sequence) & VERGE__SEQUENCE_NOT_PAST) == 0;
+    return is_by_deadline ? a_ns < b_ns : a_sequence < b_sequence;
+}
+
+static void put(verge_wheel *wheel, size_t i, verge__entry entry) {
+    *at(wheel, i) = entry;
+    verge__wheel_node(wheel, entry)->node.place = (uintptr_t)at(wheel, i);
+}
+
+/* An entry belongs at i, or above. */
+static void sift_up(verge_wheel *wheel, size_t i, verge__entry entry) {
+    for (; i > 0 && comes_first(wheel, entry, *at(wheel, (i - 1) / 2)); i = (i - 1) / 2) {
+        put(wheel, i, *at(wheel, (i - 1) / 2));
+    }
+    put(wheel, i, entry);
+}
+
+/* An entry belongs at i, or below. */
+static void sift_down(verge_wheel *wheel, size_t i, verge__entry entry) {
+    size_t count = count_of(wheel);
+    for (size_t child = 2 * i + 1; child < count; child = 2 * i + 1) {
+        child += child + 1 < count && comes_first(wheel, *at(wheel, child + 1), *at(wheel, child));
+        if (!comes_first(wheel, *at(wheel, child), entry)) {
+            break;
+        }
+        put(wheel, i, *at(wheel, child));
+        i = child;
+    }
+    put(wheel, i, entry);
+}
+
+static void tighten(verge_wheel *wheel) {
+    if (!wheel->heap.is_loose) {
+        return;
+    }
+    verge__list list = wheel->calendar.own[VERGE__LIST_HEAP];
+    for (verge__chunk *chunk = list == NULL ? NULL : verge__list_chunk(list); chunk != NULL; chunk = chunk->below) {
+        wheel->heap.chunks[chunk->depth] = chunk;
+    }
+    for (size_t i = count_of(wheel) / 2; i-- > 0;) {
+        sift_down(wheel, i, *at(wheel, i));
+    }
+    wheel->heap.is_loose = false;
+}
+
+/* ---- entries come and go ---- */
+
+void verge__heap_push(verge_wheel *wheel, verge__entry entry, verge__node *node) {
+    tighten(wheel);
+    verge__calendar_list_add(&wheel->calendar, VERGE__LIST_HEAP, entry, node);
+    verge__chunk *chunk = verge__chunk_of(verge__node_place(node));
+    VERGE__INVARIANT(chunk->depth < wheel->heap.room, "WH2: there is room for all entries");
+    wheel->heap.chunks[chunk->depth] = chunk;
+    sift_up(wheel, count_of(wheel) - 1, entry);
+}
+
+verge__entry verge__heap_pop(verge_wheel *wheel) {
+    tighten(wheel);
+    verge__entry first = *at(wheel, 0);
+    verge__entry newest = verge__calendar_list_pop(&wheel->calendar, VERGE__LIST_HEAP);
+    if (wheel->calendar.own[VERGE__LIST_HEAP] != NULL) {
+        sift_down(wheel, 0, newest);
+    }
+    return first;
+}
+
+void verge__heap_withdraw(verge_wheel *wheel, verge__node *node) {
+    if (wheel->is_visiting) { /* entries that were not visited stay where they are */
+        wheel->heap.is_loose = true;
+        verge__calendar_withdraw(&wheel->calendar, node);
+        return;
+    }
+    tighten(wheel);
+    const verge__chunk *chunk = verge__chunk_of(verge__node_place(node));
+    size_t i = (size_t)chunk->depth * VERGE__CHUNK_ENTRIES + (size_t)(verge__node_place(node) - chunk->entries);
+    verge__calendar_withdraw(&wheel->calendar, node);
+    if (i < count_of(wheel)) { /* the newest entry is there now */
+        sift_up(wheel, i, *at(wheel, i));
+        sift_down(wheel, i, *at(wheel, i));
+    }
+}
+
+bool verge__heap_has_past(verge_wheel *wheel) {
+    if (wheel->calendar.own[VERGE__LIST_HEAP] == NULL) {
+        return false;
+    }
+    tighten(wheel);
+    return (verge__wheel_sequence(wheel, *at(wheel, 0)) & VERGE__SEQUENCE_NOT_PAST) == 0;
+}
+
+const char *verge__heap_check(const verge_wheel *wheel) {
+    const verge__calendar *calendar = &wheel->calendar;
+    size_t room = wheel->heap.room * VERGE__CHUNK_ENTRIES;
+    if (verge__wheel_is_ordered(wheel) && (room < calendar->entry_count || room < calendar->promised)) {
+        return "WH2: there is room for all entries";
+    }
+    for (size_t i = 1; i < count_of(wheel) && !wheel->heap.is_loose; i++) {
+        if (comes_first(wheel, *at(wheel, i), *at(wheel, (i - 1) / 2))) {
+            return "WH1: no entry of the heap comes out after one below it";
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wheel/heap.h - the due entries of an ordered wheel: a binary heap, in the own list HEAP of the calendar.
+ *
+ * Entry i comes out before entries 2 i + 1 and 2 i + 2. The list gives the entries their memory, and a chunk's depth
+ * says which entries it has. `chunks` finds a chunk by its depth. So an entry is added, taken and withdrawn in
+ * logarithmic time, and there is nothing else to be remembered of it than its place.
+ *
+ * Invariants
+ *   WH1  no entry comes out after one below it, unless `is_loose`
+ *   WH2  there is room in `chunks` for all entries that the calendar has, and for those that it has promised room for
+ */
+#ifndef VERGE_SRC_WHEEL_HEAP_H
+#define VERGE_SRC_WHEEL_HEAP_H
+
+#include "calendar/list.h"
+
+typedef struct verge_wheel verge_wheel;
+
+typedef struct verge__heap {
+    verge__chunk **chunks; /* by depth */
+    size_t room;
+    bool is_loose; /* the order and `chunks` are to be found anew: entries or chunks were moved */
+} verge__heap;
+
+/* Makes room for so many entries, in an ordered wheel. -ENOMEM changes nothing. */
+int verge__heap_secure(verge_wheel *wheel, size_t entries);
+
+/* Gives back room if there is twice as much, and memory for a smaller array. */
+void verge__heap_shrink(verge_wheel *wheel, size_t entries);
+void verge__heap_deinit(verge_wheel *wheel);
+
+/* Adds a node without an entry; takes the entry that comes out first, of a heap that is not empty. */
+void verge__heap_push(verge_wheel *wheel, verge__entry entry, verge__node *node);
+verge__entry verge__heap_pop(verge_wheel *wheel);
+
+/* Takes the entry of a node out. */
+void verge__heap_withdraw(verge_wheel *wheel, verge__node *node);
+
+/* Whether the first entry was set for the past. */
+bool verge__heap_has_past(verge_wheel *wheel);
+
+/* NULL, or the invariant that is broken. */
+const char *verge__heap_check(const verge_wheel *wheel);
+
+#endif
