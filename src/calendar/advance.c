@@ -146,14 +146,16 @@ bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget) {
 bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, size_t *budget) {
     VERGE__INVARIANT(!verge__calendar_has_due(calendar), "C3: a tick is taken when all of the last one is gone");
     while (calendar->cursor <= last_tick) {
-        uint64_t next = verge__calendar_next(calendar);
+        bool is_lowest = last_tick < calendar->upper_quiet; /* nothing above happens before */
+        uint64_t next = is_lowest ? verge__level_next_inline(&calendar->levels[0], calendar->cursor)
+                                  : verge__calendar_next(calendar);
         VERGE__INVARIANT(next >= calendar->cursor, "C3: every slot starts at or after the cursor");
         if (next > last_tick) {
             calendar->cursor = last_tick + 1;
             return false;
         }
         calendar->cursor = next;
-        if (!verge__calendar_open_cursor(calendar, budget)) {
+        if (!is_lowest && !verge__calendar_open_cursor(calendar, budget)) {
             return false;
         }
         if (*verge__calendar_cursor_slot(calendar) != NULL) {

@@ -27,17 +27,9 @@ size_t verge__calendar_default_levels(unsigned shift, verge__level_shape ret_lev
     return count;
 }
 
-/* The level's slots are others. */
-static void renew_rings(verge__calendar *calendar, const verge__level *level) {
-    verge__ring ring = {.slots = level->slots, .mask = level->mask, .shift = level->shift, .near_tag = level->near_tag};
-    for (size_t zeros = 0; zeros < 64; zeros++) {
-        if (calendar->level_of_zeros[zeros] == level - calendar->levels) {
-            calendar->ring_of_zeros[zeros] = ring;
-        }
-    }
-    if (level->near_tag != 0) {
-        calendar->near_rings[level - calendar->levels] = ring;
-    }
+/* Another level is ready, or one less. */
+static void set_levels_ready(verge__calendar *calendar, size_t count) {
+    calendar->levels_ready = (uint8_t)count;
     const verge__level *top = &calendar->levels[calendar->levels_ready == 0 ? 0 : calendar->levels_ready - 1];
     unsigned bits = (unsigned)top->shift + top->bits;
     calendar->ready_reach = calendar->levels_ready == 0 ? 0 : bits < 64 ? UINT64_C(1) << bits : UINT64_MAX;
@@ -49,7 +41,6 @@ static void forget_level(verge__calendar *calendar, verge__level *level) {
     level->occupied = &calendar->no_bits;
     level->summary = &calendar->no_bits;
     level->drained_to = 0;
-    renew_rings(calendar, level);
 }
 
 /* Describes a level, and says which distances are its own; returns how many bits of distance are covered then. */
@@ -119,8 +110,8 @@ static void release_level(verge__calendar *calendar, verge__level *level) {
     calendar->pool.allocator->release(calendar->pool.allocator->context, level->slots, bytes);
     calendar->level_bytes -= bytes;
     calendar->list_count -= level->mask + 1;
-    calendar->levels_ready--;
     forget_level(calendar, level);
+    set_levels_ready(calendar, (size_t)calendar->levels_ready - 1);
 }
 
 void verge__calendar_deinit(verge__calendar *calendar) {
@@ -268,10 +259,9 @@ static int ready_level(verge__calendar *calendar, verge__level *level) {
     level->mask = slots - 1;
     level->occupied = (uint64_t *)(void *)(level->slots + slots);
     level->summary = level->occupied + verge__level_words(level);
-    calendar->levels_ready++;
     calendar->level_bytes += bytes;
     calendar->list_count += slots;
-    renew_rings(calendar, level);
+    set_levels_ready(calendar, (size_t)calendar->levels_ready + 1);
     return 0;
 }
 

@@ -70,14 +70,6 @@ typedef struct verge__level {
     uint8_t near_tag; /* the lowest bits of a place (node.h), if 32 bits tell the slots apart; else 0 */
 } verge__level;
 
-/* What filing needs of a level: a copy, by the highest bit of the distance. */
-typedef struct verge__ring {
-    verge__list *slots;
-    uint32_t mask;
-    uint16_t shift;
-    uint16_t near_tag;
-} verge__ring;
-
 typedef struct verge__calendar {
     /* what every call reads */
     uint64_t cursor;      /* the first tick that was not taken */
@@ -92,17 +84,15 @@ typedef struct verge__calendar {
      * so any more. Two counts, so that to clear and to set a timer again and again does not wait for one of them. */
     uint64_t idle_begun;
     uint64_t idle_ended;
-    unsigned char *const *slabs;   /* the owner's table of nodes, for entries that are in it */
-    verge__ring ring_of_zeros[64]; /* by the leading zero bits of tick - cursor */
-    verge__ring near_rings[VERGE__NEAR_LEVELS];
+    unsigned char *const *slabs; /* the owner's table of nodes, for entries that are in it */
+    uint8_t level_of_zeros[64];  /* by the leading zero bits of tick - cursor */
+    verge__level levels[VERGE__LEVELS_MAX];
 
     verge__list
         *due_slot; /* the slot of level 0 whose entries are being handed out, of tick cursor - 1; NULL: none are left */
     uint64_t upper_quiet; /* quiet_until without level 0 */
     verge__list own[VERGE__OWN_LISTS];
-    verge__level levels[VERGE__LEVELS_MAX];
     uint64_t ready_reach; /* ticks from the cursor on that the levels which are ready cover */
-    uint8_t level_of_zeros[64];
     uint8_t level_count;
     uint8_t levels_ready;
     uint8_t levels_used;
@@ -235,9 +225,9 @@ static VERGE__ALWAYS_INLINE bool verge__calendar_serves(const verge__calendar *c
  * chunk, or there is no room. */
 static VERGE__ALWAYS_INLINE bool verge__calendar_try_file(verge__calendar *calendar, verge__entry entry,
                                                           verge__node *node, uint64_t tick) {
-    const verge__ring *ring = &calendar->ring_of_zeros[verge__leading_zeros((tick - calendar->cursor) | 1)];
-    uint64_t position = tick >> ring->shift;
-    verge__list *slot = &ring->slots[position & ring->mask];
+    const verge__level *level = &calendar->levels[verge__calendar_level(calendar, tick)];
+    uint64_t position = tick >> level->shift;
+    verge__list *slot = &level->slots[position & level->mask];
     verge__list end = *slot;
     if (VERGE__UNLIKELY(verge__list_needs_chunk(end) || calendar->entry_count >= calendar->entry_capacity)) {
         return false;
@@ -245,8 +235,8 @@ static VERGE__ALWAYS_INLINE bool verge__calendar_try_file(verge__calendar *calen
     *end = entry;
     *slot = end + 1;
     calendar->entry_count++;
-    node->place = (uintptr_t)end | ring->near_tag;
-    node->filed = (uint32_t)(position << ring->shift);
+    node->place = (uintptr_t)end | level->near_tag;
+    node->filed = (uint32_t)(position << level->shift);
     return true;
 }
 
@@ -263,8 +253,8 @@ static VERGE__ALWAYS_INLINE bool verge__calendar_try_withdraw(verge__calendar *c
         return false;
     }
     verge__entry *place = verge__node_place(node);
-    const verge__ring *ring = &calendar->near_rings[node->place >> 1 & (VERGE__NEAR_LEVELS - 1)];
-    verge__list *list = &ring->slots[node->filed >> ring->shift & ring->mask];
+    const verge__level *level = &calendar->levels[node->place >> 1 & (VERGE__NEAR_LEVELS - 1)];
+    verge__list *list = &level->slots[node->filed >> level->shift & level->mask];
     verge__entry *newest = *list - 1;
     if (VERGE__UNLIKELY(verge__is_first_of_chunk(newest))) {
         return false;
@@ -272,7 +262,7 @@ static VERGE__ALWAYS_INLINE bool verge__calendar_try_withdraw(verge__calendar *c
     verge__entry entry = *newest;
     verge__node *moved = verge__calendar_node(calendar, entry);
     *place = entry;
-    moved->place = (uintptr_t)place | ring->near_tag; /* it need not be here to be written to */
+    moved->place = (uintptr_t)place | level->near_tag; /* it need not be here to be written to */
     *list = newest;
     calendar->entry_count--;
     node->place = VERGE__NO_PLACE;

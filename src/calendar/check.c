@@ -18,8 +18,8 @@ static const char *check_entry(census *count, const verge__entry *entry, uint64_
     if (near_tag != 0 && node->filed != (uint32_t)start) {
         return "C2: the slot of a near entry starts at `filed`";
     }
-    const verge__ring *ring = &count->calendar->near_rings[near_tag >> 1];
-    if (near_tag != 0 && (node->filed >> ring->shift & ring->mask) != verge__chunk_of(entry)->slot) {
+    const verge__level *level = &count->calendar->levels[near_tag >> 1];
+    if (near_tag != 0 && (node->filed >> level->shift & level->mask) != verge__chunk_of(entry)->slot) {
         return "C2: the list of a near entry follows from its node";
     }
     return NULL;

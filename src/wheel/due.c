@@ -10,8 +10,10 @@
 #include "calendar/level.h"
 #include "wheel/wheel_internal.h"
 
+/* How far ahead nodes are brought towards the cache: entries of the slot at hand, and ticks after the next one. */
 enum {
-    PREFETCH_TICKS = 3,  /* after the next one: their nodes are brought towards the cache */
+    PREFETCH_ENTRIES = 24,
+    PREFETCH_TICKS = 3,
     POLLS_BETWEEN = 256, /* looks at memory; a timer counts as a poll */
 };
 
@@ -72,10 +74,25 @@ static void drop_idle(verge_wheel *wheel, verge__node *node) {
     wheel->entries_dropped++;
 }
 
+/* Brings the node of an entry that is handed out soon towards the cache. */
+static VERGE__ALWAYS_INLINE void prefetch_ahead(const verge_wheel *wheel, const verge__entry *newest) {
+    const verge__chunk *chunk = verge__chunk_of(newest);
+    size_t at = (size_t)(newest - chunk->entries);
+    if (at >= PREFETCH_ENTRIES) {
+        VERGE__PREFETCH_WRITE(verge__wheel_node(wheel, chunk->entries[at - PREFETCH_ENTRIES]));
+    } else if (chunk->below != NULL) {
+        VERGE__PREFETCH_WRITE(
+            verge__wheel_node(wheel, chunk->below->entries[VERGE__CHUNK_ENTRIES + at - PREFETCH_ENTRIES]));
+    }
+}
+
 /* The next entry of the tick at hand: its timer is due, or was moved later, or has gone. */
 static VERGE__ALWAYS_INLINE void hand_out_of_tick(verge_wheel *wheel, verge__handout *to) {
     verge__calendar *calendar = &wheel->calendar;
     const verge__entry *place = *calendar->due_slot - 1;
+    if (calendar->entry_count > VERGE__PREFETCH_MIN) {
+        prefetch_ahead(wheel, place);
+    }
     verge__entry entry = verge__calendar_pop(calendar);
     verge__timer_node *node = verge__wheel_node(wheel, entry);
     VERGE__INVARIANT(verge__node_place(&node->node) == place,

@@ -40,6 +40,11 @@ static size_t slab_bytes(const verge__nodes *nodes, uint32_t node_count) {
     return (bytes + 63) & ~(size_t)63;
 }
 
+/* The arrays `slabs`, `info` and `with_free` are one piece of memory. */
+static size_t array_bytes(uint32_t room) {
+    return room * (sizeof(unsigned char *) + sizeof(verge__slab)) + words_for(room) * sizeof(uint64_t);
+}
+
 void verge__nodes_deinit(verge__nodes *nodes) {
     for (uint32_t i = 0; i < nodes->slab_count; i++) {
         if (nodes->slabs[i] != NULL) {
@@ -47,9 +52,7 @@ void verge__nodes_deinit(verge__nodes *nodes) {
         }
     }
     if (nodes->slabs != NULL) {
-        release(nodes, nodes->slabs, nodes->slab_room * sizeof(*nodes->slabs));
-        release(nodes, nodes->info, nodes->slab_room * sizeof(*nodes->info));
-        release(nodes, nodes->with_free, words_for(nodes->slab_room) * sizeof(*nodes->with_free));
+        release(nodes, nodes->with_free, array_bytes(nodes->slab_room));
     }
     VERGE__INVARIANT(nodes->bytes == 0, "WN3: the table's bytes are those of its slabs");
 }
@@ -86,33 +89,23 @@ static int grow_arrays(verge__nodes *nodes) {
     if (nodes->slab_count < nodes->slab_room) {
         return 0;
     }
-    uint32_t room = nodes->slab_room == 0 ? 8 : nodes->slab_room * 2;
-    unsigned char **slabs = allocate(nodes, room * sizeof(*slabs), _Alignof(unsigned char *));
-    verge__slab *info = slabs == NULL ? NULL : allocate(nodes, room * sizeof(*info), _Alignof(verge__slab));
-    uint64_t *with_free =
-        info == NULL ? NULL : allocate(nodes, words_for(room) * sizeof(*with_free), _Alignof(uint64_t));
-    if (with_free == NULL) {
-        if (info != NULL) {
-            release(nodes, info, room * sizeof(*info));
-        }
-        if (slabs != NULL) {
-            release(nodes, slabs, room * sizeof(*slabs));
-        }
+    uint32_t room = nodes->slab_room == 0 ? 1 : nodes->slab_room * 2;
+    void *memory = allocate(nodes, array_bytes(room), _Alignof(uint64_t));
+    if (memory == NULL) {
         return -ENOMEM;
     }
-    memset(with_free, 0, words_for(room) * sizeof(*with_free));
-    if (nodes->slabs != NULL) {
-        memcpy(slabs, nodes->slabs, nodes->slab_count * sizeof(*slabs));
-        memcpy(info, nodes->info, nodes->slab_count * sizeof(*info));
-        memcpy(with_free, nodes->with_free, words_for(nodes->slab_room) * sizeof(*with_free));
-        release(nodes, nodes->slabs, nodes->slab_room * sizeof(*slabs));
-        release(nodes, nodes->info, nodes->slab_room * sizeof(*info));
-        release(nodes, nodes->with_free, words_for(nodes->slab_room) * sizeof(*with_free));
-    }
-    nodes->slabs = slabs;
-    nodes->info = info;
-    nodes->with_free = with_free;
+    verge__nodes before = *nodes;
+    memset(memory, 0, array_bytes(room));
+    nodes->with_free = memory;
+    nodes->info = (verge__slab *)(void *)(nodes->with_free + words_for(room));
+    nodes->slabs = (unsigned char **)(void *)(nodes->info + room);
     nodes->slab_room = room;
+    if (before.slabs != NULL) {
+        memcpy(nodes->with_free, before.with_free, words_for(before.slab_room) * sizeof(uint64_t));
+        memcpy(nodes->slabs, before.slabs, before.slab_count * sizeof(*before.slabs));
+        memcpy(nodes->info, before.info, before.slab_count * sizeof(*before.info));
+        release(nodes, before.with_free, array_bytes(before.slab_room));
+    }
     return 0;
 }
 

@@ -275,23 +275,7 @@ int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, v
     return begin_timer(wheel, deadline_ns, data, ret_timer);
 }
 
-/* Moves a timer whose entry serves, and returns its node; NULL, and nothing has changed: it is not as usual. */
-static VERGE__ALWAYS_INLINE verge__timer_node *extend(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
-    const verge__calendar *calendar = &wheel->calendar;
-    verge__timer_node *node = verge__nodes_find(&wheel->nodes, timer);
-    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    if (VERGE__UNLIKELY(node == NULL || tick - calendar->cursor >= calendar->short_reach ||
-                        node->node.deadline_ns == wheel->earliest_ns ||
-                        !verge__calendar_serves(calendar, &node->node, tick))) {
-        return NULL;
-    }
-    node->node.deadline_ns = deadline_ns;
-    verge__wheel_note_deadline(wheel, deadline_ns);
-    VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
-    return node;
-}
-
-/* The same where the entry has to move. */
+/* The entry has to move. */
 static VERGE__NOINLINE int reschedule_anew(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
     verge__calendar *calendar = &wheel->calendar;
     verge__timer_node *node = verge__nodes_find(&wheel->nodes, timer);
@@ -313,19 +297,18 @@ int verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadl
     if (VERGE__UNLIKELY(wheel == NULL)) {
         return -EINVAL;
     }
-    return VERGE__LIKELY(extend(wheel, timer, deadline_ns) != NULL) ? 0 : reschedule_anew(wheel, timer, deadline_ns);
-}
-
-static VERGE__NOINLINE int rearm_anew(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data) {
-    verge__timer_node *node = verge__nodes_find(&wheel->nodes, *timer);
-    if (node == NULL) {
-        return verge_wheel_schedule(wheel, deadline_ns, data, timer);
+    const verge__calendar *calendar = &wheel->calendar;
+    verge__timer_node *node = verge__nodes_find(&wheel->nodes, timer);
+    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
+    if (VERGE__UNLIKELY(node == NULL || tick - calendar->cursor >= calendar->short_reach ||
+                        node->node.deadline_ns == wheel->earliest_ns ||
+                        !verge__calendar_serves(calendar, &node->node, tick))) {
+        return reschedule_anew(wheel, timer, deadline_ns);
     }
-    int error = reschedule_anew(wheel, *timer, deadline_ns);
-    if (error == 0) {
-        node->data = data;
-    }
-    return error;
+    node->node.deadline_ns = deadline_ns;
+    verge__wheel_note_deadline(wheel, deadline_ns);
+    VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
+    return 0;
 }
 
 int verge_wheel_rearm(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data) {
@@ -333,12 +316,15 @@ int verge_wheel_rearm(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_
     if (VERGE__UNLIKELY(wheel == NULL || timer == NULL)) {
         return -EINVAL;
     }
-    verge__timer_node *node = extend(wheel, *timer, deadline_ns);
-    if (VERGE__UNLIKELY(node == NULL)) {
-        return rearm_anew(wheel, timer, deadline_ns, data);
+    verge__timer_node *node = verge__nodes_find(&wheel->nodes, *timer);
+    if (node == NULL) {
+        return verge_wheel_schedule(wheel, deadline_ns, data, timer);
     }
-    node->data = data;
-    return 0;
+    int error = verge_wheel_reschedule(wheel, *timer, deadline_ns);
+    if (error == 0) {
+        node->data = data;
+    }
+    return error;
 }
 
 int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data) {
@@ -348,7 +334,7 @@ int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data) {
     }
     verge__timer_node *node = verge__nodes_find(&wheel->nodes, timer);
     uint32_t generation = (uint32_t)(timer >> 32) + 1;
-    if (VERGE__UNLIKELY(node == NULL || generation == 0 || !verge__wheel_may_keep_idle_handle(wheel, &node->node) ||
+    if (VERGE__UNLIKELY(node == NULL || generation == 0 || !verge__wheel_may_keep_idle(wheel, &node->node) ||
                         node->node.deadline_ns == wheel->earliest_ns || !verge__nodes_push(&wheel->nodes, timer))) {
         return cancel_slowly(wheel, timer, ret_data);
     }

@@ -32,10 +32,10 @@
 
 #include "base/assert.h"
 #include "base/explain.h"
+#include "base/one_thread.h"
 #include "calendar/calendar.h"
 #include "wheel/heap.h"
 #include "wheel/nodes.h"
-#include "wheel/one_thread.h"
 
 enum {
     /* The owner's lists of the calendar. What is past alternates with what was deferred in a run
@@ -197,11 +197,6 @@ static inline bool verge__timeout_is_attached(const verge__node *node) {
 static VERGE__ALWAYS_INLINE bool verge__wheel_may_keep_idle(const verge_wheel *wheel, const verge__node *node) {
     return (node->place & node->generation & VERGE__NEAR) != 0 &&
            verge__calendar_idle(&wheel->calendar) < wheel->idle_limit;
-}
-
-/* The same for a timer with a handle. */
-static VERGE__ALWAYS_INLINE bool verge__wheel_may_keep_idle_handle(const verge_wheel *wheel, const verge__node *node) {
-    return (node->place & VERGE__NEAR) != 0 && verge__calendar_idle(&wheel->calendar) < wheel->idle_limit;
 }
 
 /* Timers have ended: there may be memory to give back. Polls that find nothing to do do not look, but one of them does,

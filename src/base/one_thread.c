@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "wheel/one_thread.h"
+#include "base/one_thread.h"
 
 #if defined(VERGE_ASSERTS) && VERGE_ASSERTS && VERGE__GNU_C
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wheel/one_thread.h - a wheel is for one thread at a time. Builds with VERGE_ASSERTS notice when two threads are
+ * base/one_thread.h - a wheel is for one thread at a time. Builds with VERGE_ASSERTS notice when two threads are
  * inside the functions of one wheel at the same moment, and abort with a message. Other builds check nothing.
  *
  * VERGE__ENTER(wheel) marks the wheel as in use by this thread until the function returns. VERGE__LOOK(wheel) is for
@@ -13,11 +13,10 @@
  *
  * The mark is atomic and relaxed: it must not order the threads, or ThreadSanitizer would no longer see their race.
  */
-#ifndef VERGE_SRC_WHEEL_ONE_THREAD_H
-#define VERGE_SRC_WHEEL_ONE_THREAD_H
+#ifndef VERGE_SRC_BASE_ONE_THREAD_H
+#define VERGE_SRC_BASE_ONE_THREAD_H
 
 #include "base/compiler.h"
-#include "verge/wheel.h"
 
 #if defined(VERGE_ASSERTS) && VERGE_ASSERTS && VERGE__GNU_C
 
