@@ -75,8 +75,8 @@ typedef intptr_t (*verge_task_function)(void *argument);
 /* ---- the runtime ---- */
 
 typedef enum verge_backend {
-    VERGE_BACKEND_AUTO = 0, /* the environment variable VERGE_BACKEND (io_uring, epoll), else io_uring if it can be had,
-                               else epoll */
+    VERGE_BACKEND_AUTO = 0, /* the one that the environment variable VERGE_BACKEND names (io_uring, epoll), or else
+                               io_uring if it is available, or else epoll */
     VERGE_BACKEND_IO_URING,
     VERGE_BACKEND_EPOLL,
 } verge_backend;
