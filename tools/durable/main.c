@@ -16,16 +16,16 @@ enum { PAGE = 256 };
 
 static const char usage[] =
     "usage: verge-durable COMMAND URL [ARGUMENT...]\n"
-    "  init URL [SHARDS]   makes the tables: SHARDS is 64 unless given, and fixed from then on\n"
-    "  migrate URL         brings the tables up to the version of this program\n"
-    "  check URL           looks for rows that cannot be verge's; the exit status is 1 if there are some\n"
-    "  list URL [dead]     the timers that are pending, or dead: id, due, attempts, handler, key, reason\n"
-    "  show URL ID         one timer, with its payload\n"
+    "  init URL [SHARDS]   creates the tables; SHARDS (default: 64) cannot be changed later\n"
+    "  migrate URL         upgrades the tables to the version of this program\n"
+    "  check URL           looks for rows that verge cannot have written; the exit status is 1 if there are any\n"
+    "  list URL [dead]     lists the pending or the dead timers: id, due, attempts, handler, key, reason\n"
+    "  show URL ID         shows one timer, with its payload\n"
     "  cancel URL ID       cancels a pending timer\n"
     "  retry URL ID        lets a dead timer fire again, now\n"
     "  forget URL ID       deletes a dead timer\n"
-    "  stats URL           how many timers there are\n"
-    "A URL is sqlite:FILE, or postgresql://... as psql takes it.\n";
+    "  stats URL           counts the pending, overdue and dead timers\n"
+    "A URL is sqlite:FILE, or postgresql://... in the form that psql takes.\n";
 
 static int complain(const char *what, int error) {
     (void)fprintf(stderr, "verge-durable: %s: %s\n", what, verge_strerror(error));

@@ -19,7 +19,9 @@ static void print_help(FILE *out) {
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         (void)fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     }
-    (void)fprintf(out, "\n  verge help COMMAND     its options, as does verge COMMAND --help\n  verge --version\n");
+    (void)fprintf(
+        out,
+        "\n  verge help COMMAND     shows the options of a command; so does verge COMMAND --help\n  verge --version\n");
 }
 
 static const struct command *find_command(const char *name) {

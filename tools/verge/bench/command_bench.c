@@ -14,7 +14,7 @@
 #include "command.h"
 
 static const struct option options[] = {
-    {.name = "--json", .help = "the figures as JSON; the table goes to stderr"},
+    {.name = "--json", .help = "print the figures as JSON; the table goes to stderr"},
     {.name = NULL},
 };
 
@@ -113,11 +113,12 @@ static int run(int argument_count, char **given) {
 
 const struct command bench_command = {
     .name = "bench",
-    .summary = "measure verge against other timer libraries",
+    .summary = "measures verge against other timer libraries",
     .description =
-        "Runs the program verge-bench with the options given: verge bench --quick. `make bench` in the source of\n"
-        "verge builds it; it is in no package. It is looked for in VERGE_BENCH, beside verge and in PATH.\n"
-        "`verge bench list` has its workloads and rivals, `verge bench check` compares with what is required.",
+        "Runs the program verge-bench with the given options, for example: verge bench --quick. No package has that\n"
+        "program; `make bench` in the source of verge builds it. It is looked for in VERGE_BENCH, beside verge, and "
+        "in\n"
+        "PATH. `verge bench list` lists workloads and rivals. `verge bench check` compares with the required figures.",
     .options = options,
     .run = run,
 };

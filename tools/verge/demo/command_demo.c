@@ -29,36 +29,39 @@ struct settings {
 static const struct option options[] = {
     {.name = "--timers",
      .value_name = "N",
-     .help = "how many at a time, 100 to 20,000,000; a million if not given",
+     .help = "number of timers at a time, 100 to 20,000,000; default: a million",
      .kind = OPTION_NUMBER,
      .offset = offsetof(struct settings, timers),
      .minimum = 100,
      .maximum = 20000000},
     {.name = "--seconds",
      .value_name = "S",
-     .help = "how long; 15 if not given, with --scope 3600",
+     .help = "duration in seconds; default: 15, or 3600 with --scope",
      .kind = OPTION_NUMBER,
      .offset = offsetof(struct settings, seconds),
      .minimum = 1,
      .maximum = 1000000},
     {.name = "--workers",
      .value_name = "N",
-     .help = "threads that run timers, 1 to 64; one a core if not given",
+     .help = "number of threads that run timers, 1 to 64; default: one for each core",
      .kind = OPTION_NUMBER,
      .offset = offsetof(struct settings, workers),
      .minimum = 1,
      .maximum = SOAK_ACTOR_COUNT_MAX},
     {.name = "--seed",
      .value_name = "N",
-     .help = "for the random durations and choices; 1 if not given",
+     .help = "seed of the random durations and choices; default: 1",
      .kind = OPTION_NUMBER,
      .offset = offsetof(struct settings, seed),
      .maximum = UINT64_MAX},
     {.name = "--scope",
-     .help = "and a page for the browser, whose address is printed",
+     .help = "prints the address of a page that shows the timers in a browser",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct settings, scope)},
-    {.name = "--json", .help = "the same as JSON", .kind = OPTION_FLAG, .offset = offsetof(struct settings, json)},
+    {.name = "--json",
+     .help = "print the results as JSON",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct settings, json)},
     {.name = NULL},
 };
 
@@ -95,8 +98,8 @@ static void end_on_interrupt(void) {
 static void print_introduction(const struct settings *settings, const struct look *look) {
     printf("%sverge %s%s: %s timers at a time, of 1 ms to 2 minutes.\n"
            "Workers that run them: %" PRIu64 "; threads that start, reset and cancel them: %" PRIu64 ".\n"
-           "Half-way a worker is retired and another joins. Beside it an echo server has\n"
-           "clients, of which some stall. %" PRIu64 " s, seed %" PRIu64 "; ctrl-C ends it early.\n\n",
+           "Half-way, one worker is retired and another joins. An echo server runs at the\n"
+           "same time; some of its clients stall. %" PRIu64 " s, seed %" PRIu64 "; ctrl-C ends it early.\n\n",
            look->bold, verge_version(), look->plain, text_grouped(settings->timers), settings->workers,
            half_of(settings->workers), settings->seconds, settings->seed);
 }
@@ -133,13 +136,13 @@ static void explain_lateness(const struct soak_result *result, const struct look
     printf("\n  %sLateness is the time from the deadline to the pass that runs the callback:%s\n", look->dim,
            look->plain);
     printf("    up to %s  the precision: timers run at the next tick after a deadline;\n"
-           "                    %.0f %% of the callbacks were not later than that\n",
+           "                    %.0f %% of the callbacks were late by this or less\n",
            text_duration(PRECISION_NS), share_within(&result->lateness, PRECISION_NS));
     printf("    then            the queue: half of the timers come in crowds, many for one\n"
-           "                    moment, and a callback took %s with all around it\n",
+           "                    moment, and each callback took %s, all included\n",
            text_duration(average_ns));
     printf("    then            the machine: a worker has to get a core. This program used\n"
-           "                    %.0f %% of %" PRIu64 " cores; what else runs here comes on top\n",
+           "                    %.0f %% of %" PRIu64 " cores; other programs use the cores, too\n",
            share_of_machine(result->took_ns), core_count());
 }
 
@@ -278,13 +281,13 @@ static int run(int argument_count, char **arguments) {
 
 const struct command demo_command = {
     .name = "demo",
-    .summary = "a million timers on all cores before your eyes, audited",
+    .summary = "shows a million timers at work on all cores, and checks each",
     .description =
-        "Starts, resets and cancels timers from several threads, and runs them on one worker a core; half-way a\n"
-        "worker is retired and another joins. Beside it an echo server has deadlines, and clients some of which\n"
-        "stall. With --scope a page for the browser shows all of it. In the end what happened is compared with what "
-        "must have: the exit status says whether that\n"
-        "audit held. Ctrl-C ends it early, with the same summary.",
+        "Starts, resets and cancels timers from several threads, and runs them on one worker for each core.\n"
+        "Half-way, one worker is retired and another joins. At the same time, an echo server serves clients with\n"
+        "deadlines; some clients stall. With --scope, a page in the browser shows the timers. At the end, an audit\n"
+        "checks what became of every timer; the exit status says whether it held. Ctrl-C ends the demonstration\n"
+        "early, with the same summary.",
     .options = options,
     .run = run,
 };

@@ -304,8 +304,8 @@ uint64_t echo_end(struct echo *echo, struct audit *audit, const char **ret_why_n
     *ret_why_not = has_run ? NULL : why;
     audit_expect(audit, atomic_load(&echo->strange) == 0, "each of %s messages came back as it was sent",
                  text_grouped(echoed));
-    audit_expect(audit, wrong == 0, "the %s clients that stalled were timed out, and nobody else", text_grouped(cut));
-    audit_expect(audit, atomic_load(&echo->early) == 0, "none of them early");
+    audit_expect(audit, wrong == 0, "the %s clients that stalled were timed out, and no others", text_grouped(cut));
+    audit_expect(audit, atomic_load(&echo->early) == 0, "no client was timed out early");
     echo_free(echo);
     return echoed;
 }

@@ -131,7 +131,7 @@ static const char *window_text(const struct setting *setting) {
 }
 
 static void print_settings(const struct sweep *sweep) {
-    printf("\nprecision and window: what others would do to this workload\n\n"
+    printf("\nthe same workload with other precisions and windows\n\n"
            "  %12s %12s %12s %12s %14s %12s\n",
            "precision", "window", "late, 99.9 %", "max", "wake-ups", "memory");
     for (size_t i = 0; i < sweep->count; i++) {
@@ -148,28 +148,28 @@ static void print_limit(const struct sweep *sweep) {
         printf("  Timers may be late by %s: so --late says.\n", text_duration(sweep->late_ns));
     } else if (sweep->short_ns > 0) {
         printf("  Half of the timers are set for less than %s, a tenth for less than %s.\n"
-               "  5 %% of the latter, but no less than 100 us, is taken as the lateness that\n"
-               "  nobody minds: %s. --late TIME sets another limit.\n",
+               "  The allowed lateness is 5 %% of the latter, but at least 100 us: %s.\n"
+               "  --late TIME sets another limit.\n",
                text_duration(sweep->median_ns), text_duration(sweep->short_ns), text_duration(sweep->late_ns));
     } else {
-        printf("  No timer of this trace is set for the future: any precision does.\n");
+        printf("  No timer of this trace is set for the future: any precision is good enough.\n");
     }
 }
 
 static void print_comparison(const struct sweep *sweep) {
     const struct setting *best = &sweep->settings[sweep->best];
     const struct setting *first = &sweep->settings[0];
-    printf("  Precision and window together keep to it: a timer is never later than both.\n");
+    printf("  A timer is late by less than precision plus window, which keep to this limit.\n");
     if (sweep->best == 0) {
         printf("  No other setting within the limit has fewer wake-ups, by more than 1 %%.\n");
         return;
     }
     if (keeps_to_limit(sweep, first)) {
-        printf("  Of those that do, it has the fewest wake-ups: %s, where the default has %s.\n",
+        printf("  This setting has the fewest wake-ups within the limit: %s; the default has %s.\n",
                text_grouped(best->result.wakeups), text_grouped(first->result.wakeups));
     } else {
-        printf("  The default does not: it may be late by %s. Of those that do, this one has\n"
-               "  the fewest wake-ups: %s, where the default has %s.\n",
+        printf("  The default may be late by %s, which is beyond the limit. Within the limit,\n"
+               "  this setting has the fewest wake-ups: %s; the default has %s.\n",
                text_duration(first->precision_ns), text_grouped(best->result.wakeups),
                text_grouped(first->result.wakeups));
     }

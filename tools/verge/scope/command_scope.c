@@ -20,11 +20,11 @@ struct settings {
 static const struct option options[] = {
     {.name = "--connect",
      .value_name = "ADDRESS",
-     .help = "unix:PATH, or the address that is for the browser; needed",
+     .help = "unix:PATH, or the address for the browser; required",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct settings, address)},
     {.name = "--json",
-     .help = "one snapshot as JSON, also on a terminal",
+     .help = "print one snapshot as JSON, even on a terminal",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct settings, json)},
     {.name = NULL},
@@ -56,11 +56,11 @@ static int run(int argument_count, char **arguments) {
 
 const struct command scope_command = {
     .name = "scope",
-    .summary = "the timers of a running program, in a terminal",
+    .summary = "shows the timers of a running program in a terminal",
     .description =
-        "Connects to a program that has called verge_scope_start, and shows its timers by source, what is coming,\n"
-        "how late they were, and what its workers do, as top does. q quits, s and the arrows sort and scroll.\n"
-        "Where the output is no terminal, it is one snapshot as JSON.",
+        "Connects to a program that has called verge_scope_start, and shows, like top: who started its timers,\n"
+        "when they are due, how late they were, and what its workers do. q quits, s and the arrows sort and scroll.\n"
+        "If the output is no terminal, it prints one snapshot as JSON.",
     .options = options,
     .run = run,
 };

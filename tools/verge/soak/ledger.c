@@ -10,13 +10,13 @@
 enum { GENERATION_MASK = SLOT_ALIGNMENT - 1 };
 
 static const char *const finding_texts[FINDING_COUNT] = {
-    [FINDING_EARLY] = "none early",
-    [FINDING_OTHER_DEADLINE] = "none ran for a deadline that a reset had replaced",
-    [FINDING_AFTER_CANCEL] = "none ran after a cancel that said it would not",
-    [FINDING_AFTER_END] = "none ran after it had ended",
-    [FINDING_NOT_ONCE] = "each ended exactly once: ran, cancelled or handed back",
+    [FINDING_EARLY] = "no timer ran early",
+    [FINDING_OTHER_DEADLINE] = "no timer ran at a deadline that a reset had replaced",
+    [FINDING_AFTER_CANCEL] = "no timer ran after a cancel had returned 0",
+    [FINDING_AFTER_END] = "no timer ran after it had ended",
+    [FINDING_NOT_ONCE] = "each timer ended exactly once: ran, cancelled or handed back",
     [FINDING_NOT_WAITED] = "no cancel_wait returned while the callback was running",
-    [FINDING_VERDICT] = "no verdict that cannot be",
+    [FINDING_VERDICT] = "no call returned an impossible result",
 };
 
 int ledger_open(struct ledger *ledger, size_t slot_count) {

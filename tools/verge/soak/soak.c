@@ -318,10 +318,10 @@ static void conclude(struct soak *soak, int error) {
         audit_expect(audit, found == 0, "%s%s%s", ledger_finding_text(finding),
                      found == 0 ? "" : ", but: ", found == 0 ? "" : text_grouped(found));
     }
-    audit_expect(audit, is_interval_whole(soak), "an interval: %s ticks were taken, %s missed; they add up",
+    audit_expect(audit, is_interval_whole(soak), "a periodic timer: %s ticks ran, %s were missed; they add up",
                  text_grouped(result->periodic), text_grouped(result->periodic_missed));
-    audit_expect(audit, result->stats.started == tally->started, "the service has counted as many starts");
-    audit_expect(audit, error == 0 && atomic_load(&soak->memory.bytes) == 0, "all memory is given back");
+    audit_expect(audit, result->stats.started == tally->started, "the service has counted the same number of starts");
+    audit_expect(audit, error == 0 && atomic_load(&soak->memory.bytes) == 0, "all memory was freed");
 }
 
 static void tell_end(const struct soak *soak) {

@@ -26,38 +26,41 @@ static const char *const thread_choices[] = {[THREADS_STEPPED] = "stepped", [THR
 static const struct option options[] = {
     {.name = "--seed",
      .value_name = "N",
-     .help = "what is random follows from it; 1 if not given",
+     .help = "seed of all random choices; default: 1",
      .kind = OPTION_NUMBER,
      .offset = offsetof(struct settings, seed),
      .maximum = UINT64_MAX},
     {.name = "--seconds",
      .value_name = "S",
-     .help = "how long; 10 if not given",
+     .help = "duration in seconds; default: 10",
      .kind = OPTION_NUMBER,
      .offset = offsetof(struct settings, seconds),
      .minimum = 1,
      .maximum = 1000000},
     {.name = "--workers",
      .value_name = "N",
-     .help = "how many there are at most, 1 to 32; 4 if not given",
+     .help = "most workers at a time, 1 to 32; default: 4",
      .kind = OPTION_NUMBER,
      .offset = offsetof(struct settings, workers),
      .minimum = 1,
      .maximum = WORKER_COUNT_MAX},
     {.name = "--threads",
      .value_name = "KIND",
-     .help = "stepped: one thread, the same every time (the default); real: many, which race",
+     .help = "stepped: one thread, equal runs (the default); real: threads that race",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct settings, threads),
      .choices = thread_choices},
     {.name = "--steps",
      .value_name = "N",
-     .help = "stepped: so many steps, however long they take",
+     .help = "for stepped runs: the number of steps, however long they take",
      .kind = OPTION_NUMBER,
      .offset = offsetof(struct settings, steps),
      .minimum = 1,
      .maximum = UINT64_MAX},
-    {.name = "--json", .help = "the same as JSON", .kind = OPTION_FLAG, .offset = offsetof(struct settings, json)},
+    {.name = "--json",
+     .help = "print the results as JSON",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct settings, json)},
     {.name = NULL},
 };
 
@@ -190,11 +193,12 @@ static int run(int argument_count, char **arguments) {
 
 const struct command stress_command = {
     .name = "stress",
-    .summary = "a soak of timers across workers: joins, leaves, clock jumps, memory faults; audited",
+    .summary = "tests the service for long, with faults: workers leave, the clock jumps, memory runs out",
     .description =
-        "Starts, resets and cancels timers across workers that join and leave, while the clock jumps and memory runs\n"
-        "out, and compares what happens with what must. The exit status says whether that audit held. Stepped by one\n"
-        "thread, the same options make the same run, to the last verdict.",
+        "Starts, resets and cancels timers while workers join and leave, the clock jumps and memory runs out. An "
+        "audit\n"
+        "compares what happens with what must happen; the exit status says whether it held. By default one thread\n"
+        "steps all workers, so that runs with the same options are equal.",
     .options = options,
     .run = run,
 };

@@ -212,13 +212,13 @@ static void finish(struct stepped *stepped) {
     }
     int error = verge_service_destroy(stepped->service, stepped_visit_pending, stepped);
     result->refused = atomic_load(&stepped->memory.refused);
-    audit_expect(audit, stepped->problem[0] == '\0', "every verdict and every firing is as expected%s%s",
+    audit_expect(audit, stepped->problem[0] == '\0', "every result and every callback is as expected%s%s",
                  stepped->problem[0] == '\0' ? "" : ": ", stepped->problem);
     audit_expect(audit, result->started == result->ended + result->cancelled + result->handed_back,
                  "started %s = ran %s + cancelled %s + handed back %s", text_grouped(result->started),
                  text_grouped(result->ended), text_grouped(result->cancelled), text_grouped(result->handed_back));
-    audit_expect(audit, result->handed_back == pending, "what was pending at the end is handed back, once each");
-    audit_expect(audit, error == 0 && atomic_load(&stepped->memory.bytes) == 0, "all memory is given back");
+    audit_expect(audit, result->handed_back == pending, "each timer that was pending at the end was handed back once");
+    audit_expect(audit, error == 0 && atomic_load(&stepped->memory.bytes) == 0, "all memory was freed");
 }
 
 int stepped_run(const struct stepped_options *options, struct status *status, struct stepped_result *ret_result) {
