@@ -4,7 +4,7 @@
  *
  * Worker 1 stays. Worker 2 leaves at any moment between two passes. The threads start, cancel and reset the timer; the
  * workers also do so from inside its callback. Time may pass before any pass. A step is one access to shared data: the
- * word, the deadline, an inbox, the state of a place. A compare-and-swap is modelled as in the source: a copy of the
+ * word, the deadline, an inbox, the state of a seat. A compare-and-swap is modelled as in the source: a copy of the
  * word, a decision, and an exchange if the word is still equal to the copy. Each access to data that only the owner may
  * touch (entry_tick, the wheel) is a step as well, so that an access by another thread is found.
  *
@@ -90,7 +90,7 @@ bool in_hand[4];  /* of a thread: taken from an inbox, or about to be pushed */
 bool is_free = true;
 byte free_of = 0; /* on whose free list it is then; 0: in the pool */
 byte wheel[3];    /* the ticks at which there is an entry, as bits; garbage included */
-byte place[3];
+byte seat[3];
 
 /* ---- waiting ---- */
 byte returns[3];  /* of a worker: how many claims it has ended that were WAITED for */
@@ -166,9 +166,9 @@ inline choose_deadline() {
 /* verge__service_pick */
 inline pick() {
     if
-    :: place[1] == JOINED -> target = 1
-    :: place[2] == JOINED -> target = 2
-    :: place[1] != JOINED && place[2] != JOINED -> target = 0
+    :: seat[1] == JOINED -> target = 1
+    :: seat[2] == JOINED -> target = 2
+    :: seat[1] != JOINED && seat[2] != JOINED -> target = 0
     fi
 }
 
@@ -183,10 +183,10 @@ inline send() {
     }
 #ifndef M_NOT_SENT_ON
         if
-        :: target != 0 && place[target] == VACANT ->
+        :: target != 0 && seat[target] == VACANT ->
             atomic { /* take_back, under the lock */
                 if
-                :: place[target] == VACANT && in_inbox[target] -> in_inbox[target] = false; in_hand[id] = true
+                :: seat[target] == VACANT && in_inbox[target] -> in_inbox[target] = false; in_hand[id] = true
                 :: else
                 fi
             }
@@ -725,7 +725,7 @@ inline pass() {
 /* ---- T12: src/service/leave.c ---- */
 
 inline leave() {
-    place[id] = LEAVING;
+    seat[id] = LEAVING;
     tick = 1;
     do
     :: tick <= TICKS && (wheel[id] & bit(tick)) != 0 ->
@@ -760,7 +760,7 @@ inline leave() {
         fi
     }
     atomic { /* vacate, under the lock */
-        place[id] = VACANT;
+        seat[id] = VACANT;
 #ifndef M_INBOX_LEFT_BEHIND
         if
         :: in_inbox[id] -> in_inbox[id] = false; in_hand[id] = true

@@ -200,11 +200,11 @@ static int respond(client *client_, verge__request *request) {
     static const struct {
         const char *path;
         int (*send)(client *client_, const verge__request *request);
-    } places[] = {{"/", send_page}, {"/events", send_events}, {"/snapshot", send_snapshot}, {"/metrics", send_metrics}};
-    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-        if (verge__part_equals(request->path, places[i].path)) {
+    } routes[] = {{"/", send_page}, {"/events", send_events}, {"/snapshot", send_snapshot}, {"/metrics", send_metrics}};
+    for (size_t i = 0; i < sizeof(routes) / sizeof(*routes); i++) {
+        if (verge__part_equals(request->path, routes[i].path)) {
             return request->method == VERGE__METHOD_OTHER ? send_status(client_, 405, false, request->keeps_alive)
-                                                          : places[i].send(client_, request);
+                                                          : routes[i].send(client_, request);
         }
     }
     return send_status(client_, 404, is_head, request->keeps_alive);

@@ -99,24 +99,24 @@ static void write_column(verge__text *text, const char *key, const verge__heat_c
     verge__json_end(text, ']');
 }
 
-static const char *state_of(const verge_worker *worker, const verge__place_view *place, bool is_stuck) {
+static const char *state_of(const verge_worker *worker, const verge__seat_view *seat, bool is_stuck) {
     const bool is_awake = atomic_load_explicit(&worker->wait_until_ns, memory_order_relaxed) == VERGE__AWAKE;
-    return is_stuck ? "stuck" : place->running != 0 || is_awake ? "busy" : "idle";
+    return is_stuck ? "stuck" : seat->running != 0 || is_awake ? "busy" : "idle";
 }
 
 static void write_worker(verge__text *text, const verge__service_view *view, uint32_t id, uint64_t now_ns) {
-    const verge_worker *worker = verge__service_place(view->service, id);
-    const verge__place_view *place = view->places[id];
-    if (place == NULL || !verge__worker_is_there(worker)) {
+    const verge_worker *worker = verge__service_seat(view->service, id);
+    const verge__seat_view *seat = view->seats[id];
+    if (seat == NULL || !verge__worker_is_there(worker)) {
         return;
     }
     const uint64_t stuck_ns = verge__view_stuck_since(view, id, now_ns);
     verge__json_begin(text, NULL, '{');
     verge__json_number(text, "id", id);
-    verge__json_string(text, "state", state_of(worker, place, stuck_ns != 0));
-    verge__json_real(text, "busy", place->busy);
+    verge__json_string(text, "state", state_of(worker, seat, stuck_ns != 0));
+    verge__json_real(text, "busy", seat->busy);
     verge__json_number(text, "timers", verge__worker_live(worker));
-    verge__json_real(text, "fired", place->fired_rate);
+    verge__json_real(text, "fired", seat->fired_rate);
     verge__json_number(text, "rescued", verge__counted(&worker->tally.rescued));
     verge__json_number(text, "moved", verge__counted(&worker->tally.migrated));
     verge__json_number(text, "stuck_ms", stuck_ns == 0 ? 0 : (now_ns - stuck_ns) / 1000000);
@@ -155,7 +155,7 @@ static void write_picture(verge__text *text, const verge__picture *picture, cons
 
 static void write_workers(verge__text *text, const verge__service_view *view, uint64_t now_ns) {
     enum { PICTURES = 16 }; /* of more workers, the first */
-    const uint32_t count = atomic_load_explicit(&view->service->place_count, memory_order_acquire);
+    const uint32_t count = atomic_load_explicit(&view->service->seat_count, memory_order_acquire);
     verge__json_begin(text, "workers", '[');
     for (uint32_t id = 1; id <= count; id++) {
         write_worker(text, view, id, now_ns);
@@ -163,7 +163,7 @@ static void write_workers(verge__text *text, const verge__service_view *view, ui
     verge__json_end(text, ']');
     verge__json_begin(text, "wheels", '[');
     for (uint32_t id = 1; id <= count && id <= PICTURES; id++) {
-        const verge_worker *worker = verge__service_place(view->service, id);
+        const verge_worker *worker = verge__service_seat(view->service, id);
         const verge__samples *samples = atomic_load_explicit(&worker->samples, memory_order_relaxed);
         if (samples != NULL && verge__worker_is_there(worker)) {
             char name[] = "worker 000";

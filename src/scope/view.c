@@ -25,8 +25,8 @@ void verge__view_end(verge__service_view *view) {
     }
     verge__view_look_away(view);
     for (size_t i = 0; i <= VERGE_WORKER_COUNT_MAX; i++) {
-        if (view->places[i] != NULL) {
-            view->allocator->release(view->allocator->context, view->places[i], sizeof(*view->places[i]));
+        if (view->seats[i] != NULL) {
+            view->allocator->release(view->allocator->context, view->seats[i], sizeof(*view->seats[i]));
         }
     }
 }
@@ -40,9 +40,9 @@ static uint32_t heat_row(uint64_t late_ns) {
 }
 
 static void count_heat(const verge_service *service, uint64_t rows[VERGE__HEAT_ROWS]) {
-    const uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    const uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     for (uint32_t id = 1; id <= count; id++) {
-        const verge_worker *worker = verge__service_place(service, id);
+        const verge_worker *worker = verge__service_seat(service, id);
         for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
             uint64_t upper_ns = 0;
             uint64_t times = 0;
@@ -123,24 +123,24 @@ static verge__samples *make_samples(verge_service *service) {
 }
 
 /* Only scope's thread stores it. */
-static verge__samples *samples_of(verge_service *service, _Atomic(verge__samples *) *place) {
-    verge__samples *samples = atomic_load_explicit(place, memory_order_relaxed);
+static verge__samples *samples_of(verge_service *service, _Atomic(verge__samples *) *pointer) {
+    verge__samples *samples = atomic_load_explicit(pointer, memory_order_relaxed);
     if (samples == NULL) {
         samples = make_samples(service);
-        atomic_store_explicit(place, samples, memory_order_release);
+        atomic_store_explicit(pointer, samples, memory_order_release);
     }
     return samples;
 }
 
-static verge__place_view *place_view(verge__service_view *view, uint32_t id) {
-    if (view->places[id] == NULL) {
-        view->places[id] =
-            view->allocator->allocate(view->allocator->context, sizeof(*view->places[id]), _Alignof(verge__place_view));
-        if (view->places[id] != NULL) {
-            memset(view->places[id], 0, sizeof(*view->places[id]));
+static verge__seat_view *seat_view(verge__service_view *view, uint32_t id) {
+    if (view->seats[id] == NULL) {
+        view->seats[id] =
+            view->allocator->allocate(view->allocator->context, sizeof(*view->seats[id]), _Alignof(verge__seat_view));
+        if (view->seats[id] != NULL) {
+            memset(view->seats[id], 0, sizeof(*view->seats[id]));
         }
     }
-    return view->places[id];
+    return view->seats[id];
 }
 
 /* So many there were for each that was counted, by its weight; 0: there was no sample, and what there was counts for
@@ -183,30 +183,30 @@ typedef struct verge__gains {
 } gains;
 
 static void gain_from(const verge__service_view *view, const verge__samples *samples, const verge__tally *tally,
-                      verge__place_view *place, gains *gains_) {
+                      verge__seat_view *seat, gains *gains_) {
     verge__counted_source more[VERGE__SOURCE_COUNT];
     verge__counted_source all = {0};
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
         more[i] = (verge__counted_source){0};
         if (view->sources[i].name[0] != '\0') {
-            more[i] = count_source(&samples->of[i], &place->of[i]);
+            more[i] = count_source(&samples->of[i], &seat->of[i]);
             all.started += more[i].started;
             all.cancelled += more[i].cancelled;
             all.fired += more[i].fired;
         }
     }
-    place->event_count = load(&tally->started) - place->started;
-    const uint64_t fired_count = load(&tally->fired) - place->fired;
-    place->event_count = fired_count > place->event_count ? fired_count : place->event_count;
-    const double started = scale(all.started, load(&tally->started), &place->started);
+    seat->event_count = load(&tally->started) - seat->started;
+    const uint64_t fired_count = load(&tally->fired) - seat->fired;
+    seat->event_count = fired_count > seat->event_count ? fired_count : seat->event_count;
+    const double started = scale(all.started, load(&tally->started), &seat->started);
     const double cancelled =
-        scale(all.cancelled, load(&tally->cancelled_locally) + load(&tally->cancelled_remotely), &place->cancelled);
-    const double fired = scale(all.fired, load(&tally->fired), &place->fired);
-    if (!place->is_known) { /* what was before is not of this look */
-        place->is_known = true;
-        place->started = load(&tally->started);
-        place->cancelled = load(&tally->cancelled_locally) + load(&tally->cancelled_remotely);
-        place->fired = load(&tally->fired);
+        scale(all.cancelled, load(&tally->cancelled_locally) + load(&tally->cancelled_remotely), &seat->cancelled);
+    const double fired = scale(all.fired, load(&tally->fired), &seat->fired);
+    if (!seat->is_known) { /* what was before is not of this look */
+        seat->is_known = true;
+        seat->started = load(&tally->started);
+        seat->cancelled = load(&tally->cancelled_locally) + load(&tally->cancelled_remotely);
+        seat->fired = load(&tally->fired);
         return;
     }
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
@@ -246,7 +246,7 @@ static void update_source(verge__source_view *source, const gain *gain_, double 
 
 /* Over all workers. Samples of a busy worker and of an idle one count the same here. */
 static void update_lateness(verge__service_view *view) {
-    const uint32_t count = atomic_load_explicit(&view->service->place_count, memory_order_acquire);
+    const uint32_t count = atomic_load_explicit(&view->service->seat_count, memory_order_acquire);
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
         if (view->sources[i].name[0] == '\0') {
             continue;
@@ -256,7 +256,7 @@ static void update_lateness(verge__service_view *view) {
         uint32_t now[VERGE__LATE_BUCKET_COUNT] = {0};
         for (uint32_t id = 1; id <= count; id++) {
             const verge__samples *samples =
-                atomic_load_explicit(&verge__service_place(view->service, id)->samples, memory_order_relaxed);
+                atomic_load_explicit(&verge__service_seat(view->service, id)->samples, memory_order_relaxed);
             for (uint32_t bucket = 0; samples != NULL && bucket < VERGE__LATE_BUCKET_COUNT; bucket++) {
                 now[bucket] += atomic_load_explicit(&samples->of[i].late[bucket], memory_order_relaxed);
             }
@@ -287,41 +287,41 @@ uint64_t verge__view_lateness(const verge__source_view *source, double quantile)
 
 /* ---- workers ---- */
 
-static void update_worker(verge__place_view *place, const verge_worker *worker, uint64_t now_ns, double seconds) {
+static void update_worker(verge__seat_view *seat, const verge_worker *worker, uint64_t now_ns, double seconds) {
     const uint64_t fired = load(&worker->tally.fired);
     const uint64_t callback_ns = verge_histogram_sum(&worker->callback_time);
     const verge_timer running = load(&worker->running);
-    const bool is_same = running != 0 && running == place->running && fired == place->fired_before;
+    const bool is_same = running != 0 && running == seat->running && fired == seat->fired_before;
     if (running == 0) {
-        place->running_since_ns = 0;
+        seat->running_since_ns = 0;
     } else if (!is_same) {
-        place->running_since_ns = now_ns;
+        seat->running_since_ns = now_ns;
     }
-    const double spent = (double)(callback_ns - place->callback_ns);
-    const double before = place->busy;
-    approach(&place->busy, is_same ? seconds : spent / (double)SECOND_NS, seconds, SOON);
-    place->busy = place->busy > 1 ? 1 : place->busy;
-    approach(&place->fired_rate, (double)(fired - place->fired_before), seconds, SOON);
+    const double spent = (double)(callback_ns - seat->callback_ns);
+    const double before = seat->busy;
+    approach(&seat->busy, is_same ? seconds : spent / (double)SECOND_NS, seconds, SOON);
+    seat->busy = seat->busy > 1 ? 1 : seat->busy;
+    approach(&seat->fired_rate, (double)(fired - seat->fired_before), seconds, SOON);
     if (seconds <= 0) { /* the first look knows of nothing before */
-        place->busy = before;
-        place->fired_rate = 0;
+        seat->busy = before;
+        seat->fired_rate = 0;
     }
-    place->running = running;
-    place->fired_before = fired;
-    place->callback_ns = callback_ns;
+    seat->running = running;
+    seat->fired_before = fired;
+    seat->callback_ns = callback_ns;
 }
 
-uint64_t verge__view_stuck_since(const verge__service_view *view, uint32_t place, uint64_t now_ns) {
-    const verge__place_view *shown = view->places[place];
+uint64_t verge__view_stuck_since(const verge__service_view *view, uint32_t seat, uint64_t now_ns) {
+    const verge__seat_view *shown = view->seats[seat];
     const uint64_t after_ns = view->service->options.stuck_after_ns;
     const uint64_t limit_ns = after_ns != 0 ? after_ns : STUCK_AFTER_NS;
     const bool is_stuck = shown != NULL && shown->running_since_ns != 0 && now_ns - shown->running_since_ns >= limit_ns;
     return is_stuck ? shown->running_since_ns : 0;
 }
 
-uint32_t verge__view_running_source(const verge__service_view *view, uint32_t place) {
+uint32_t verge__view_running_source(const verge__service_view *view, uint32_t seat) {
     verge__timer *timer = NULL;
-    const verge__place_view *shown = view->places[place];
+    const verge__seat_view *shown = view->seats[seat];
     const bool is_known = shown != NULL && shown->running != 0 &&
                           verge__table_has(&view->service->table, (uint32_t)shown->running, &timer);
     return is_known ? view->sources[verge__timer_source(&view->service->sources, timer)].stands_for
@@ -332,9 +332,9 @@ uint32_t verge__view_running_source(const verge__service_view *view, uint32_t pl
 
 /* Workers that sleep do not notice that somebody has begun to look. */
 static void wake_workers(verge_service *service) {
-    const uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    const uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     for (uint32_t id = 1; id <= count; id++) {
-        verge_worker *worker = verge__service_place(service, id);
+        verge_worker *worker = verge__service_seat(service, id);
         if (verge__worker_is_there(worker)) {
             verge__park_wake(worker, 0);
         }
@@ -343,18 +343,18 @@ static void wake_workers(verge_service *service) {
 
 static void look_at_places(verge__service_view *view, uint64_t now_ns, double seconds, gains *gains_) {
     verge_service *service = view->service;
-    const uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    const uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     for (uint32_t id = 0; id <= count; id++) {
-        verge_worker *worker = id == 0 ? NULL : verge__service_place(service, id);
+        verge_worker *worker = id == 0 ? NULL : verge__service_seat(service, id);
         const verge__samples *samples =
             samples_of(service, worker == NULL ? &service->outside_samples : &worker->samples);
-        verge__place_view *place = place_view(view, id);
-        if (samples == NULL || place == NULL) {
+        verge__seat_view *seat = seat_view(view, id);
+        if (samples == NULL || seat == NULL) {
             continue; /* no memory: it is not counted */
         }
-        gain_from(view, samples, worker == NULL ? &service->outside : &worker->tally, place, gains_);
+        gain_from(view, samples, worker == NULL ? &service->outside : &worker->tally, seat, gains_);
         if (worker != NULL) {
-            update_worker(place, worker, now_ns, seconds);
+            update_worker(seat, worker, now_ns, seconds);
         }
     }
 }
@@ -390,8 +390,8 @@ static void begin_look(verge__service_view *view, uint64_t now_ns) {
         view->sources[i].growth = (verge__growth){0};
     }
     for (uint32_t i = 0; i <= VERGE_WORKER_COUNT_MAX; i++) {
-        if (view->places[i] != NULL) {
-            view->places[i]->is_known = false;
+        if (view->seats[i] != NULL) {
+            view->seats[i]->is_known = false;
         }
     }
     verge__walk_begin(&view->walk, view->service, view->allocator, now_ns);
@@ -425,9 +425,9 @@ void verge__view_look(verge__service_view *view, uint64_t now_ns) {
 }
 
 /* Of a worker that is not busy, every event is a sample; of another, so many as to make about 32 samples of a poke. */
-static uint32_t weight_of(const verge__place_view *place) {
+static uint32_t weight_of(const verge__seat_view *seat) {
     enum { POKES_A_LOOK = 16, ALL_UP_TO = 64, SAMPLES = 32 };
-    const uint64_t events = place == NULL ? 0 : place->event_count / POKES_A_LOOK;
+    const uint64_t events = seat == NULL ? 0 : seat->event_count / POKES_A_LOOK;
     uint32_t weight = 1;
     while (events > ALL_UP_TO && weight < VERGE__WEIGHT_MAX && (uint64_t)weight * SAMPLES < events) {
         weight *= 2;
@@ -437,15 +437,15 @@ static uint32_t weight_of(const verge__place_view *place) {
 
 void verge__view_poke(verge__service_view *view) {
     verge_service *service = view->service;
-    const uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    const uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     for (uint32_t id = 1; id <= count && view->is_looked_at; id++) {
-        verge_worker *worker = verge__service_place(service, id);
+        verge_worker *worker = verge__service_seat(service, id);
         if (atomic_load_explicit(&worker->samples, memory_order_relaxed) != NULL && verge__worker_is_there(worker)) {
-            verge__worker_poke(worker, weight_of(view->places[id]));
+            verge__worker_poke(worker, weight_of(view->seats[id]));
         }
     }
     if (view->is_looked_at) {
-        verge__service_poke(service, weight_of(view->places[0]));
+        verge__service_poke(service, weight_of(view->seats[0]));
     }
 }
 

@@ -31,7 +31,7 @@ typedef struct verge__counted_source {
     uint64_t started, cancelled, fired, ended, time_ns;
 } verge__counted_source;
 
-typedef struct verge__place_view {
+typedef struct verge__seat_view {
     bool is_known;
     uint64_t started, cancelled, fired; /* in all, by the tally */
     uint64_t event_count;               /* starts or firings, since the last look */
@@ -43,7 +43,7 @@ typedef struct verge__place_view {
     uint64_t running_since_ns; /* on scope's clock, as far as it was seen; 0: none runs */
     double busy;               /* share of a core, 0 to 1 */
     double fired_rate;
-} verge__place_view;
+} verge__seat_view;
 
 typedef struct verge__heat_column {
     uint64_t second; /* since scope was started; 0: none */
@@ -59,7 +59,7 @@ typedef struct verge__service_view {
     uint64_t look;       /* a new number for each, so that no worker takes one for another */
     verge__walk walk;
     verge__source_view sources[VERGE__SOURCE_COUNT];
-    verge__place_view *places[VERGE_WORKER_COUNT_MAX + 1]; /* 0: threads that are no workers */
+    verge__seat_view *seats[VERGE_WORKER_COUNT_MAX + 1]; /* 0: threads that are no workers */
     uint64_t heat_counted[VERGE__HEAT_ROWS];
     verge__heat_column heat[VERGE__HEAT_COLUMNS]; /* by second modulo this */
     uint64_t heat_second;                         /* the last one that is whole */
@@ -84,9 +84,9 @@ void verge__view_poke(verge__service_view *view);
 uint64_t verge__view_lateness(const verge__source_view *source, double quantile);
 
 /* Since when the callback that a worker runs has been running, if that is too long: 0, or on scope's clock. */
-uint64_t verge__view_stuck_since(const verge__service_view *view, uint32_t place, uint64_t now_ns);
+uint64_t verge__view_stuck_since(const verge__service_view *view, uint32_t seat, uint64_t now_ns);
 
 /* The source of the timer whose callback a worker runs. */
-uint32_t verge__view_running_source(const verge__service_view *view, uint32_t place);
+uint32_t verge__view_running_source(const verge__service_view *view, uint32_t seat);
 
 #endif

@@ -210,11 +210,11 @@ void verge__forget_waiting(void) {
 static void end_waiting(waiting *self) {
     VERGE__STEP("wait: end");
     (void)pthread_mutex_lock(&waiting_lock);
-    waiting **place = &waiting_threads;
-    while (*place != self) {
-        place = &(*place)->next;
+    waiting **link = &waiting_threads;
+    while (*link != self) {
+        link = &(*link)->next;
     }
-    *place = self->next;
+    *link = self->next;
     (void)pthread_mutex_unlock(&waiting_lock);
 }
 

@@ -3,7 +3,7 @@
  * The free records of a worker: a stack of at most VERGE__FREE_KEPT. The stack holds generations and indexes, so that a
  * start need not wait for a load from the record. Half of the stack goes to the pool, or comes from it, at once. So a
  * worker that starts and ends timers in turn takes the pool's lock at most once in 128 times. New records come from a
- * run that belongs to the worker (table.h). The rest of a run stays with the worker's place.
+ * run that belongs to the worker (table.h). The rest of a run stays with the worker's seat.
  */
 #include <string.h>
 

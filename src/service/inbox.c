@@ -4,7 +4,7 @@
  *
  * A worker may leave while a record is on its way to it. The leaving worker first writes that it leaves, and then
  * empties its inbox. The sender first pushes, and then reads whether the receiver is there. Both are sequentially
- * consistent, so at least one of them sees the other. If the sender finds the place vacant, it takes the inbox and
+ * consistent, so at least one of them sees the other. If the sender finds the seat vacant, it takes the inbox and
  * sends the records on. It holds the service's lock for that, as joining and leaving workers do: a record in the inbox
  * of a worker may have an entry in that worker's wheel, and then only this worker may take it. Orphans have no entry,
  * so any worker may take them.
@@ -61,9 +61,9 @@ uint32_t verge__orphans_min = VERGE__ORPHANS_MIN;
 
 /* ---- sending ---- */
 
-static uint32_t place_state(const verge_worker *worker) {
-    VERGE__STEP("place: state");
-    return atomic_load_explicit(&worker->place_state, memory_order_seq_cst);
+static uint32_t seat_state(const verge_worker *worker) {
+    VERGE__STEP("seat: state");
+    return atomic_load_explicit(&worker->seat_state, memory_order_seq_cst);
 }
 
 /* How many timers a worker has, including those on their way to it. A worker that is stuck, or has not made its first
@@ -86,10 +86,10 @@ static uint32_t pick(const verge_service *service, bool only_asleep) {
     uint64_t least = UINT64_MAX;
     /* Sequentially consistent, like the state: if a joining worker saw no orphans, the thread that pushed them sees the
      * worker. */
-    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_seq_cst);
+    uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_seq_cst);
     for (uint32_t id = 1; id <= count; id++) {
-        const verge_worker *worker = verge__service_place(service, id);
-        if (place_state(worker) != VERGE__PLACE_JOINED || (only_asleep && !is_asleep(worker))) {
+        const verge_worker *worker = verge__service_seat(service, id);
+        if (seat_state(worker) != VERGE__SEAT_JOINED || (only_asleep && !is_asleep(worker))) {
             continue;
         }
         uint64_t load = load_of(worker);
@@ -108,15 +108,15 @@ uint32_t verge__service_pick(const verge_service *service) {
 void verge__wake_one(verge_service *service) {
     uint32_t worker_id = pick(service, true);
     if (worker_id != 0) {
-        verge__park_wake(verge__service_place(service, worker_id), 0);
+        verge__park_wake(verge__service_seat(service, worker_id), 0);
     }
 }
 
-/* Takes the inbox of a vacant place. The lock keeps workers from joining there meanwhile. */
+/* Takes the inbox of a vacant seat. The lock keeps workers from joining there meanwhile. */
 static verge__chain take_back(verge_service *service, verge_worker *worker) {
     verge__chain chain = VERGE__CHAIN_EMPTY;
     (void)pthread_mutex_lock(&service->lock);
-    if (atomic_load_explicit(&worker->place_state, memory_order_relaxed) == VERGE__PLACE_VACANT) {
+    if (atomic_load_explicit(&worker->seat_state, memory_order_relaxed) == VERGE__SEAT_VACANT) {
         chain = verge__inbox_take_locked(&worker->inbox, &service->table);
     }
     (void)pthread_mutex_unlock(&service->lock);
@@ -166,14 +166,14 @@ static void sweep_orphans(verge_service *service, uint32_t count) {
 void verge__send(verge_service *service, uint32_t worker_id, verge__chain chain, uint64_t deadline_ns) {
     const verge__table *table = &service->table;
     while (chain.count > 0) {
-        verge_worker *worker = worker_id == 0 ? NULL : verge__service_place(service, worker_id);
+        verge_worker *worker = worker_id == 0 ? NULL : verge__service_seat(service, worker_id);
         if (worker == NULL) {
             sweep_orphans(service, verge__inbox_push(&service->orphans, table, chain));
             verge__wake_for_orphans(service);
             return;
         }
         uint32_t count = verge__inbox_push(&worker->inbox, table, chain);
-        if (VERGE__LIKELY(place_state(worker) != VERGE__PLACE_VACANT)) {
+        if (VERGE__LIKELY(seat_state(worker) != VERGE__SEAT_VACANT)) {
             verge__park_wake(worker, count >= VERGE__DEAD_BEFORE_WAKE ? 0 : deadline_ns);
             return;
         }

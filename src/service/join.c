@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Joining: a worker takes a place, either a new one or a vacant one. */
+/* Joining: a worker takes a seat, either a new one or a vacant one. */
 #define _GNU_SOURCE /* pthread_tryjoin_np */
 #include <errno.h>
 #include <string.h>
@@ -18,10 +18,10 @@ int verge_worker_options_init_sized(verge_worker_options *options, size_t struct
     return 0;
 }
 
-/* ---- places; under the service's lock ---- */
+/* ---- seats; under the service's lock ---- */
 
-static int make_place(verge_service *service, verge_worker **ret_worker) {
-    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_relaxed);
+static int make_seat(verge_service *service, verge_worker **ret_worker) {
+    uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_relaxed);
     if (count == VERGE_WORKER_COUNT_MAX) {
         return -ENOSPC;
     }
@@ -36,14 +36,14 @@ static int make_place(verge_service *service, verge_worker **ret_worker) {
     worker->id = count + 1;
     worker->shift = service->shift;
     worker->part_mask = (UINT64_C(1) << service->shift) - 1;
-    atomic_store_explicit(&service->places[worker->id], worker, memory_order_release);
-    atomic_store_explicit(&service->place_count, worker->id, memory_order_seq_cst);
+    atomic_store_explicit(&service->seats[worker->id], worker, memory_order_release);
+    atomic_store_explicit(&service->seat_count, worker->id, memory_order_seq_cst);
     *ret_worker = worker;
     return 0;
 }
 
 /*
- * A service thread that has left its place is about to end, but may still run: for example destructors of
+ * A service thread that has left its seat is about to end, but may still run: for example destructors of
  * thread-specific data, which may start timers and so need the lock. So it must not be waited for here. If it has
  * ended, it is joined now, otherwise later.
  */
@@ -63,35 +63,35 @@ static int set_thread_aside(verge_service *service, verge_worker *worker) {
 
 /* Joins those of the set-aside threads that have ended meanwhile. */
 static void join_ended_threads(verge_service *service) {
-    for (verge__ending_thread **place = &service->ending_threads; *place != NULL;) {
-        verge__ending_thread *ending = *place;
+    for (verge__ending_thread **link = &service->ending_threads; *link != NULL;) {
+        verge__ending_thread *ending = *link;
         if (pthread_tryjoin_np(ending->thread, NULL) == 0) {
-            *place = ending->next;
+            *link = ending->next;
             service->allocator.release(service->allocator.context, ending, sizeof(*ending));
         } else {
-            place = &ending->next;
+            link = &ending->next;
         }
     }
 }
 
-/* A vacant place, or a new one. */
-static int find_place(verge_service *service, verge_worker **ret_worker) {
-    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_relaxed);
+/* A vacant seat, or a new one. */
+static int find_seat(verge_service *service, verge_worker **ret_worker) {
+    uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_relaxed);
     join_ended_threads(service);
     for (uint32_t id = 1; id <= count; id++) {
-        verge_worker *worker = verge__service_place(service, id);
-        if (atomic_load_explicit(&worker->place_state, memory_order_acquire) == VERGE__PLACE_VACANT) {
+        verge_worker *worker = verge__service_seat(service, id);
+        if (atomic_load_explicit(&worker->seat_state, memory_order_acquire) == VERGE__SEAT_VACANT) {
             *ret_worker = worker;
             return set_thread_aside(service, worker);
         }
     }
-    return make_place(service, ret_worker);
+    return make_seat(service, ret_worker);
 }
 
-static int take_place(verge_service *service, const verge_worker_options *options, bool is_thread,
-                      verge_worker **ret_worker) {
+static int take_seat(verge_service *service, const verge_worker_options *options, bool is_thread,
+                     verge_worker **ret_worker) {
     verge_worker *worker = NULL;
-    int error = find_place(service, &worker);
+    int error = find_seat(service, &worker);
     if (error != 0) {
         return error;
     }
@@ -125,7 +125,7 @@ static int take_place(verge_service *service, const verge_worker_options *option
     atomic_store_explicit(&worker->has_made_a_pass, false, memory_order_relaxed);
     atomic_store_explicit(&worker->turn, VERGE__TURN_HELD, memory_order_relaxed);
     /* From here on, other threads send it timers. Its first pass takes the orphans. */
-    atomic_store_explicit(&worker->place_state, VERGE__PLACE_JOINED, memory_order_seq_cst);
+    atomic_store_explicit(&worker->seat_state, VERGE__SEAT_JOINED, memory_order_seq_cst);
     (void)atomic_fetch_add_explicit(&service->guest_count, is_thread ? 0 : 1, memory_order_relaxed);
     *ret_worker = worker;
     return 0;
@@ -139,7 +139,7 @@ int verge__service_join(verge_service *service, const verge_worker_options *opti
     }
     (void)pthread_mutex_lock(&service->lock);
     bool is_stopping = atomic_load_explicit(&service->is_stopping, memory_order_relaxed);
-    int error = is_stopping ? -ESHUTDOWN : take_place(service, options, is_thread, ret_worker);
+    int error = is_stopping ? -ESHUTDOWN : take_seat(service, options, is_thread, ret_worker);
     (void)pthread_mutex_unlock(&service->lock);
     return error;
 }

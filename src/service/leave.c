@@ -123,14 +123,14 @@ static void end_running(verge_worker *worker) {
 }
 
 /*
- * A place has three states. JOINED: the worker is chosen for new timers. LEAVING: it is not chosen any more, but
+ * A seat has three states. JOINED: the worker is chosen for new timers. LEAVING: it is not chosen any more, but
  * records sent to it stay in its inbox, because they may have entries in its wheel. VACANT: no record has an entry
  * here, and a thread that sends a record here sends it on (inbox.c).
  */
 static void leave_now(verge_worker *worker) {
     departure departing = {.from = worker, .chain = VERGE__CHAIN_EMPTY};
     VERGE__STEP("leave: begin");
-    atomic_store_explicit(&worker->place_state, VERGE__PLACE_LEAVING, memory_order_seq_cst);
+    atomic_store_explicit(&worker->seat_state, VERGE__SEAT_LEAVING, memory_order_seq_cst);
     end_running(worker);
     send_wheel(&departing);
     send_chain(&departing, &worker->overdue);
@@ -143,13 +143,13 @@ static void leave_now(verge_worker *worker) {
     verge__worker_deinit_wheel(worker);
 }
 
-/* From here on, another worker can take the place. */
+/* From here on, another worker can take the seat. */
 static void vacate(verge_worker *worker) {
     verge_service *service = worker->service;
     bool is_guest = !worker->is_thread;
     VERGE__STEP("leave: vacate");
     (void)pthread_mutex_lock(&service->lock);
-    atomic_store_explicit(&worker->place_state, VERGE__PLACE_VACANT, memory_order_seq_cst);
+    atomic_store_explicit(&worker->seat_state, VERGE__SEAT_VACANT, memory_order_seq_cst);
     verge__chain inbox = verge__inbox_take_locked(&worker->inbox, &service->table);
     (void)pthread_mutex_unlock(&service->lock);
     /* Push to the orphans, which does not take the lock. */

@@ -100,10 +100,10 @@ int verge_service_tick(verge_service *service) {
 /* How long to sleep: until the first timer of any worker is due, within bounds. */
 static uint64_t pause_ns(const verge_service *service, uint64_t now_ns) {
     uint64_t first_ns = VERGE_NEVER;
-    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     for (uint32_t id = 1; id <= count; id++) {
-        const verge_worker *worker = verge__service_place(service, id);
-        if (atomic_load_explicit(&worker->place_state, memory_order_relaxed) == VERGE__PLACE_JOINED) {
+        const verge_worker *worker = verge__service_seat(service, id);
+        if (atomic_load_explicit(&worker->seat_state, memory_order_relaxed) == VERGE__SEAT_JOINED) {
             uint64_t next_ns = atomic_load_explicit(&worker->next_ns, memory_order_relaxed);
             first_ns = next_ns < first_ns ? next_ns : first_ns;
         }
@@ -118,10 +118,10 @@ static uint64_t pause_ns(const verge_service *service, uint64_t now_ns) {
 }
 
 static bool is_any_worker_awake(const verge_service *service) {
-    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     for (uint32_t id = 1; id <= count; id++) {
-        const verge_worker *worker = verge__service_place(service, id);
-        if (atomic_load_explicit(&worker->place_state, memory_order_relaxed) == VERGE__PLACE_JOINED &&
+        const verge_worker *worker = verge__service_seat(service, id);
+        if (atomic_load_explicit(&worker->seat_state, memory_order_relaxed) == VERGE__SEAT_JOINED &&
             atomic_load_explicit(&worker->wait_until_ns, memory_order_relaxed) == VERGE__AWAKE) {
             return true;
         }

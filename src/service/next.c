@@ -11,9 +11,9 @@ static verge_manual_clock *manual_clock(const verge_service *service) {
 
 /* Whether the calling thread may run all workers: none is in a callback or belongs to another thread. */
 static int check_workers(const verge_service *service) {
-    const uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    const uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     for (uint32_t id = 1; id <= count; id++) {
-        const verge_worker *worker = verge__service_place(service, id);
+        const verge_worker *worker = verge__service_seat(service, id);
         if (verge__worker_is_there(worker)) {
             if (worker->is_thread || verge__is_anothers(worker)) {
                 return -EPERM;
@@ -28,10 +28,10 @@ static int check_workers(const verge_service *service) {
 
 /* Makes a pass of each worker, in the order of their ids. Returns how many callbacks ran. */
 static int run_all(const verge_service *service) {
-    const uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    const uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     int64_t all = 0;
     for (uint32_t id = 1; id <= count; id++) {
-        verge_worker *worker = verge__service_place(service, id);
+        verge_worker *worker = verge__service_seat(service, id);
         const int fired = verge__worker_is_there(worker) ? verge_worker_run_once(worker, 0) : 0;
         all += fired > 0 ? fired : 0; /* below 0: the worker has left */
     }
@@ -39,13 +39,13 @@ static int run_all(const verge_service *service) {
 }
 
 static uint64_t next_of_all(const verge_service *service) {
-    const uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    const uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     uint64_t first_ns = VERGE_NEVER;
     if (verge__service_pending(service) == 0) { /* entries of cancelled timers do not count */
         return VERGE_NEVER;
     }
     for (uint32_t id = 1; id <= count; id++) {
-        const uint64_t next_ns = verge_worker_next(verge__service_place(service, id));
+        const uint64_t next_ns = verge_worker_next(verge__service_seat(service, id));
         first_ns = next_ns < first_ns ? next_ns : first_ns;
     }
     return first_ns;

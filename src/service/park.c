@@ -108,7 +108,7 @@ void verge__futex_wait(const verge_service *service, _Atomic uint32_t *word, uin
  * the sleep begins, or this thread is woken.
  */
 void verge__wait_for_owner(verge_service *service, verge__timer *timer, uint64_t *word) {
-    verge_worker *owner = verge__service_place(service, verge__word_owner(*word));
+    verge_worker *owner = verge__service_seat(service, verge__word_owner(*word));
     VERGE__STEP("wait: returns");
     uint32_t returns = atomic_load_explicit(&owner->returns, memory_order_acquire);
     if (verge__word_change(timer, word, *word | VERGE__WAITED)) {

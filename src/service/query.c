@@ -8,9 +8,9 @@
 /* The worker that owns a timer. Timers sent on by a worker that has left have no owner until another worker takes
  * them. */
 static uint32_t worker_of(const verge_service *service, uint64_t word) {
-    const verge_worker *worker = verge__service_place(service, verge__word_owner(word));
+    const verge_worker *worker = verge__service_seat(service, verge__word_owner(word));
     bool is_there =
-        worker != NULL && atomic_load_explicit(&worker->place_state, memory_order_relaxed) != VERGE__PLACE_VACANT;
+        worker != NULL && atomic_load_explicit(&worker->seat_state, memory_order_relaxed) != VERGE__SEAT_VACANT;
     return is_there ? worker->id : 0;
 }
 
@@ -66,19 +66,19 @@ static void add_tally(verge_service_stats *stats, const verge__tally *tally) {
 
 /* Reads the ended timers first: a timer that starts and ends meanwhile must not make the difference negative. */
 static void collect(const verge_service *service, verge_service_stats *stats) {
-    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     uint64_t live = 0;
     add_tally(stats, &service->outside);
     for (uint32_t id = 1; id <= count; id++) {
-        const verge_worker *worker = verge__service_place(service, id);
+        const verge_worker *worker = verge__service_seat(service, id);
         add_tally(stats, &worker->tally);
         live += verge__worker_live(worker);
-        stats->workers += atomic_load_explicit(&worker->place_state, memory_order_relaxed) == VERGE__PLACE_JOINED;
+        stats->workers += atomic_load_explicit(&worker->seat_state, memory_order_relaxed) == VERGE__SEAT_JOINED;
     }
     atomic_thread_fence(memory_order_acquire);
     stats->started = verge__counted(&service->outside.started);
     for (uint32_t id = 1; id <= count; id++) {
-        stats->started += verge__counted(&verge__service_place(service, id)->tally.started);
+        stats->started += verge__counted(&verge__service_seat(service, id)->tally.started);
     }
     uint64_t gone = stats->ended + stats->cancelled_locally + stats->cancelled_remotely;
     stats->pending = stats->started > gone ? stats->started - gone : 0;
@@ -120,9 +120,9 @@ int verge_service_get_histograms(const verge_service *service, verge_histogram *
     if (service == NULL) {
         return -EINVAL;
     }
-    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     for (uint32_t id = 1; id <= count; id++) {
-        const verge_worker *worker = verge__service_place(service, id);
+        const verge_worker *worker = verge__service_seat(service, id);
         if (lateness != NULL) {
             verge_histogram_add(lateness, &worker->lateness);
         }

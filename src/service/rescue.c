@@ -50,9 +50,9 @@ void verge__worker_end_watch(verge_worker *worker) {
 }
 
 void verge__service_watch(verge_service *service, uint64_t now_ns) {
-    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     for (uint32_t id = 1; id <= count; id++) {
-        verge_worker *worker = verge__service_place(service, id);
+        verge_worker *worker = verge__service_seat(service, id);
         uint64_t since_ns = stuck_since(service, worker, now_ns);
         if (since_ns != 0) {
             report(service, worker, since_ns);
@@ -136,9 +136,9 @@ static void rescue(verge_worker *rescuer, verge_worker *stuck) {
 void verge__worker_rescue_others(verge_worker *worker) {
     verge_service *service = worker->service;
     uint64_t now_ns = worker->now_ns;
-    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     for (uint32_t id = 1; id <= count; id++) {
-        verge_worker *other = verge__service_place(service, id);
+        verge_worker *other = verge__service_seat(service, id);
         uint64_t since_ns = other == worker ? 0 : stuck_since(service, other, now_ns);
         if (since_ns == 0) {
             continue;

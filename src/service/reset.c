@@ -64,7 +64,7 @@ static uint64_t end(verge__timer *timer, uint64_t word, const verge_worker *boun
  * the other thread's deadline.
  */
 static void wake_owner(verge_service *service, uint64_t word, uint64_t deadline_ns) {
-    verge_worker *owner = verge__service_place(service, verge__word_owner(word));
+    verge_worker *owner = verge__service_seat(service, verge__word_owner(word));
     if (owner != NULL) {
         verge__park_wake(owner, deadline_ns);
     }

@@ -119,16 +119,16 @@ int verge_service_add_thread(verge_service *service, uint32_t *ret_worker_id) {
 
 int verge_service_retire_thread(verge_service *service, uint32_t worker_id) {
     if (service == NULL || worker_id == 0 ||
-        worker_id > atomic_load_explicit(&service->place_count, memory_order_acquire)) {
+        worker_id > atomic_load_explicit(&service->seat_count, memory_order_acquire)) {
         return -EINVAL;
     }
     if (verge__service_is_forked(service)) {
         return -ECHILD;
     }
-    verge_worker *worker = verge__service_place(service, worker_id);
+    verge_worker *worker = verge__service_seat(service, worker_id);
     (void)pthread_mutex_lock(&service->lock);
     bool is_there = worker->is_thread &&
-                    atomic_load_explicit(&worker->place_state, memory_order_acquire) == VERGE__PLACE_JOINED &&
+                    atomic_load_explicit(&worker->seat_state, memory_order_acquire) == VERGE__SEAT_JOINED &&
                     !atomic_load_explicit(&worker->is_to_retire, memory_order_relaxed);
     if (is_there) {
         atomic_store_explicit(&worker->is_to_retire, true, memory_order_seq_cst);
@@ -212,12 +212,12 @@ static void stop_threads(verge_service *service) {
     (void)pthread_mutex_lock(&service->lock); /* no thread is added from here on */
     atomic_store_explicit(&service->is_stopping, true, memory_order_seq_cst);
     (void)pthread_mutex_unlock(&service->lock);
-    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     for (uint32_t id = 1; id <= count; id++) {
-        verge__park_wake(verge__service_place(service, id), 0);
+        verge__park_wake(verge__service_seat(service, id), 0);
     }
     for (uint32_t id = 1; id <= count; id++) {
-        verge_worker *worker = verge__service_place(service, id);
+        verge_worker *worker = verge__service_seat(service, id);
         if (worker->has_thread) {
             (void)pthread_join(worker->thread, NULL);
         }
@@ -249,18 +249,18 @@ static void visit_pending(verge_service *service, void (*visit)(void *context, c
     }
 }
 
-static void release_samples(verge_service *service, _Atomic(verge__samples *) *place) {
-    verge__samples *samples = atomic_load_explicit(place, memory_order_acquire);
+static void release_samples(verge_service *service, _Atomic(verge__samples *) *pointer) {
+    verge__samples *samples = atomic_load_explicit(pointer, memory_order_acquire);
     if (samples != NULL) {
         release_counted(service, samples, sizeof(*samples));
     }
 }
 
 static void free_all(verge_service *service) {
-    uint32_t count = atomic_load_explicit(&service->place_count, memory_order_acquire);
+    uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     for (uint32_t id = 1; id <= count; id++) {
-        verge_worker *worker = verge__service_place(service, id);
-        if (atomic_load_explicit(&worker->place_state, memory_order_acquire) != VERGE__PLACE_VACANT) {
+        verge_worker *worker = verge__service_seat(service, id);
+        if (atomic_load_explicit(&worker->seat_state, memory_order_acquire) != VERGE__SEAT_VACANT) {
             verge__worker_deinit_wheel(worker);
         }
         release_samples(service, &worker->samples);

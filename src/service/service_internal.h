@@ -81,12 +81,12 @@ typedef struct verge__tally {
     verge__counter wheel_bytes;
 } verge__tally;
 
-/* The state of a worker's place. A place exists until the service ends, and workers come and go in it. */
-typedef enum verge__place_state {
-    VERGE__PLACE_VACANT = 0,
-    VERGE__PLACE_JOINED,
-    VERGE__PLACE_LEAVING,
-} verge__place_state;
+/* The state of a worker's seat. A seat exists until the service ends, and workers come and go in it. */
+typedef enum verge__seat_state {
+    VERGE__SEAT_VACANT = 0,
+    VERGE__SEAT_JOINED,
+    VERGE__SEAT_LEAVING,
+} verge__seat_state;
 
 /* The padding keeps fields that different threads write in different cache lines.
  * NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
@@ -141,7 +141,7 @@ struct verge_worker {
     _Atomic bool is_kept;           /* bound to a living thread; other threads must not leave for it */
     _Atomic uint64_t wait_until_ns; /* park.h */
     _Atomic uint32_t signal;        /* park.h */
-    _Atomic uint32_t place_state;   /* verge__place_state */
+    _Atomic uint32_t seat_state;    /* verge__seat_state */
     _Atomic uint32_t turn;          /* turn.h */
     _Atomic bool is_to_retire;      /* the service wants this thread to leave */
     _Atomic bool is_interrupted;
@@ -161,7 +161,7 @@ struct verge_worker {
     bool has_thread; /* `thread` must be joined; under the service's lock */
 };
 
-/* A service thread whose place another worker has taken. It is joined when it has ended. */
+/* A service thread whose seat another worker has taken. It is joined when it has ended. */
 typedef struct verge__ending_thread {
     pthread_t thread;
     struct verge__ending_thread *next;
@@ -177,8 +177,8 @@ struct verge_service {
     bool is_clock_realtime;  /* and on this one, which is set now and then */
     uint32_t forks;          /* as they were counted when it was created */
     uint64_t refused_ns;     /* deadlines from 1 to here are refused: durations by mistake; 0: no check */
-    _Atomic uint32_t place_count;
-    _Atomic(verge_worker *) places[VERGE_WORKER_COUNT_MAX + 1]; /* by id, from 1 */
+    _Atomic uint32_t seat_count;
+    _Atomic(verge_worker *) seats[VERGE_WORKER_COUNT_MAX + 1]; /* by id, from 1 */
 
     _Alignas(VERGE__CACHE_LINE) _Atomic uint64_t published_ns;
     _Atomic bool metronome_is_on; /* published_ns is fresh */
@@ -214,8 +214,8 @@ static VERGE__ALWAYS_INLINE bool verge__is_plain(const _Atomic uint64_t *plain_s
     return verge__load_relaxed(plain_service) == (uint64_t)(uintptr_t)service;
 }
 
-static inline verge_worker *verge__service_place(const verge_service *service, uint32_t id) {
-    return atomic_load_explicit(&service->places[id], memory_order_acquire);
+static inline verge_worker *verge__service_seat(const verge_service *service, uint32_t id) {
+    return atomic_load_explicit(&service->seats[id], memory_order_acquire);
 }
 
 /* The last time: VERGE_NEVER is not a time. */
@@ -243,9 +243,9 @@ static inline bool verge__worker_has_backlog(const verge_worker *worker) {
            worker->overdue.count > 0;
 }
 
-/* False after it has left: then its place has no wheel. */
+/* False after it has left: then its seat has no wheel. */
 static inline bool verge__worker_is_there(const verge_worker *worker) {
-    return atomic_load_explicit(&worker->place_state, memory_order_relaxed) == VERGE__PLACE_JOINED;
+    return atomic_load_explicit(&worker->seat_state, memory_order_relaxed) == VERGE__SEAT_JOINED;
 }
 
 static inline uint32_t verge__worker_free_count(const verge_worker *worker) {

@@ -4,7 +4,7 @@
 #include "base/bits.h"
 #include "service/service_internal.h"
 
-enum { PROBE_COUNT = 16 }; /* places that a key may have */
+enum { PROBE_COUNT = 16 }; /* numbers that a key may have */
 
 uint32_t verge__source_find(verge__sources *sources, uint64_t key) {
     enum { PLACES = VERGE__SOURCE_COUNT - 1 };

@@ -3,7 +3,7 @@
  * service/sources.h - who starts timers: by callback or, where the caller gives one, by label. For verge/scope.h.
  *
  *   source    what timers are listed under: a number from 1 to 255 that stands for a key. The key is the address of a
- *             callback (of a task: of its function) or of a label. Source 0 stands for all keys without a place.
+ *             callback (of a task: of its function) or of a label. Source 0 stands for all keys without a number.
  *   look      counts up four times a second while somebody looks; 0: nobody does. A worker notices in its next pass.
  *   poke      asks a worker for samples of its next 256 starts, cancels and firings each. Whoever looks does so 64
  *             times a second, at random moments.

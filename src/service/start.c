@@ -118,7 +118,7 @@ static int start_there(verge_service *service, verge_worker *bound, const verge_
         return error;
     }
     uint32_t target = options->worker_id;
-    if (target == 0 || target > atomic_load_explicit(&service->place_count, memory_order_acquire)) {
+    if (target == 0 || target > atomic_load_explicit(&service->seat_count, memory_order_acquire)) {
         target = verge__service_pick(service);
     }
     verge__timer *timer = verge__table_at(&service->table, index);

@@ -8,7 +8,7 @@ static size_t segment_bytes(uint32_t segment) {
     return (size_t)verge__table_segment_room(segment) * sizeof(verge__timer);
 }
 
-static verge__table_part *segment_place(const verge__table *table, uint32_t segment) {
+static verge__table_part *segment_part(const verge__table *table, uint32_t segment) {
     verge__table_group *group =
         atomic_load_explicit(&table->groups[segment >> VERGE__TABLE_GROUP_BITS], memory_order_acquire);
     return group == NULL ? NULL : &group->segments[segment & ((1 << VERGE__TABLE_GROUP_BITS) - 1)];
@@ -60,30 +60,30 @@ static int grow(verge__table *table) {
     if (segment == UINT32_MAX >> VERGE__TABLE_SEGMENT_BITS) {
         return -ENOSPC; /* the last index is not used */
     }
-    verge__table_part *place = segment_place(table, segment);
-    if (place == NULL) {
+    verge__table_part *part = segment_part(table, segment);
+    if (part == NULL) {
         verge__table_group *group = allocate(table, sizeof(*group), _Alignof(verge__table_group));
         if (group == NULL) {
             return -ENOMEM;
         }
         memset(group, 0, sizeof(*group));
         atomic_store_explicit(&table->groups[segment >> VERGE__TABLE_GROUP_BITS], group, memory_order_release);
-        place = segment_place(table, segment);
+        part = segment_part(table, segment);
     }
     size_t bytes = segment_bytes(segment);
     verge__timer *records = allocate(table, bytes, bytes >= (UINT32_C(1) << 21) ? (UINT32_C(1) << 21) : 64);
     if (records == NULL) {
         return -ENOMEM;
     }
-    atomic_store_explicit(&place->records, records, memory_order_release);
+    atomic_store_explicit(&part->records, records, memory_order_release);
     return 0;
 }
 
 /* The next record that was never used. */
 static int take_fresh(verge__table *table, uint32_t *ret_index) {
     uint32_t index = table->next;
-    const verge__table_part *place = segment_place(table, index >> VERGE__TABLE_SEGMENT_BITS);
-    if (place == NULL || atomic_load_explicit(&place->records, memory_order_relaxed) == NULL) {
+    const verge__table_part *part = segment_part(table, index >> VERGE__TABLE_SEGMENT_BITS);
+    if (part == NULL || atomic_load_explicit(&part->records, memory_order_relaxed) == NULL) {
         int error = grow(table);
         if (error != 0) {
             return error;
@@ -93,7 +93,7 @@ static int take_fresh(verge__table *table, uint32_t *ret_index) {
     memset(record, 0, sizeof(*record));
     record->node.place = VERGE__NO_PLACE;
     record->node.generation = index;
-    atomic_store_explicit(&segment_place(table, index >> VERGE__TABLE_SEGMENT_BITS)->known,
+    atomic_store_explicit(&segment_part(table, index >> VERGE__TABLE_SEGMENT_BITS)->known,
                           (index & (VERGE__TABLE_SEGMENT_RECORDS - 1)) + 1, memory_order_release);
     table->next = verge__table_next_index(index);
     *ret_index = index;

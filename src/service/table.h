@@ -4,7 +4,7 @@
  * service ends. So any thread may read the record of any handle.
  *
  * Records are in segments of 32,768 (2 MiB). The first three segments hold only 1,024, 4,096 and 16,384, so that a
- * small service is small. An index is segment << 15 | place, so there are gaps. Segments are found through two levels
+ * small service is small. An index is segment << 15 | offset, so there are gaps. Segments are found through two levels
  * of pointers. The lower level is allocated as needed.
  *
  * Free records that no worker holds are in the pool, a list under a lock. A worker keeps some free records, and
@@ -14,8 +14,8 @@
  * of 1,024, 2.0 times.)
  *
  * Memory order: a record's index reaches another thread in a handle or through an inbox, after the segment's pointers
- * were stored (release). `known` and `fresh` are stored after that. A handle whose place is not below them was never
- * issued. A thread that made up a handle, and finds its place below them, sees an initialised record
+ * were stored (release). `known` and `fresh` are stored after that. A handle whose index is not below them was never
+ * issued. A thread that made up a handle, and finds its index below them, sees an initialised record
  * (verge__table_has).
  */
 #ifndef VERGE_SRC_SERVICE_TABLE_H
@@ -138,8 +138,8 @@ int verge__table_why_not(uint64_t word, verge_timer handle);
 /* The next index; skips the gaps. */
 static inline uint32_t verge__table_next_index(uint32_t index) {
     uint32_t segment = index >> VERGE__TABLE_SEGMENT_BITS;
-    uint32_t place = (index & (VERGE__TABLE_SEGMENT_RECORDS - 1)) + 1;
-    return place < verge__table_segment_room(segment) ? index + 1 : (segment + 1) << VERGE__TABLE_SEGMENT_BITS;
+    uint32_t offset = (index & (VERGE__TABLE_SEGMENT_RECORDS - 1)) + 1;
+    return offset < verge__table_segment_room(segment) ? index + 1 : (segment + 1) << VERGE__TABLE_SEGMENT_BITS;
 }
 
 #endif

@@ -67,7 +67,7 @@ static void start_on(uint32_t worker_id, verge_callback callback, void *argument
     (void)start_with(scene.service, &options);
 }
 
-/* ---- a destructor that starts a timer, while another thread takes the place ---- */
+/* ---- a destructor that starts a timer, while another thread takes the seat ---- */
 
 static void start_in_destructor(void *service) {
     (void)atomic_fetch_add(&scene.destroying, 1);
@@ -116,7 +116,7 @@ static _Thread_local bool is_adder;
 static void stop_before_the_thread_is_there(const char *next_step) {
     if (is_adder && strcmp(next_step, "add thread: create") == 0) {
         atomic_store(&scene.has_added, true);
-        await(&scene.is_destroy_joining); /* this very thread: it has passed by the place that is taken */
+        await(&scene.is_destroy_joining); /* this very thread: destroy has passed the seat that is taken */
     }
 }
 

@@ -473,7 +473,7 @@ static void another_thread_leaves_for_one_that_died(void **state) {
                          -ENOENT); /* nobody waits for it for ever */
         advance(&stepped, 2 * SECOND);
         (void)verge_service_tick(stepped.service);
-        verge_worker *next = join_unbound(stepped.service); /* in the same place */
+        verge_worker *next = join_unbound(stepped.service); /* in the same seat */
         assert_int_equal(verge_worker_id(next), 1);
         advance(&stepped, 2 * SECOND);
         (void)verge_service_tick(stepped.service);

@@ -558,7 +558,7 @@ static void be_busy(const verge_firing *firing) {
     struct aid *aid = firing->argument;
     assert_int_equal(aid->rung, 0);
     if (aid->with_orphans) {
-        /* Its place is found vacant by whoever sends something there. */
+        /* A thread that sends something there finds the seat vacant. */
         leave(aid->stuck);
     } else {
         advance(&aid->stepped, STUCK_AFTER / 2); /* the other one has been running for twice as long */

@@ -33,7 +33,7 @@ static uint64_t word_of(const struct findings *findings, uint32_t index) {
 }
 
 static bool is_joined(const verge_worker *worker) {
-    return atomic_load(&worker->place_state) == VERGE__PLACE_JOINED;
+    return atomic_load(&worker->seat_state) == VERGE__SEAT_JOINED;
 }
 
 /* ---- the wheel of one worker ---- */
@@ -140,7 +140,7 @@ static const char *check_worker(struct findings *findings) {
     wrong = wrong != NULL || worker->overdue.count == 0 ? wrong : see_links(findings, worker->overdue.first);
     wrong = wrong != NULL || worker->incoming.count == 0 ? wrong : see_links(findings, worker->incoming.first);
     if (wrong != NULL || !is_joined(worker)) {
-        return wrong != NULL || in_inbox == VERGE__NO_INDEX ? wrong : "something was left in a vacant place";
+        return wrong != NULL || in_inbox == VERGE__NO_INDEX ? wrong : "something was left in a vacant seat";
     }
     if (until_ns > VERGE__WAKING && !can_wait(findings, in_inbox, until_ns)) {
         return "G12: a worker sleeps beyond a timer in its inbox";
@@ -152,9 +152,9 @@ static const char *check_worker(struct findings *findings) {
 
 /* In a wait, from which it can be woken; not in a callback. */
 static bool is_any_asleep(const verge_service *service) {
-    uint32_t place_count = atomic_load(&service->place_count);
-    for (uint32_t id = 1; id <= place_count; id++) {
-        const verge_worker *worker = verge__service_place(service, id);
+    uint32_t seat_count = atomic_load(&service->seat_count);
+    for (uint32_t id = 1; id <= seat_count; id++) {
+        const verge_worker *worker = verge__service_seat(service, id);
         if (is_joined(worker) && atomic_load(&worker->wait_until_ns) > VERGE__WAKING) {
             return true;
         }
@@ -166,9 +166,9 @@ const char *inspect_service(const verge_service *service) {
     static struct findings findings;
     findings.service = service;
     memset(findings.is_linked, 0, rank(atomic_load(&service->table.fresh)));
-    uint32_t place_count = atomic_load(&service->place_count);
-    for (uint32_t id = 1; id <= place_count; id++) {
-        findings.worker = verge__service_place(service, id);
+    uint32_t seat_count = atomic_load(&service->seat_count);
+    for (uint32_t id = 1; id <= seat_count; id++) {
+        findings.worker = verge__service_seat(service, id);
         const char *wrong = check_worker(&findings);
         if (wrong != NULL) {
             return wrong;
@@ -201,9 +201,9 @@ bool inspect_has_due(const verge_service *service, const verge_worker *worker, u
 
 uint32_t inspect_who_needs_help(const verge_service *service, uint64_t now_ns) {
     const struct findings findings = {.service = service};
-    uint32_t place_count = atomic_load(&service->place_count);
-    for (uint32_t id = 1; id <= place_count && is_any_asleep(service); id++) {
-        const verge_worker *worker = verge__service_place(service, id);
+    uint32_t seat_count = atomic_load(&service->seat_count);
+    for (uint32_t id = 1; id <= seat_count && is_any_asleep(service); id++) {
+        const verge_worker *worker = verge__service_seat(service, id);
         uint64_t since_ns = atomic_load(&worker->callback_since_ns);
         bool is_stuck = is_joined(worker) && since_ns != 0 && now_ns > since_ns &&
                         now_ns - since_ns >= service->options.stuck_after_ns;

@@ -150,9 +150,9 @@ static void begin_wait(struct life *life) {
 /* Whether it waits for a callback; not for a turn. */
 static bool sleeps_on_returns(unsigned actor) {
     const _Atomic uint32_t *word = scheduler_sleeps_on(actor);
-    uint32_t count = atomic_load(&world->service->place_count);
+    uint32_t count = atomic_load(&world->service->seat_count);
     for (uint32_t id = 1; id <= count; id++) {
-        if (word == &verge__service_place(world->service, id)->returns) {
+        if (word == &verge__service_seat(world->service, id)->returns) {
             return true;
         }
     }
@@ -439,9 +439,9 @@ static bool see_to_the_stuck(void) {
 }
 
 static void interrupt_one(void) {
-    uint32_t count = atomic_load(&world->service->place_count);
+    uint32_t count = atomic_load(&world->service->seat_count);
     if (count > 0) {
-        verge_worker_interrupt(verge__service_place(world->service, 1 + (uint32_t)below(count)));
+        verge_worker_interrupt(verge__service_seat(world->service, 1 + (uint32_t)below(count)));
     }
 }
 
