@@ -126,13 +126,13 @@ int verge_channel_send_until(verge_channel *channel, const void *item, uint64_t 
     if (verge__channel_is_wrong(channel, item)) {
         return -EINVAL;
     }
-    verge__begin_call();
+    struct verge_task *self = verge__begin_call();
     struct verge_task *woken = NULL;
     verge__lock(&channel->guard);
     int result = put(channel, item, &woken);
     if (result == -EAGAIN) {
-        struct verge__waiter waiter = {.task = verge__current_task(), .item = (void *)(uintptr_t)item};
-        verge__awaits(waiter.task, VERGE__AWAITS_SEND, (uintptr_t)channel);
+        struct verge__waiter waiter = {.task = self, .item = (void *)(uintptr_t)item};
+        verge__awaits(self, VERGE__AWAITS_SEND, (uintptr_t)channel);
         result = verge__wait_in(channel->senders, &channel->guard, &waiter, deadline_ns);
     }
     verge__unlock(&channel->guard);
@@ -144,13 +144,13 @@ int verge_channel_receive_until(verge_channel *channel, void *ret_item, uint64_t
     if (verge__channel_is_wrong(channel, ret_item)) {
         return -EINVAL;
     }
-    verge__begin_call();
+    struct verge_task *self = verge__begin_call();
     struct verge_task *woken = NULL;
     verge__lock(&channel->guard);
     int result = get(channel, ret_item, &woken);
     if (result == -EAGAIN) {
-        struct verge__waiter waiter = {.task = verge__current_task(), .item = ret_item};
-        verge__awaits(waiter.task, VERGE__AWAITS_RECEIVE, (uintptr_t)channel);
+        struct verge__waiter waiter = {.task = self, .item = ret_item};
+        verge__awaits(self, VERGE__AWAITS_RECEIVE, (uintptr_t)channel);
         result = verge__wait_in(channel->receivers, &channel->guard, &waiter, deadline_ns);
     }
     verge__unlock(&channel->guard);

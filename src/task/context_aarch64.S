@@ -30,9 +30,12 @@ verge__context_swap:
     str     x9, [sp, #160]
     mov     x10, sp
     str     x10, [x0, #8]               /* stack_pointer */
+    ldr     x12, [x0]                   /* is_live */
 
     mov     sp, x1
-    stlr    xzr, [x0]                   /* is_live */
+    cbz     x12, 1f                     /* one worker alone never sets it, and does not wait for its stores */
+    stlr    xzr, [x0]
+1:
     ldp     x29, x30, [sp, #80]
     ldr     x11, [sp, #160]
     ldp     x19, x20, [sp, #0]
@@ -45,16 +48,16 @@ verge__context_swap:
     ldp     d12, d13, [sp, #128]
     ldp     d14, d15, [sp, #144]
     cmp     x9, x11                     /* writing the mode is slow, and it hardly ever differs */
-    b.ne    2f
-1:  add     sp, sp, #176
+    b.ne    3f
+2:  add     sp, sp, #176
     .cfi_remember_state
     .cfi_adjust_cfa_offset -176
     .cfi_restore x29
     .cfi_restore x30
     ret
     .cfi_restore_state
-2:  msr     fpcr, x11
-    b       1b
+3:  msr     fpcr, x11
+    b       2b
     .cfi_endproc
     .size   verge__context_swap, . - verge__context_swap
 

@@ -6,7 +6,7 @@
  */
 #include "task/task_internal.h"
 
-static _Thread_local struct verge__runner *current;
+static _Thread_local struct verge__runner *current __attribute__((tls_model("initial-exec")));
 
 /* The child of a task that forks is in no task: nobody would wake it. */
 static void in_child(void) {

@@ -206,7 +206,6 @@ static const char *operation_name(unsigned kind) {
 
 static void print_awaited(struct output *output, const struct sight *sight) {
     static const char *const names[] = {
-        [VERGE__AWAITS_SOMETHING] = "something",
         [VERGE__AWAITS_TIME] = "time",
         [VERGE__AWAITS_TASK] = "task",
         [VERGE__AWAITS_MUTEX] = "mutex",
@@ -229,13 +228,13 @@ static void print_awaited(struct output *output, const struct sight *sight) {
         return;
     }
     print(output, "waits for %s", names[sight->awaits]);
-    if (sight->awaited != 0 && sight->awaits != VERGE__AWAITS_SOMETHING) {
+    if (sight->awaited != 0) {
         print(output, " 0x%" PRIxPTR, sight->awaited);
     }
 }
 
 static void print_deadline(struct output *output, uint64_t deadline_ns, uint64_t now_ns) {
-    if (deadline_ns == VERGE_NEVER) {
+    if (deadline_ns == 0) {
         print(output, ", no deadline");
     } else if (deadline_ns >= now_ns) {
         print(output, ", deadline in ");

@@ -32,6 +32,7 @@ void verge__group_join(struct verge_task *task) {
     verge__lock(&group->guard);
     struct verge_task *first = group->members;
     task->member_next = first;
+    task->member_previous = NULL;
     if (first != NULL) {
         first->member_previous = task;
     }

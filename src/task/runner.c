@@ -102,17 +102,18 @@ static void set_resumes_left(struct verge__runner *runner, int count) {
     atomic_store_explicit(&runner->resumes_left, count, memory_order_relaxed);
 }
 
-static struct verge_task *begin_next(struct verge__runner *runner, const struct verge_task *self) {
-    struct verge_task *next = resumes_left(runner) > 0 ? verge__runner_pop(runner, self) : NULL;
+static VERGE__ALWAYS_INLINE struct verge_task *begin_next(struct verge__runner *runner, const struct verge_task *self) {
+    const int left = resumes_left(runner);
+    struct verge_task *next = left > 0 ? verge__runner_pop(runner, self) : NULL;
     if (next != NULL) {
         atomic_store_explicit(&next->state, VERGE__TASK_RUNNING, memory_order_relaxed);
-        set_resumes_left(runner, resumes_left(runner) - 1);
+        set_resumes_left(runner, left - 1);
         runner->running = next;
     }
     return next;
 }
 
-static void switch_from(struct verge__runner *runner, struct verge_task *self) {
+static VERGE__ALWAYS_INLINE void switch_from(struct verge__runner *runner, struct verge_task *self) {
     VERGE__STEP("task: switch");
     struct verge_task *next = begin_next(runner, self);
     if (next != self) {
@@ -122,6 +123,7 @@ static void switch_from(struct verge__runner *runner, struct verge_task *self) {
 
 void verge__suspend(struct verge_task *self) {
     struct verge__runner *runner = verge__current_runner();
+    runner->at_once_count = 0;
     atomic_store_explicit(&self->stopped_ns, runner->turn_ns, memory_order_relaxed);
     switch_from(runner, self);
 }

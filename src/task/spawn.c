@@ -5,15 +5,19 @@
 
 #include "base/assert.h"
 #include "base/step.h"
-#include "service/sources.h"
 #include "task/waiters.h"
 
 /* ---- memory: the task is in the head of its stack ---- */
 
-static int take_stack(struct verge_runtime *runtime, struct verge__stack **ret_stack) {
+/* The calling runner, if it is one of this runtime; NULL. */
+static struct verge__runner *runner_here(const struct verge_runtime *runtime) {
     struct verge__runner *runner = verge__current_runner();
-    if (runner != NULL && runner->runtime == runtime) {
-        return verge__stack_take(&runner->stacks, ret_stack);
+    return runner != NULL && runner->runtime == runtime ? runner : NULL;
+}
+
+static int take_stack(struct verge_runtime *runtime, struct verge__runner *here, struct verge__stack **ret_stack) {
+    if (here != NULL) {
+        return verge__stack_take(&here->stacks, ret_stack);
     }
     (void)pthread_mutex_lock(&runtime->lock);
     const int error = verge__stack_take(&runtime->outside_stacks, ret_stack);
@@ -22,9 +26,9 @@ static int take_stack(struct verge_runtime *runtime, struct verge__stack **ret_s
 }
 
 static void give_stack(struct verge_runtime *runtime, struct verge__stack *stack) {
-    struct verge__runner *runner = verge__current_runner();
-    if (runner != NULL && runner->runtime == runtime) {
-        verge__stack_give(&runner->stacks, stack);
+    struct verge__runner *here = runner_here(runtime);
+    if (here != NULL) {
+        verge__stack_give(&here->stacks, stack);
         return;
     }
     (void)pthread_mutex_lock(&runtime->lock);
@@ -60,16 +64,15 @@ static void add_credit(struct verge__runner *runner, uint64_t more) {
                           memory_order_relaxed);
 }
 
-static int count_task(struct verge_runtime *runtime) {
+static int count_task(struct verge_runtime *runtime, struct verge__runner *here) {
     enum { credit_at_once = 32 };
     const uint64_t max = runtime->options.task_count_max;
-    struct verge__runner *runner = verge__current_runner();
-    if (max == 0 && runner != NULL && runner->runtime == runtime && runner->running != NULL) {
-        if (atomic_load_explicit(&runner->credit, memory_order_relaxed) == 0) {
+    if (max == 0 && here != NULL && here->running != NULL) {
+        if (atomic_load_explicit(&here->credit, memory_order_relaxed) == 0) {
             (void)atomic_fetch_add(&runtime->tasks, credit_at_once);
-            add_credit(runner, credit_at_once);
+            add_credit(here, credit_at_once);
         }
-        add_credit(runner, UINT64_MAX);
+        add_credit(here, UINT64_MAX);
         return 0;
     }
     uint64_t tasks = atomic_load(&runtime->tasks);
@@ -99,14 +102,14 @@ void verge__give_credit_back(struct verge__runner *runner) {
     }
 }
 
-static int create_task(struct verge_runtime *runtime, const verge_spawn_options *options, bool is_detached,
-                       struct verge_task **ret_task) {
+static int create_task(struct verge_runtime *runtime, struct verge__runner *here, const verge_spawn_options *options,
+                       bool is_detached, struct verge_task **ret_task) {
     struct verge__stack *stack;
-    int error = take_stack(runtime, &stack);
+    int error = take_stack(runtime, here, &stack);
     if (error != 0) {
         return error;
     }
-    error = count_task(runtime);
+    error = count_task(runtime, here);
     if (error != 0) {
         give_stack(runtime, stack);
         return error;
@@ -114,13 +117,11 @@ static int create_task(struct verge_runtime *runtime, const verge_spawn_options 
     struct verge_task *task = verge__stack_block(&runtime->stacks, stack);
     const size_t offset =
         offsetof(struct verge_task, state); /* the context is initialised below, and may be looked at now */
-    memset((char *)task + offset, 0, sizeof(*task) - offset);
+    memset((char *)task + offset, 0, offsetof(struct verge_task, function) - offset);
     task->function = options->function;
     task->argument = options->argument;
     verge__set_name(task, options->name);
-    task->source = verge__service_source(
-        runtime->service, options->label != NULL ? verge__key_of_label(options->label)
-                                                 : verge__key_of_function((void (*)(void))options->function));
+    task->label = options->label;
     task->is_pinned = options->worker_index < VERGE_WORKER_HERE;
     task->is_detached = is_detached;
     task->stack = stack;
@@ -159,32 +160,32 @@ void verge__task_ended(struct verge__runner *runner, struct verge_task *task) {
 
 /* ---- spawn ---- */
 
-static void count_spawned(struct verge_runtime *runtime) {
-    struct verge__runner *runner = verge__current_runner();
-    if (runner != NULL && runner->runtime == runtime) {
-        verge__count(&runner->spawned);
+static void count_spawned(struct verge_runtime *runtime, struct verge__runner *here) {
+    if (here != NULL) {
+        verge__count(&here->spawned);
     } else {
         (void)atomic_fetch_add(&runtime->spawned_outside, 1);
     }
 }
 
-static void hand_over(struct verge__runner *runner, struct verge_task *task) {
+static void hand_over(struct verge__runner *here, struct verge__runner *runner, struct verge_task *task) {
     while (!verge__list_task(runner, task)) { /* it has left in this very moment */
         runner = verge__pick_runner(runner->runtime);
     }
-    verge__deliver_home(task);
+    verge__deliver_home(here, task);
 }
 
 /* The member of a group inherits the scope and the cancellation of who spawned it. */
 static void make_member(const struct verge_task *self, struct verge_group *group, struct verge_task *task) {
-    task->inherited.deadline_ns = verge__effective_deadline(self, VERGE_NEVER);
+    task->inherited = (verge_deadline){.deadline_ns = verge__effective_deadline(self, VERGE_NEVER)};
     task->scope = &task->inherited;
     task->group = group;
     verge__group_join(task);
 }
 
-static int spawn(struct verge_runtime *runtime, struct verge__runner *target, const verge_spawn_options *options,
-                 struct verge_group *group, verge_task **ret_task) {
+/* here: the calling runner, if it is one of this runtime; NULL. */
+static int spawn(struct verge_runtime *runtime, struct verge__runner *here, struct verge__runner *target,
+                 const verge_spawn_options *options, struct verge_group *group, verge_task **ret_task) {
     if (options->function == NULL) {
         return -EINVAL;
     }
@@ -192,24 +193,23 @@ static int spawn(struct verge_runtime *runtime, struct verge__runner *target, co
         return -ESHUTDOWN;
     }
     struct verge_task *task;
-    const int error = create_task(runtime, options, ret_task == NULL, &task);
+    const int error = create_task(runtime, here, options, ret_task == NULL, &task);
     if (error != 0) {
         return error;
     }
-    count_spawned(runtime);
+    count_spawned(runtime, here);
     if (ret_task != NULL) {
         *ret_task = task; /* before it can run, and end */
     }
     if (group != NULL) {
-        make_member(verge__current_task(), group, task);
+        make_member(here->running, group, task);
     }
-    hand_over(target, task);
+    hand_over(here, target, task);
     return 0;
 }
 
-static struct verge__runner *runner_at(struct verge_runtime *runtime, uint32_t index) {
-    struct verge__runner *here = index == VERGE_WORKER_HERE ? verge__current_runner() : NULL;
-    if (here != NULL && here->runtime == runtime) {
+static struct verge__runner *runner_at(struct verge_runtime *runtime, struct verge__runner *here, uint32_t index) {
+    if (index == VERGE_WORKER_HERE && here != NULL) {
         return here;
     }
     if (index == VERGE_WORKER_ANY || index == VERGE_WORKER_HERE) {
@@ -224,7 +224,7 @@ int verge_spawn(verge_task_function function, void *argument, verge_task **ret_t
         return -EPERM;
     }
     const verge_spawn_options options = {.function = function, .argument = argument, .worker_index = VERGE_WORKER_HERE};
-    return spawn(runner->runtime, runner, &options, NULL, ret_task);
+    return spawn(runner->runtime, runner, runner, &options, NULL, ret_task);
 }
 
 int verge_spawn_on(uint32_t worker_index, verge_task_function function, void *argument, verge_task **ret_task) {
@@ -234,12 +234,13 @@ int verge_spawn_on(uint32_t worker_index, verge_task_function function, void *ar
 
 int verge_runtime_spawn(verge_runtime *runtime, uint32_t worker_index, verge_task_function function, void *argument,
                         verge_task **ret_task) {
-    if (runtime != NULL && verge__runtime_is_forked(runtime)) {
-        return -ECHILD;
+    if (runtime == NULL || verge__runtime_is_forked(runtime)) {
+        return runtime == NULL ? -EINVAL : -ECHILD;
     }
-    struct verge__runner *runner = runtime != NULL ? runner_at(runtime, worker_index) : NULL;
+    struct verge__runner *here = runner_here(runtime);
+    struct verge__runner *runner = runner_at(runtime, here, worker_index);
     const verge_spawn_options options = {.function = function, .argument = argument, .worker_index = worker_index};
-    return runner != NULL ? spawn(runtime, runner, &options, NULL, ret_task) : -EINVAL;
+    return runner != NULL ? spawn(runtime, here, runner, &options, NULL, ret_task) : -EINVAL;
 }
 
 int verge_spawn_options_init_sized(verge_spawn_options *options, size_t struct_size) {
@@ -265,9 +266,10 @@ static int spawn_with(const struct verge_task *self, struct verge_group *group, 
         return -EPERM;
     }
     struct verge_runtime *runtime = all.runtime != NULL ? all.runtime : self->runtime;
-    struct verge__runner *runner = runner_at(runtime, all.worker_index);
+    struct verge__runner *here = runner_here(runtime);
+    struct verge__runner *runner = runner_at(runtime, here, all.worker_index);
     const bool is_foreign = group != NULL && runtime != self->runtime;
-    return runner != NULL && !is_foreign ? spawn(runtime, runner, &all, group, ret_task) : -EINVAL;
+    return runner != NULL && !is_foreign ? spawn(runtime, here, runner, &all, group, ret_task) : -EINVAL;
 }
 
 int verge_spawn_with(const verge_spawn_options *options, verge_task **ret_task) {
@@ -324,11 +326,10 @@ static int wait_for_end(struct verge_task *self, struct verge_task *task, uint64
 }
 
 static int join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns, enum verge__wait_mode mode) {
-    struct verge_task *self = verge__current_task();
+    struct verge_task *self = verge__begin_call();
     if (self == NULL || task == NULL) {
         return self == NULL ? -EPERM : -EINVAL;
     }
-    verge__begin_call();
     verge__lock(&task->guard);
     int result = verge__join_state(self, task);
     if (result == -EAGAIN) {

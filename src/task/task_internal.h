@@ -61,7 +61,6 @@ enum verge__task_state {
 
 /* What a task waits for, as a dump tells it. OPERATION + kind: I/O of that kind (enum verge__operation_kind). */
 enum verge__awaited {
-    VERGE__AWAITS_SOMETHING,
     VERGE__AWAITS_TIME,
     VERGE__AWAITS_TASK,
     VERGE__AWAITS_MUTEX,
@@ -97,7 +96,7 @@ struct verge_task {
     uint64_t io_timer_ns;               /* VERGE_NEVER: it has run */
     uint64_t io_deadline_ns;            /* of the operation; VERGE_NEVER: none, or not in I/O */
     int io_error;                       /* why the operation was cancelled, other than by verge__cancel; 0 */
-    uint32_t source;                    /* of its timers (service/sources.h) */
+    uint32_t source;                    /* of its timers (service/sources.h); found with the first of them */
     int drained_fd;                     /* a socket from which it has received all there was; -1 */
     verge_deadline *scope;
     struct verge__waiter *joiner; /* under guard */
@@ -105,20 +104,23 @@ struct verge_task {
     /* For dumps: written by the task's own thread, read by any, and by nobody relied upon. */
     _Atomic uint8_t awaits;               /* enum verge__awaited */
     _Atomic uintptr_t awaited;            /* the address of what it waits for, or a descriptor */
-    _Atomic uint64_t awaited_deadline_ns; /* VERGE_NEVER: none */
+    _Atomic uint64_t awaited_deadline_ns; /* 0: none */
     _Atomic uint64_t stopped_ns;          /* the time of the turn in which it began to wait */
     _Atomic bool has_begun;
 
+    void *local;
+    struct verge_group *group; /* that it belongs to; NULL: none */
+
+    /* What is above is zero when a task begins. */
     verge_task_function function;
     void *argument;
+    const char *label;               /* of its timers; NULL: they are its function's */
     char name[VERGE_TASK_NAME_SIZE]; /* empty: none. Written by its own task, under guard; others read it under guard */
     intptr_t result;
-    void *local;
     struct verge__stack *stack;
     struct verge_runtime *runtime;
     struct verge_task *listed_next, *listed_previous; /* in the runner's list, under its list_guard */
-    struct verge_group *group; /* that it belongs to; NULL: none. What follows is for its members */
-    struct verge_task *member_next, *member_previous; /* under the group's guard */
+    struct verge_task *member_next, *member_previous; /* of a group; under its guard */
     verge_deadline inherited;                         /* the scope it was spawned in */
 };
 
@@ -415,9 +417,10 @@ static inline struct verge_task *verge__runner_pop(struct verge__runner *runner,
  * moved to another runner, and whoever moves it delivers it. */
 bool verge__claim(struct verge_task *task, int reason);
 
-/* The calling runner takes it over, if it may (J7), or else its own runner gets it. home: in any case. */
+/* The calling runner takes it over, if it may (J7), or else its own runner gets it. home: in any case; here is the
+ * calling runner, or NULL. */
 void verge__deliver(struct verge_task *task);
-void verge__deliver_home(struct verge_task *task);
+void verge__deliver_home(struct verge__runner *here, struct verge_task *task);
 void verge__wake(struct verge_task *task, int reason);
 void verge__cancel(struct verge_task *task);
 
@@ -426,9 +429,10 @@ void verge__deliver_all(struct verge__task_queue *queue);
 
 /*
  * At the beginning of a call that may wait. However long what a task wants is always there, it lets the others run:
- * after so many calls in a row, none of which had to wait, it yields. (In a plain thread it does nothing.)
+ * after so many calls in a row, none of which had to wait, it yields. Returns the calling task; NULL: a plain thread
+ * calls.
  */
-void verge__begin_call(void);
+struct verge_task *verge__begin_call(void);
 
 /* From here on the calling task can be woken; verge__wait follows. */
 void verge__wait_begin(struct verge_task *self);
@@ -480,11 +484,6 @@ static inline void verge__awaits(struct verge_task *self, unsigned awaits, uintp
         atomic_store_explicit(&self->awaits, (uint8_t)awaits, memory_order_relaxed);
         atomic_store_explicit(&self->awaited, awaited, memory_order_relaxed);
     }
-}
-
-/* After a wait: who waits next, and does not say for what, waits for something. */
-static inline void verge__awaits_nothing_known(struct verge_task *self) {
-    atomic_store_explicit(&self->awaits, VERGE__AWAITS_SOMETHING, memory_order_relaxed);
 }
 
 /* ---- spawn.c ---- */

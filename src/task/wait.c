@@ -39,36 +39,35 @@ bool verge__claim(struct verge_task *task, int reason) {
     }
 }
 
-/* It stays with its runner (J4). */
-static VERGE__NOINLINE void deliver_in_io(struct verge_task *task) {
-    struct verge__runner *runner = verge__current_runner();
-    if (runner != NULL && runner == atomic_load_explicit(&task->runner, memory_order_relaxed)) {
-        verge__io_cancel(runner, task);
+/* Here is its runner. A task in I/O stays with it (J4). */
+static void deliver_here(struct verge__runner *here, struct verge_task *task) {
+    if (VERGE__UNLIKELY(atomic_load_explicit(&task->state, memory_order_relaxed) == VERGE__TASK_IO_CANCEL)) {
+        verge__io_cancel(here, task);
     } else {
-        verge__post(task);
+        verge__runner_push(here, task);
     }
 }
 
-void verge__deliver_home(struct verge_task *task) {
-    if (VERGE__UNLIKELY(atomic_load_explicit(&task->state, memory_order_relaxed) == VERGE__TASK_IO_CANCEL)) {
-        deliver_in_io(task);
-        return;
-    }
-    struct verge__runner *runner = verge__current_runner();
-    if (runner != NULL && runner == atomic_load_explicit(&task->runner, memory_order_relaxed)) {
-        verge__runner_push(runner, task);
+static bool is_runner_of(const struct verge__runner *runner, const struct verge_task *task) {
+    return runner == atomic_load_explicit(&task->runner, memory_order_relaxed);
+}
+
+void verge__deliver_home(struct verge__runner *here, struct verge_task *task) {
+    if (is_runner_of(here, task)) {
+        deliver_here(here, task);
     } else {
         verge__post(task);
     }
 }
 
 void verge__deliver(struct verge_task *task) {
-    struct verge__runner *runner = verge__current_runner();
-    if (runner != NULL && runner != atomic_load_explicit(&task->runner, memory_order_relaxed) &&
-        verge__take_over(runner, task)) {
-        verge__runner_push(runner, task);
+    struct verge__runner *here = verge__current_runner();
+    if (VERGE__LIKELY(is_runner_of(here, task))) {
+        deliver_here(here, task);
+    } else if (here != NULL && verge__take_over(here, task)) {
+        verge__runner_push(here, task);
     } else {
-        verge__deliver_home(task);
+        verge__post(task);
     }
 }
 
@@ -87,6 +86,11 @@ static bool is_virtual(const struct verge_task *task) {
 static int start_timer(struct verge_task *self, uint64_t deadline_ns, verge_callback callback, verge_timer *ret_timer) {
     verge_service *service = self->runtime->service;
     if (!is_virtual(self)) {
+        if (self->source == VERGE__SOURCE_OTHERS) { /* its first timer, or there is no place for its key */
+            const uint64_t key = self->label != NULL ? verge__key_of_label(self->label)
+                                                     : verge__key_of_function((void (*)(void))self->function);
+            self->source = verge__service_source(service, key);
+        }
         return verge__service_start_from(service, deadline_ns, callback, self, self->source, ret_timer);
     }
     /* One thread steps all workers, and is bound to none. */
@@ -134,12 +138,17 @@ int verge__count_if_timeout(int result) {
 
 enum { at_once_max = 64 };
 
-void verge__begin_call(void) {
+struct verge_task *verge__begin_call(void) {
     struct verge__runner *runner = verge__current_runner();
-    if (runner != NULL && ++runner->at_once_count > at_once_max) {
+    if (runner == NULL) {
+        return NULL;
+    }
+    struct verge_task *self = runner->running; /* also if it goes on with another runner */
+    if (++runner->at_once_count > at_once_max) {
         runner->at_once_count = 0;
         (void)verge_yield();
     }
+    return self;
 }
 
 void verge__wait_begin(struct verge_task *self) {
@@ -149,7 +158,8 @@ void verge__wait_begin(struct verge_task *self) {
 static void on_time(const verge_firing *firing) {
     uncount_timer(firing->argument);
     if (verge__claim(firing->argument, -ETIMEDOUT)) {
-        verge__deliver_home(firing->argument); /* a callback does not wait, as taking over may */
+        verge__deliver_home(verge__current_runner(),
+                            firing->argument); /* a callback does not wait, as taking over may */
     }
 }
 
@@ -163,6 +173,12 @@ void verge__wait_end(struct verge_task *self) {
     if (!take_back(self)) {
         verge__suspend(self);
     }
+}
+
+static void suspend_until(struct verge_task *self, uint64_t deadline_ns) {
+    atomic_store_explicit(&self->awaited_deadline_ns, deadline_ns, memory_order_relaxed);
+    verge__suspend(self);
+    atomic_store_explicit(&self->awaited_deadline_ns, 0, memory_order_relaxed);
 }
 
 int verge__wait(struct verge_task *self, uint64_t deadline_ns, enum verge__wait_mode mode) {
@@ -182,14 +198,14 @@ int verge__wait(struct verge_task *self, uint64_t deadline_ns, enum verge__wait_
     if (error != 0 && take_back(self)) {
         return error;
     }
-    atomic_store_explicit(&self->awaited_deadline_ns, mode == VERGE__WAIT ? deadline_ns : VERGE_NEVER,
-                          memory_order_relaxed);
-    verge__current_runner()->at_once_count = 0;
     VERGE__STEP("task: suspend");
-    verge__suspend(self);
-    verge__awaits_nothing_known(self);
+    if (timer == 0) {
+        verge__suspend(self);
+        return -(int)self->wake_reason;
+    }
+    suspend_until(self, deadline_ns);
     const int reason = -(int)self->wake_reason;
-    if (timer != 0 && reason != -ETIMEDOUT) {
+    if (reason != -ETIMEDOUT) {
         end_timer(self, timer);
     }
     return reason;
@@ -317,9 +333,7 @@ static bool is_over(const struct verge_task *self, uint64_t deadline_ns) {
 
 /* Having begun: it is IN_IO, with operations that are pending, or was a moment ago. */
 static void wait_until_done(struct verge_task *self, struct verge__runner *runner, uint64_t deadline_ns) {
-    runner->at_once_count = 0;
     self->io_error = 0;
-    atomic_store_explicit(&self->awaited_deadline_ns, deadline_ns, memory_order_relaxed);
     if (atomic_load(&self->is_cancelled)) {
         self->io_error = -ECANCELED;
     } else if (verge__refuses(self, deadline_ns)) {
@@ -330,8 +344,7 @@ static void wait_until_done(struct verge_task *self, struct verge__runner *runne
     if (self->io_error != 0) {
         cancel_operation(runner, self->operation);
     }
-    verge__suspend(self);
-    verge__awaits_nothing_known(self);
+    suspend_until(self, deadline_ns != VERGE_NEVER ? deadline_ns : 0);
     disarm(self);
 }
 
