@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { ECHO_CONNECTIONS = 200, ECHO_MESSAGE_SIZE = 64 };
+enum { ECHO_CONNECTIONS = 64, ECHO_MESSAGE_SIZE = 64 };
 
 /* Serves listener until ECHO_CONNECTIONS connections have come and gone. In the thread that calls, and one a worker
  * more. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Echo over loopback, 64-byte messages, 200 connections with one message under way each. The server is a process of its
+ * Echo over loopback, 64-byte messages, 64 connections with one message under way each. The server is a process of its
  * own; servers take turns.
  */
 #include <netinet/in.h>
@@ -80,7 +80,7 @@ int bench_io_echo(bool quick) {
             bench_add(&p99[kind], result.p99_us);
         }
     }
-    printf("echo: 200 connections, 64-byte messages, one server thread\n");
+    printf("echo: %d connections, 64-byte messages, one server thread\n", (int)ECHO_CONNECTIONS);
     for (int kind = 0; kind < kinds; kind++) {
         printf("    %-18s %8.0f messages/s, p50 %6.1f us, p99 %6.1f us, %6.0f ns of the server's processor each\n",
                names[kind], bench_median(&rates[kind]), bench_median(&p50[kind]), bench_median(&p99[kind]),

@@ -59,6 +59,8 @@ typedef struct verge_case {
     void *state[8];
 } verge_case;
 
+/* Each descriptor of a select is an operation of its own in the kernel, and its memory is on the stack of the task. To
+ * wait for more, put them into an epoll descriptor, which is one case, or let a task wait for each. */
 #define VERGE_SELECT_DESCRIPTORS_MAX 8
 
 /*

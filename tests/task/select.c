@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* select: each kind of case, default, deadlines, cancellation, fairness; K1 when tasks of several workers race. */
+#include <sys/epoll.h>
+
 #include "io/support.h"
 #include "verge/sync.h"
 
@@ -403,6 +405,37 @@ static void waits_for_descriptors(void **state) {
     verge_channel_destroy(scene.in);
 }
 
+/* As many as there may be, and more of them in an epoll descriptor. */
+static intptr_t polls_many(void *argument) {
+    (void)argument;
+    struct pair pairs[VERGE_SELECT_DESCRIPTORS_MAX];
+    verge_case cases[VERGE_SELECT_DESCRIPTORS_MAX + 1];
+    const int epoll = epoll_create1(0);
+    for (int i = 0; i < VERGE_SELECT_DESCRIPTORS_MAX; i++) {
+        pairs[i] = open_pair();
+        cases[i] = verge_case_poll(pairs[i].near, POLLIN);
+        struct epoll_event event = {.events = EPOLLIN};
+        CHECK_EQUAL(epoll_ctl(epoll, EPOLL_CTL_ADD, pairs[i].near, &event), 0);
+    }
+    verge_task *writer = spawn_on(1, writes_later, &pairs[VERGE_SELECT_DESCRIPTORS_MAX - 1]);
+    CHECK_EQUAL(verge_select(cases, VERGE_SELECT_DESCRIPTORS_MAX), VERGE_SELECT_DESCRIPTORS_MAX - 1);
+    CHECK_EQUAL(join(writer), 0);
+    cases[VERGE_SELECT_DESCRIPTORS_MAX] = verge_case_poll(epoll, POLLIN);
+    CHECK_EQUAL(verge_select(cases, VERGE_SELECT_DESCRIPTORS_MAX + 1), -EINVAL);
+    CHECK_EQUAL(verge_select(&cases[VERGE_SELECT_DESCRIPTORS_MAX], 1), 0);
+    CHECK_EQUAL(cases[VERGE_SELECT_DESCRIPTORS_MAX].result, POLLIN);
+    for (int i = 0; i < VERGE_SELECT_DESCRIPTORS_MAX; i++) {
+        close_pair(pairs[i]);
+    }
+    (void)close(epoll);
+    return 0;
+}
+
+static void waits_for_as_many_descriptors_as_may_be(void **state) {
+    (void)state;
+    run_tasks(2, polls_many, NULL);
+}
+
 static intptr_t polls_for_ever(void *argument) {
     const struct pair *pairs = argument;
     verge_case cases[] = {verge_case_poll(pairs[0].near, POLLIN), verge_case_poll(pairs[1].near, POLLIN)};
@@ -539,6 +572,55 @@ static void a_hundred_thousand_waiters(void **state) {
     verge_channel_destroy(scene.in);
 }
 
+/* Each in a task of its own. Where each guard of a stack is a mapping, there is room for fewer tasks; ThreadSanitizer
+ * has room for some hundreds. */
+enum { TASKS_MAX = VERGE__TSAN ? 200 : 100000, TASKS_MIN = VERGE__TSAN ? 200 : 20000 };
+
+static intptr_t receives_its_number(void *argument) {
+    struct scene *scene = argument;
+    uint64_t item = 0;
+    const uint64_t number = scene->count++;
+    const int error = verge_channel_receive(scene->in, &item);
+    CHECK(error != 0 || item == number); /* who came first is served first */
+    return error;
+}
+
+static intptr_t tasks_wait_in_one_channel(void *argument) {
+    struct scene *scene = argument;
+    verge_task **tasks = calloc(TASKS_MAX, sizeof(*tasks));
+    uint64_t count = 0;
+    while (count < TASKS_MAX && verge_spawn(receives_its_number, scene, &tasks[count]) == 0) {
+        count++;
+    }
+    CHECK(count >= TASKS_MIN);
+    CHECK_EQUAL(verge_sleep(1), 0);
+    CHECK_EQUAL(scene->count, count);
+    for (uint64_t i = 0; i < count / 2; i++) {
+        CHECK_EQUAL(verge_channel_try_send(scene->in, &i), 0);
+    }
+    CHECK_EQUAL(verge_channel_count(scene->in), 0);
+    for (uint64_t i = count; i > count / 4 * 3; i--) { /* from the end and, below, from the middle */
+        CHECK_EQUAL(verge_task_cancel(tasks[i - 1]), 0);
+    }
+    for (uint64_t i = count / 8 * 5; i < count / 4 * 3; i++) {
+        CHECK_EQUAL(verge_task_cancel(tasks[i]), 0);
+    }
+    CHECK_EQUAL(verge_sleep(1), 0);
+    CHECK_EQUAL(verge_channel_close(scene->in), 0);
+    for (uint64_t i = 0; i < count; i++) {
+        CHECK_EQUAL(join(tasks[i]), i < count / 2 ? 0 : i < count / 8 * 5 ? -EPIPE : -ECANCELED);
+    }
+    free(tasks);
+    return 0;
+}
+
+static void a_hundred_thousand_tasks_in_one_channel(void **state) {
+    (void)state;
+    struct scene scene = {.in = channel_of(1)};
+    run_virtual(1, 0, tasks_wait_in_one_channel, &scene);
+    verge_channel_destroy(scene.in);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_need_not_wait_is_chosen),
@@ -549,9 +631,11 @@ int main(void) {
         cmocka_unit_test(k2_no_place_is_better),
         cmocka_unit_test(a_signal_goes_to_who_still_waits),
         cmocka_unit_test(waits_for_descriptors),
+        cmocka_unit_test(waits_for_as_many_descriptors_as_may_be),
         cmocka_unit_test(a_poll_is_cancelled),
         cmocka_unit_test(k1_nothing_is_lost_or_doubled_among_threads),
         cmocka_unit_test(a_hundred_thousand_waiters),
+        cmocka_unit_test(a_hundred_thousand_tasks_in_one_channel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
