@@ -27,7 +27,7 @@ uint64_t verge__level_next(const verge__level *level, uint64_t position) {
     if (bits != 0) {
         found = (from & ~UINT32_C(63)) + verge__bit_lowest_index(bits);
     } else {
-        uint32_t word = next_bit(level->summary, (words + 63) / 64, ((from >> 6) + 1) & (words - 1));
+        uint32_t word = next_bit(verge__level_summary(level), (words + 63) / 64, ((from >> 6) + 1) & (words - 1));
         if (word != UINT32_MAX) {
             found = (word << 6) + verge__bit_lowest_index(level->occupied[word]);
         }
@@ -67,6 +67,7 @@ static void scatter(verge__calendar *calendar, size_t k, uint64_t position, cons
         verge__entry entry = entries[i];
         verge__node *node = verge__calendar_node(calendar, entry);
         uint64_t deadline_ns = verge__node_deadline(node);
+        VERGE__INVARIANT(verge__node_has_entry(node), "C2: a node with an entry knows its place");
         if (deadline_ns == VERGE_NEVER) {
             node->place = VERGE__NO_PLACE;
             calendar->entry_count--;
@@ -80,6 +81,7 @@ static void scatter(verge__calendar *calendar, size_t k, uint64_t position, cons
             verge__calendar_put(calendar, &calendar->levels[0], tick, entry, node);
             continue;
         }
+        VERGE__INVARIANT(tick >= calendar->cursor, "C3: nothing is filed before the cursor");
         tick = tick - calendar->cursor < reach ? tick : calendar->cursor + reach - 1;
         verge__level *level = level_below(calendar, k, position, tick);
         verge__calendar_put(calendar, level, tick >> level->shift, entry, node);
@@ -99,6 +101,7 @@ static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t
     for (; chunks > 0 && level->slots[slot] != NULL; chunks--) {
         verge__list list = level->slots[slot];
         verge__chunk *chunk = verge__list_chunk(list);
+        VERGE__INVARIANT(chunk->level == k && chunk->slot == slot, "L2: each chunk names its list");
         size_t count = verge__list_chunk_count(list);
         size_t moved = count < *budget ? count : *budget;
         if (moved == 0) {
@@ -159,6 +162,7 @@ bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, si
             return false;
         }
         if (*verge__calendar_cursor_slot(calendar) != NULL) {
+            VERGE__INVARIANT(calendar->cursor <= last_tick, "C3: no tick is taken before it comes");
             calendar->due_slot = verge__calendar_cursor_slot(calendar);
             calendar->cursor++;
             return true;

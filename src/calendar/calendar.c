@@ -38,8 +38,7 @@ static void set_levels_ready(verge__calendar *calendar, size_t count) {
 static void forget_level(verge__calendar *calendar, verge__level *level) {
     level->slots = &calendar->no_slot;
     level->mask = 0;
-    level->occupied = &calendar->no_bits;
-    level->summary = &calendar->no_bits;
+    level->occupied = calendar->no_bits;
     level->drained_to = 0;
 }
 
@@ -96,16 +95,21 @@ void verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup
     set_nothing_filed(calendar, setup->first_tick);
 }
 
+static size_t bit_words(uint32_t slots) {
+    size_t words = slots / 64;
+    return words + (words + 63) / 64;
+}
+
 static uint32_t ring_size(const verge__level *level) {
     return UINT32_C(2) << (level->bits < RING_BITS_MIN ? RING_BITS_MIN : level->bits);
 }
 
 static size_t level_bytes(uint32_t slots) {
-    size_t words = slots / 64;
-    return slots * sizeof(verge__list) + (words + (words + 63) / 64) * sizeof(uint64_t);
+    return slots * sizeof(verge__list) + bit_words(slots) * sizeof(uint64_t);
 }
 
 static void release_level(verge__calendar *calendar, verge__level *level) {
+    VERGE__INVARIANT(level == &calendar->levels[calendar->levels_ready - 1], "C7: levels go from the top");
     size_t bytes = level_bytes(level->mask + 1);
     calendar->pool.allocator->release(calendar->pool.allocator->context, level->slots, bytes);
     calendar->level_bytes -= bytes;
@@ -135,8 +139,7 @@ void verge__calendar_reset(verge__calendar *calendar, uint64_t first_tick) {
         for (uint32_t slot = 0; slot <= level->mask; slot++) {
             forget_list(calendar, &level->slots[slot]);
         }
-        memset(level->occupied, 0, verge__level_words(level) * sizeof(uint64_t));
-        memset(level->summary, 0, (verge__level_words(level) + 63) / 64 * sizeof(uint64_t));
+        memset(level->occupied, 0, bit_words(level->mask + 1) * sizeof(uint64_t));
         level->drained_to = 0;
     }
     for (size_t own = 0; own < VERGE__OWN_LISTS; own++) {
@@ -178,6 +181,7 @@ int verge__calendar_secure(verge__calendar *calendar, size_t entries, bool prefa
         }
     }
     recount_capacity(calendar);
+    VERGE__INVARIANT(calendar->entry_capacity >= entries, "C6: there is room for what was asked for");
     return 0;
 }
 
@@ -202,6 +206,7 @@ void verge__calendar_shrink(verge__calendar *calendar, size_t entries) {
     entries = entries > calendar->promised ? entries : calendar->promised;
     verge__chunk_pool_shrink(&calendar->pool, chunks_for(calendar, entries));
     recount_capacity(calendar);
+    VERGE__INVARIANT(calendar->entry_count <= calendar->entry_capacity, "C6: entries are filed where room was made");
 }
 
 /* Chunk by chunk, from the newest on. */
@@ -258,7 +263,6 @@ static int ready_level(verge__calendar *calendar, verge__level *level) {
     level->slots = memory;
     level->mask = slots - 1;
     level->occupied = (uint64_t *)(void *)(level->slots + slots);
-    level->summary = level->occupied + verge__level_words(level);
     calendar->level_bytes += bytes;
     calendar->list_count += slots;
     set_levels_ready(calendar, (size_t)calendar->levels_ready + 1);

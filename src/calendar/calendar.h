@@ -40,7 +40,6 @@
 #ifndef VERGE_SRC_CALENDAR_CALENDAR_H
 #define VERGE_SRC_CALENDAR_CALENDAR_H
 
-#include "base/assert.h"
 #include "base/bits.h"
 #include "base/relaxed.h"
 #include "calendar/chunk_pool.h"
@@ -61,8 +60,7 @@ typedef struct verge__level_shape {
 
 typedef struct verge__level {
     verge__list *slots;
-    uint64_t *occupied;  /* a bit a slot */
-    uint64_t *summary;   /* a bit a word of `occupied` */
+    uint64_t *occupied;  /* a bit a slot; behind them a bit for each word of these */
     uint64_t drained_to; /* the tick up to which shares were drained */
     uint32_t mask;       /* ring size - 1 */
     uint8_t shift;
@@ -103,7 +101,7 @@ typedef struct verge__calendar {
     uint64_t entries_refiled; /* came up before their timer's later deadline */
     uint64_t entries_dropped; /* idle ones */
     verge__list no_slot;      /* the only slot of a level that is not ready: empty */
-    uint64_t no_bits;         /* its bits: none */
+    uint64_t no_bits[2];      /* its bits: none */
     verge__chunk_pool pool;
 } verge__calendar;
 
@@ -229,6 +227,7 @@ static VERGE__ALWAYS_INLINE bool verge__calendar_try_file(verge__calendar *calen
     uint64_t position = tick >> level->shift;
     verge__list *slot = &level->slots[position & level->mask];
     verge__list end = *slot;
+    VERGE__INVARIANT(tick >= calendar->cursor, "C3: nothing is filed before the cursor");
     if (VERGE__UNLIKELY(verge__list_needs_chunk(end) || calendar->entry_count >= calendar->entry_capacity)) {
         return false;
     }
@@ -256,6 +255,7 @@ static VERGE__ALWAYS_INLINE bool verge__calendar_try_withdraw(verge__calendar *c
     const verge__level *level = &calendar->levels[node->place >> 1 & (VERGE__NEAR_LEVELS - 1)];
     verge__list *list = &level->slots[node->filed >> level->shift & level->mask];
     verge__entry *newest = *list - 1;
+    VERGE__INVARIANT(verge__calendar_node(calendar, *place) == node, "C2: a node with an entry knows its place");
     if (VERGE__UNLIKELY(verge__is_first_of_chunk(newest))) {
         return false;
     }

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/assert.h"
-
 enum {
     HUGE_PAGE_BYTES = 2 << 20,
     HUGE_PAGE_CHUNKS = HUGE_PAGE_BYTES / VERGE__CHUNK_BYTES,

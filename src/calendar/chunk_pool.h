@@ -13,6 +13,7 @@
 #ifndef VERGE_SRC_CALENDAR_CHUNK_POOL_H
 #define VERGE_SRC_CALENDAR_CHUNK_POOL_H
 
+#include "base/assert.h"
 #include "calendar/list.h"
 #include "verge/base.h"
 
@@ -64,6 +65,7 @@ static inline verge__chunk *verge__chunk_pool_take(verge__chunk_pool *pool) {
 
 static inline void verge__chunk_pool_give(verge__chunk_pool *pool, verge__chunk *chunk) {
     verge__chunk_slab *slab = &pool->slabs[chunk->slab];
+    VERGE__INVARIANT(slab->used > 0 && slab->chunks != NULL, "P1: a chunk that is given back was in use");
     chunk->below = slab->free;
     slab->free = chunk;
     slab->used--;

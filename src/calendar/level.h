@@ -10,26 +10,31 @@ static inline uint32_t verge__level_words(const verge__level *level) {
     return (level->mask >> 6) + 1;
 }
 
+/* A bit for each word of `occupied`. */
+static inline uint64_t *verge__level_summary(const verge__level *level) {
+    return level->occupied + verge__level_words(level);
+}
+
 static inline bool verge__level_is_occupied(const verge__level *level, uint32_t slot) {
     return (level->occupied[slot >> 6] >> (slot & 63) & 1) != 0;
 }
 
 static inline void verge__level_set_occupied(verge__level *level, uint32_t slot) {
     level->occupied[slot >> 6] |= UINT64_C(1) << (slot & 63);
-    level->summary[slot >> 12] |= UINT64_C(1) << (slot >> 6 & 63);
+    verge__level_summary(level)[slot >> 12] |= UINT64_C(1) << (slot >> 6 & 63);
 }
 
 static inline void verge__level_clear_occupied(verge__level *level, uint32_t slot) {
     uint64_t left = level->occupied[slot >> 6] & ~(UINT64_C(1) << (slot & 63));
     uint64_t is_word_empty = left == 0; /* either way as likely: no branch */
     level->occupied[slot >> 6] = left;
-    level->summary[slot >> 12] &= ~(is_word_empty << (slot >> 6 & 63));
+    verge__level_summary(level)[slot >> 12] &= ~(is_word_empty << (slot >> 6 & 63));
 }
 
 /* Where the summary is one word: within the word of bits of the position or, if there is no further bit in it, by the
  * summary. Either is as likely where there are few timers, so there is no branch. */
 static VERGE__ALWAYS_INLINE uint64_t verge__level_next_inline(const verge__level *level, uint64_t position) {
-    uint64_t words = *level->summary;
+    uint64_t words = *verge__level_summary(level);
     if (VERGE__UNLIKELY(level->mask >> 12 != 0 || words == 0)) {
         return verge__level_next(level, position);
     }
@@ -63,6 +68,7 @@ static inline uint64_t verge__calendar_drain_begin(const verge__calendar *calend
 /* Takes the newest entry off a list, which is not empty; a chunk that has become empty goes back to the pool. */
 static VERGE__ALWAYS_INLINE void verge__calendar_drop_newest(verge__calendar *calendar, verge__list *list) {
     verge__entry *newest = *list - 1;
+    VERGE__INVARIANT(calendar->entry_count > 0, "C4: entries are counted");
     calendar->entry_count--;
     if (!verge__is_first_of_chunk(newest)) {
         *list = newest;

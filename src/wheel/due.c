@@ -36,6 +36,8 @@ static bool is_full(const verge__handout *to) {
 /* A timer is due: it ends, and goes to who asked. Its entry is gone. */
 static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, verge__entry entry, verge__timer_node *node,
                                           verge__handout *to) {
+    VERGE__INVARIANT(verge__node_is_pending(&node->node), "W2: what is handed out is pending");
+    VERGE__INVARIANT(to->count < to->limit, "G3: a limit defers timers");
     verge_expiry expiry = {.deadline_ns = node->node.deadline_ns, .data = node->data};
     node->node.place = VERGE__NO_PLACE;
     node->node.deadline_ns = VERGE_NEVER;
@@ -69,6 +71,7 @@ static void refile(verge_wheel *wheel, verge__entry entry, verge__node *node) {
 }
 
 static void drop_idle(verge_wheel *wheel, verge__node *node) {
+    VERGE__INVARIANT(verge__calendar_idle(&wheel->calendar) > 0, "W3: idle entries are counted");
     node->place = VERGE__NO_PLACE;
     wheel->calendar.idle_ended++;
     wheel->entries_dropped++;
@@ -243,6 +246,7 @@ static void settle(verge_wheel *wheel, size_t count, size_t *budget) {
     if (VERGE__UNLIKELY(verge__wheel_has_due(wheel))) {
         calendar->quiet_until = 0; /* W5 */
     } else {
+        VERGE__INVARIANT(calendar->cursor <= verge__wheel_target(wheel), "C3: no tick is taken before it comes");
         calendar->cursor = verge__wheel_target(wheel);
         verge__calendar_settle(calendar, budget);
         if (calendar->entry_count > VERGE__PREFETCH_MIN) {
@@ -305,6 +309,7 @@ static size_t advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to, b
     move_now(wheel, now_ns);
     wheel->runs += is_run;
     hand_out_until_full(wheel, to);
+    VERGE__INVARIANT(wheel->runs >= is_run, "W5: runs under way are counted");
     wheel->runs -= is_run;
     if (is_exact) {
         hand_out_exact(wheel, to);
@@ -315,12 +320,6 @@ static size_t advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to, b
     settle(wheel, to->count, &to->budget);
     verge__wheel_note_work(wheel, budget - to->budget);
     return to->count;
-}
-
-static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool is_exact,
-                          size_t budget) {
-    verge__handout to = {.out = out, .limit = out == NULL ? 0 : limit, .budget = budget};
-    return advance(wheel, now_ns, &to, is_exact);
 }
 
 /* Moves time if that is all there is to do. That this was no work need not be written: last_work_ns is in the past. */
@@ -343,8 +342,18 @@ static bool stays_quiet(verge_wheel *wheel, uint64_t now_ns) {
     return is_quiet;
 }
 
+static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool is_exact,
+                          size_t budget) {
+    verge__handout to = {.out = out, .limit = out == NULL ? 0 : limit, .budget = budget};
+    return advance(wheel, now_ns, &to, is_exact);
+}
+
 static VERGE__NOINLINE size_t poll_due(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
-    return stays_quiet(wheel, now_ns) ? 0 : poll_within(wheel, now_ns, out, limit, false, work_limit(wheel));
+    if (stays_quiet(wheel, now_ns)) {
+        return 0;
+    }
+    verge__handout to = {.out = out, .limit = out == NULL ? 0 : limit, .budget = work_limit(wheel)};
+    return advance(wheel, now_ns, &to, false);
 }
 
 size_t verge_wheel_poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {

@@ -73,6 +73,7 @@ static bool comes_first(const verge_wheel *wheel, verge__entry a, verge__entry b
 }
 
 static void put(verge_wheel *wheel, size_t i, verge__entry entry) {
+    VERGE__INVARIANT(i < count_of(wheel), "WH1: entries are sifted within the heap");
     *at(wheel, i) = entry;
     verge__wheel_node(wheel, entry)->node.place = (uintptr_t)at(wheel, i);
 }
@@ -125,6 +126,7 @@ void verge__heap_push(verge_wheel *wheel, verge__entry entry, verge__node *node)
 }
 
 verge__entry verge__heap_pop(verge_wheel *wheel) {
+    VERGE__INVARIANT(wheel->calendar.own[VERGE__LIST_HEAP] != NULL, "WH1: entries are taken while there are some");
     tighten(wheel);
     verge__entry first = *at(wheel, 0);
     verge__entry newest = verge__calendar_list_pop(&wheel->calendar, VERGE__LIST_HEAP);

@@ -46,6 +46,7 @@ static int promise(verge_wheel *wheel, size_t entries) {
     }
     error = error == 0 ? verge__heap_secure(wheel, entries) : error;
     if (error == 0) {
+        VERGE__INVARIANT(calendar->entry_capacity >= entries && calendar->levels_ready > 0, "W6: there is room");
         calendar->promised = entries;
         verge__wheel_set_short_reach(wheel);
     }
@@ -71,6 +72,7 @@ int verge__wheel_attach_one(verge_wheel *wheel) {
 }
 
 void verge__wheel_detach_one(verge_wheel *wheel) {
+    VERGE__INVARIANT(wheel->attached > 0, "W6: timeouts that are attached are counted");
     wheel->attached--;
     wheel->calendar.promised = wheel->attached == 0 ? 0 : verge__wheel_promised(wheel, 0);
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/assert.h"
 #include "base/bits.h"
 
 enum {
@@ -209,6 +208,9 @@ void verge__nodes_put_free(verge__nodes *nodes, uint32_t index) {
     uint32_t slab = index >> VERGE__SLAB_BITS;
     uint32_t bit = index & (VERGE__SLAB_NODES - 1);
     verge__slab *info = &nodes->info[slab];
+    VERGE__INVARIANT((verge__nodes_at(nodes, index)->node.generation & 1) == 0,
+                     "WN2: a free node has an even generation");
+    VERGE__INVARIANT((info->free[bit / 64] >> (bit % 64) & 1) == 0, "WN1: a node is free once");
     if (VERGE__UNLIKELY(verge__nodes_at(nodes, index)->node.generation == 0)) { /* its generations are used up */
         info->retired_count++;
         nodes->retired_count++;

@@ -21,6 +21,7 @@
 #ifndef VERGE_SRC_WHEEL_NODES_H
 #define VERGE_SRC_WHEEL_NODES_H
 
+#include "base/assert.h"
 #include "calendar/node.h"
 #include "verge/wheel.h"
 
@@ -146,6 +147,7 @@ static VERGE__ALWAYS_INLINE bool verge__nodes_pop(verge__nodes *nodes) {
 
 /* The node of a timer that has ended becomes the spare one; false, and nothing has changed: the stack is full. */
 static VERGE__ALWAYS_INLINE bool verge__nodes_push(verge__nodes *nodes, verge_timer timer) {
+    VERGE__INVARIANT((timer >> 32 & 1) != 0, "WN1: the stack has handles of timers that were live");
     if (nodes->spare != 0) {
         if (VERGE__UNLIKELY(nodes->stack_count == VERGE__STACK_MAX)) {
             return false;

@@ -44,6 +44,8 @@ static int judge(const verge_wheel *wheel, uint64_t deadline_ns) {
 }
 
 void verge__wheel_withdraw(verge_wheel *wheel, verge__node *node) {
+    VERGE__INVARIANT(verge__node_is_pending(node) || verge__calendar_idle(&wheel->calendar) > 0,
+                     "W3: idle entries are counted");
     wheel->calendar.idle_ended += !verge__node_is_pending(node);
     if (VERGE__LIKELY(verge__calendar_try_withdraw(&wheel->calendar, node))) {
         return;
@@ -134,6 +136,7 @@ int verge__wheel_arm(verge_wheel *wheel, verge__entry entry, verge__node *node, 
     } else if (!has_entry) {
         verge__calendar_file(calendar, entry, node, tick);
     }
+    VERGE__INVARIANT(verge__node_has_entry(node), "W1: every pending timer has an entry");
     verge__wheel_note_deadline(wheel, deadline_ns);
     verge__wheel_set_short_reach(wheel); /* a level may have become ready */
     return 0;
@@ -233,6 +236,9 @@ static VERGE__ALWAYS_INLINE int begin_timer(verge_wheel *wheel, uint64_t deadlin
     verge_timer timer = wheel->nodes.spare + next_generation;
     wheel->nodes.spare = 0;
     verge__timer_node *node = verge__nodes_at(&wheel->nodes, (uint32_t)timer);
+    VERGE__INVARIANT((node->node.generation & 1) == 0 && !verge__node_is_pending(&node->node),
+                     "WN2: a free node has an even generation and is not pending");
+    VERGE__INVARIANT(verge__node_has_entry(&node->node), "W1: every pending timer has an entry");
     node->node.deadline_ns = deadline_ns;
     node->node.generation = (uint32_t)(timer >> 32);
     node->data = data;
@@ -271,6 +277,7 @@ int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, v
     if (!verge__calendar_serves(calendar, &node->node, tick)) {
         return schedule_anew(wheel, deadline_ns, data, ret_timer);
     }
+    VERGE__INVARIANT(verge__calendar_idle(&wheel->calendar) > 0, "W3: idle entries are counted");
     wheel->calendar.idle_ended++;
     return begin_timer(wheel, deadline_ns, data, ret_timer);
 }

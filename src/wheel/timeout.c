@@ -41,6 +41,7 @@ int verge_timeout_detach(verge_wheel *wheel, verge_timeout *timeout) {
     if (verge__timeout_is_attached(node)) {
         verge__wheel_detach_one(wheel);
     }
+    VERGE__INVARIANT(!verge__node_has_entry(node), "C2: an entry does not outlive its node");
     *node_of(timeout) = (verge__timer_node){0};
     return 0;
 }
@@ -99,6 +100,7 @@ int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadl
     if (!verge__calendar_serves(calendar, node, tick)) {
         return set_anew(wheel, timeout, deadline_ns);
     }
+    VERGE__INVARIANT(verge__node_has_entry(node), "W1: every pending timer has an entry");
     node->deadline_ns = deadline_ns;
     calendar->idle_ended += before_ns == VERGE_NEVER;
     verge__wheel_note_deadline(wheel, deadline_ns);
@@ -110,6 +112,8 @@ static VERGE__NOINLINE int clear_slowly(verge_wheel *wheel, verge_timeout *timeo
     if (is_zeroed(node_of(timeout))) {
         return -ENOENT;
     }
+    VERGE__INVARIANT(verge__timeout_is_attached(&node_of(timeout)->node) || wheel->loose > 0,
+                     "W6: timeouts that are set and not attached are counted");
     wheel->loose -= !verge__timeout_is_attached(&node_of(timeout)->node);
     verge__wheel_retract(wheel, &node_of(timeout)->node);
     VERGE__PROBE2(cancel, wheel, timeout);
@@ -129,6 +133,7 @@ int verge_timeout_clear(verge_wheel *wheel, verge_timeout *timeout) {
     if (VERGE__UNLIKELY(!verge__wheel_may_keep_idle(wheel, node) || deadline_ns == wheel->earliest_ns)) {
         return clear_slowly(wheel, timeout);
     }
+    VERGE__INVARIANT(verge__node_has_entry(node), "W1: every pending timer has an entry");
     node->deadline_ns = VERGE_NEVER;
     wheel->calendar.idle_begun++;
     VERGE__PROBE2(cancel, wheel, timeout);

@@ -58,7 +58,7 @@ static const size_t verge__idle_max = VERGE__IDLE_MAX;
 
 struct verge_wheel {
     /* what every call reads or writes */
-    verge__nodes nodes;
+    _Alignas(64) verge__nodes nodes;
     uint64_t cancelled; /* those whose entry did not become idle: the calendar counts the others */
     uint64_t expired;
     uint64_t

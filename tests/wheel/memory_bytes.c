@@ -69,6 +69,24 @@ static void a_million_pending(void **state) {
     tear_down(&fixture);
 }
 
+/* Most wheels of a program with many are small. The levels take most of it: 12.2 KiB as soon as a timer is there. */
+static void a_small_wheel_takes_little(void **state) {
+    (void)state;
+    enum { FEW = 10, EMPTY_BYTES_MAX = 4 << 10, FEW_BYTES_MAX = 20 << 10 };
+    struct verge_test_allocator memory;
+    verge_test_allocator_init(&memory);
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.allocator = &memory.allocator;
+    verge_wheel *wheel = wheel_new(&options);
+    assert_true(memory.bytes_in_use <= EMPTY_BYTES_MAX);
+    for (uint64_t i = 1; i <= FEW; i++) {
+        (void)schedule(wheel, i * SECOND, i);
+    }
+    assert_true(memory.bytes_in_use <= FEW_BYTES_MAX);
+    wheel_end(wheel);
+    verge_test_allocator_assert_empty(&memory);
+}
+
 static void a_million_moved_at_random(void **state) {
     struct fixture fixture;
     set_up(&fixture, *(verge_order *)*state);
@@ -556,6 +574,7 @@ int main(void) {
         {"a_million_moved_at_random_fifo", a_million_moved_at_random, NULL, NULL, &fifo},
         {"a_million_cancelled_and_scheduled_again", a_million_cancelled_and_scheduled_again, NULL, NULL, &any},
         {"a_million_cancelled_and_scheduled_again_fifo", a_million_cancelled_and_scheduled_again, NULL, NULL, &fifo},
+        cmocka_unit_test(a_small_wheel_takes_little),
         cmocka_unit_test(garbage_of_moves_is_bounded_without_a_poll),
         cmocka_unit_test(garbage_of_cancels_is_bounded_without_a_poll),
         cmocka_unit_test(memory_shrinks_with_the_load),
