@@ -49,6 +49,7 @@
 #include "verge/histogram.h"
 #include "verge/interval.h"
 #include "verge/metrics.h"
+#include "verge/scope.h"
 #include "verge/service.h"
 
 #ifdef __cplusplus
@@ -300,6 +301,14 @@ VERGE_API VERGE_MUST_USE int verge_durable_count(verge_durable *durable, uint64_
 /* Writes the statistics as text for Prometheus, like the calls of verge/metrics.h. The families are called
  * verge_durable_... */
 VERGE_API int verge_durable_metrics(verge_durable *durable, char *buffer, size_t size);
+
+/*
+ * Shows it on the page of a scope: whether the store answers, how long the lease lasts, shards, timers in memory, what
+ * was done, and how late. Before verge_durable_close, the panel is to be removed (verge_scope_remove_panel) or the
+ * scope to be stopped. ret_panel may be NULL. -EINVAL, -ENOSPC, -ENOMEM.
+ */
+VERGE_API VERGE_MUST_USE int verge_durable_show(verge_durable *durable, verge_scope *scope,
+                                                verge_scope_panel **ret_panel);
 
 #ifdef __cplusplus
 }

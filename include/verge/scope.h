@@ -41,10 +41,13 @@ extern "C" {
 enum {
     VERGE_SCOPE_CLIENTS_MAX = 16, /* further clients get status 503 */
     VERGE_SCOPE_WHEELS_MAX = 64,
+    VERGE_SCOPE_PANELS_MAX = 16,
+    VERGE_SCOPE_FIGURES_MAX = 32, /* of a panel */
 };
 
 typedef struct verge_scope verge_scope;
 typedef struct verge_scope_wheel verge_scope_wheel;
+typedef struct verge_scope_panel verge_scope_panel;
 
 typedef struct verge_scope_options {
     size_t struct_size; /* set by verge_scope_options_init */
@@ -96,6 +99,38 @@ VERGE_API const char *verge_scope_address(const verge_scope *scope);
 VERGE_API VERGE_MUST_USE int verge_scope_add_wheel(verge_scope *scope, const char *name, verge_scope_wheel **ret_wheel);
 VERGE_API int verge_scope_publish(verge_scope_wheel *shown, const verge_wheel *wheel);
 VERGE_API int verge_scope_remove_wheel(verge_scope_wheel *shown);
+
+/*
+ * A panel has figures of the program's own, or of another library (verge_durable_show). Scope asks for them while
+ * somebody looks, four times a second at most.
+ */
+typedef enum verge_scope_unit {
+    VERGE_SCOPE_COUNT = 0, /* so many there are */
+    VERGE_SCOPE_TOTAL,     /* so many there have been: shown with how many a second */
+    VERGE_SCOPE_NS,        /* so long; 0: nothing to tell */
+    VERGE_SCOPE_YES_NO,    /* 0: no, which is shown as a warning */
+} verge_scope_unit;
+
+typedef struct verge_scope_figure {
+    const char *name; /* has to stay until the panel is removed */
+    verge_scope_unit unit;
+    uint64_t value;
+    uint64_t of; /* COUNT and NS: the most that it can be; 0: there is no such bound */
+} verge_scope_figure;
+
+/*
+ * ask writes up to count figures and returns how many; always the same ones in the same order. It runs on scope's
+ * thread, so it may take a lock for a moment, but must not wait, nor add or remove panels. release, which may be NULL,
+ * is called once with the context when ask will not be called any more: in verge_scope_remove_panel, or in
+ * verge_scope_stop, which removes the panels that are left. remove waits for an ask that runs. name is copied.
+ * -EINVAL; -ENOSPC: VERGE_SCOPE_PANELS_MAX; -ENOMEM. After an error release is not called.
+ */
+typedef size_t (*verge_scope_ask)(void *context, verge_scope_figure *ret_figures, size_t count);
+
+VERGE_API VERGE_MUST_USE int verge_scope_add_panel(verge_scope *scope, const char *name, verge_scope_ask ask,
+                                                   void (*release)(void *context), void *context,
+                                                   verge_scope_panel **ret_panel);
+VERGE_API int verge_scope_remove_panel(verge_scope_panel *panel);
 
 #ifdef __cplusplus
 }

@@ -194,6 +194,7 @@ int verge_scope_stop(verge_scope *scope) {
             forget_wheel(scope->wheels[i]);
         }
     }
+    verge__scope_forget_panels(scope);
     (void)pthread_cond_destroy(&scope->begun);
     (void)pthread_mutex_destroy(&scope->lock);
     const verge_allocator allocator = scope->allocator;

@@ -4,7 +4,8 @@
  *
  * Which thread may touch what
  *   scope's thread   all that is not named below. Its tasks (server.c) run one at a time: no lock between them.
- *   any thread       `wheels`, under `lock`: wheels come and go.
+ *   any thread       `wheels` and `panels`, under `lock`: they come and go. Scope's thread holds it while it asks a
+ *                    panel.
  *   a wheel's owner  the picture and figures of its verge_scope_wheel: it writes, scope's thread reads.
  *   look             scope's thread stores it (relaxed), the owners of wheels load it. It only says that it is time for
  *                    a new picture.
@@ -30,6 +31,18 @@ struct verge_scope_wheel {
     uint64_t look_seen; /* the owner's */
     verge__picture picture;
     _Atomic uint64_t timers, scheduled, cancelled, expired, bytes;
+};
+
+struct verge_scope_panel {
+    verge_scope *scope;
+    char name[VERGE__NAME_SIZE];
+    verge_scope_ask ask;
+    void (*release)(void *context);
+    void *context;
+    /* scope's thread: of the last look */
+    uint64_t asked_ns; /* 0: it was not asked since somebody looks */
+    uint64_t values[VERGE_SCOPE_FIGURES_MAX];
+    double rates[VERGE_SCOPE_FIGURES_MAX];
 };
 
 /* A text that is sent to several clients, each at its own pace. */
@@ -64,6 +77,7 @@ struct verge_scope {
     pthread_cond_t begun;
     int begin_error; /* under lock. 1: it has not begun; 0: it serves; else why it does not */
     verge_scope_wheel *wheels[VERGE_SCOPE_WHEELS_MAX];
+    verge_scope_panel *panels[VERGE_SCOPE_PANELS_MAX];
 };
 
 /* ---- snapshot.c ---- */
@@ -76,6 +90,17 @@ void verge__scope_write_history(const verge_scope *scope, verge__text *text);
 
 /* What verge/metrics.h makes. */
 void verge__scope_write_metrics(verge_scope *scope, verge__text *text);
+
+/* ---- panel.c ---- */
+
+/* Asks the panels, and writes what they say. */
+void verge__scope_write_panels(verge_scope *scope, uint64_t now_ns, verge__text *text);
+
+/* When nobody looks any more: figures a second begin anew with the next look. */
+void verge__scope_rest_panels(verge_scope *scope);
+
+/* At the end. */
+void verge__scope_forget_panels(verge_scope *scope);
 
 /* ---- watch.c ---- */
 

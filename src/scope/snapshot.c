@@ -250,6 +250,7 @@ void verge__scope_write(verge_scope *scope, uint64_t now_ns, verge__text *text) 
     }
     (void)pthread_mutex_unlock(&scope->lock);
     verge__json_end(text, ']');
+    verge__scope_write_panels(scope, now_ns, text);
     verge__json_end(text, '}');
 }
 

@@ -67,6 +67,7 @@ static void look_away(verge_scope *scope) {
             verge__view_look_away(scope->views[i]);
         }
     }
+    verge__scope_rest_panels(scope);
     atomic_store_explicit(&scope->look, 0, memory_order_relaxed);
     scope->look_count = 0;
     verge__scope_let_go(scope, scope->message);

@@ -22,6 +22,13 @@ static void on_timer(const verge_firing *firing) {
     (void)atomic_fetch_add(&runs, 1);
 }
 
+static size_t tell(void *context, verge_scope_figure *ret_figures, size_t count) {
+    (void)context;
+    (void)count;
+    ret_figures[0] = (verge_scope_figure){"figure", VERGE_SCOPE_COUNT, 1, 0};
+    return 1;
+}
+
 /* Gives up after a while: an answer may not come. */
 static void ask(const char *path) {
     static const char request[] = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -53,6 +60,7 @@ void job_scope(const struct fault_plan *plan) {
     verge_scope_options scope_options;
     verge_service *service = NULL;
     verge_scope *scope = NULL;
+    verge_scope_panel *panel = NULL;
     char address[64];
     (void)snprintf(address, sizeof(address), "unix:/tmp/verge-faults-%ld.scope", (long)getpid());
     (void)verge_service_options_init(&options);
@@ -67,6 +75,7 @@ void job_scope(const struct fault_plan *plan) {
         started += JOB_DONE_OR(verge_service_start_after(service, MS, on_timer, NULL, NULL), ENOMEM);
     }
     if (is_there) {
+        (void)JOB_DONE_OR(verge_scope_add_panel(scope, "panel", tell, NULL, NULL, &panel), ENOMEM);
         ask(address + 5);
     }
     JOB_CHECK(verge_scope_stop(scope) == 0);

@@ -6,6 +6,8 @@
  *     stats           prints pending, started, fired and cancelled, as verge_service_get_stats has them
  *     stuck, free     a callback that does not return until it is freed
  *     sources N       so many more sources, with a timer each
+ *     durable PATH    durable timers in a file of SQLite; prints "none" if verge was built without
+ *     durable?        prints what verge_durable_get_stats has: window, shards, scheduled, done, retried, died
  *     quit            as does the end of the input
  *
  * still: timers for tomorrow, of which nothing happens. lively: a server's timers, some of which leak.
@@ -20,12 +22,17 @@
 #include <time.h>
 
 #include <verge/verge.h>
+#ifdef THEATRE_DURABLE
+#include <verge/durable.h>
+#endif
 
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
 #define HOUR (3600 * SECOND)
 
 static verge_service *service;
+static verge_scope *scope;
+static bool is_lively;
 static atomic_bool is_over;
 static atomic_bool is_free;
 
@@ -147,6 +154,81 @@ static void be_lively(pthread_t *ret_thread) {
     must(-pthread_create(ret_thread, NULL, live, NULL));
 }
 
+/* ---- durable ---- */
+
+#ifdef THEATRE_DURABLE
+
+static verge_durable *durable;
+
+static verge_durable_verdict remind(const verge_durable_firing *firing) {
+    (void)firing;
+    return VERGE_DURABLE_DONE;
+}
+
+static verge_durable_verdict charge(const verge_durable_firing *firing) {
+    verge_durable_retry_after(firing, MS);
+    return firing->attempt == 1 ? VERGE_DURABLE_RETRY : VERGE_DURABLE_DONE;
+}
+
+static verge_durable_verdict close_account(const verge_durable_firing *firing) {
+    (void)firing;
+    return VERGE_DURABLE_DEAD;
+}
+
+static void schedule_durable(const char *handler, int count, uint64_t delay_ns, uint64_t period_ns) {
+    for (int i = 0; i < count; i++) {
+        const verge_durable_request request = {
+            .handler = handler, .delay_ns = delay_ns + (uint64_t)i * MS / 4, .period_ns = period_ns};
+        must(verge_durable_schedule(durable, &request, NULL));
+    }
+}
+
+static const char *be_durable(const char *path) {
+    char url[512];
+    verge_durable_options options;
+    (void)snprintf(url, sizeof(url), "sqlite:%s", path);
+    (void)verge_durable_options_init(&options);
+    options.url = url;
+    options.create = true;
+    options.name = "theatre <b>1</b>";
+    options.shard_count = VERGE_DURABLE_SHARDS_MAX;
+    options.horizon_ns = 2 * HOUR;
+    must(verge_durable_open(&options, &durable));
+    must(verge_durable_register(durable, "remind", remind, NULL));
+    must(verge_durable_register(durable, "charge", charge, NULL));
+    must(verge_durable_register(durable, "close-account", close_account, NULL));
+    must(verge_durable_show(durable, scope, NULL));
+    schedule_durable("remind", 40, 0, is_lively ? SECOND / 10 : 0);
+    schedule_durable("remind", 25, HOUR, 0);
+    schedule_durable("charge", 5, 0, 0);
+    schedule_durable("close-account", 2, 0, 0);
+    return "durable";
+}
+
+static void tell_durable(void) {
+    verge_durable_stats stats = {.struct_size = sizeof(stats)};
+    must(verge_durable_get_stats(durable, &stats));
+    (void)printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", stats.window,
+                 stats.shards, stats.scheduled, stats.done, stats.retried, stats.died);
+}
+
+static void end_durable(void) {
+    must(verge_durable_close(durable, VERGE_NEVER));
+}
+
+#else
+
+static const char *be_durable(const char *path) {
+    (void)path;
+    return "none";
+}
+
+static void tell_durable(void) {}
+
+static void end_durable(void) {}
+
+#endif
+
 /* ---- orders ---- */
 
 static void add_sources(long count) {
@@ -160,7 +242,7 @@ static void add_sources(long count) {
     }
 }
 
-static void obey(const char *order) {
+static void obey(char *order) {
     if (strcmp(order, "stats\n") == 0) {
         verge_service_stats stats = {.struct_size = sizeof(stats)};
         must(verge_service_get_stats(service, &stats));
@@ -176,6 +258,10 @@ static void obey(const char *order) {
     } else if (strncmp(order, "sources ", 8) == 0) {
         add_sources(strtol(order + 8, NULL, 10));
         (void)printf("sources\n");
+    } else if (strncmp(order, "durable ", 8) == 0) {
+        (void)printf("%s\n", be_durable(strtok(order + 8, "\n")));
+    } else if (strcmp(order, "durable?\n") == 0) {
+        tell_durable();
     }
     (void)fflush(stdout);
 }
@@ -183,10 +269,9 @@ static void obey(const char *order) {
 int main(int argc, char **argv) {
     verge_service_options options;
     verge_scope_options scope_options;
-    verge_scope *scope = NULL;
     pthread_t thread;
-    char order[64];
-    const bool is_lively = argc > 3 && strcmp(argv[3], "lively") == 0;
+    char order[512];
+    is_lively = argc > 3 && strcmp(argv[3], "lively") == 0;
     if (argc < 4) {
         return 2;
     }
@@ -214,5 +299,6 @@ int main(int argc, char **argv) {
         (void)pthread_join(thread, NULL);
     }
     must(verge_scope_stop(scope));
+    end_durable();
     return verge_service_destroy(service, NULL, NULL) != 0;
 }

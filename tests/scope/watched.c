@@ -150,10 +150,81 @@ static void wheels_come_and_go(void **state) {
     assert_int_equal(verge_scope_stop(scope), 0); /* with those that are left */
 }
 
+/* ---- panels ---- */
+
+struct counter {
+    _Atomic uint64_t asked;
+    uint64_t released;
+};
+
+/* A total that grows by a thousand with each look: 4,000 a second. */
+static size_t ask(void *context, verge_scope_figure *ret_figures, size_t count) {
+    struct counter *counter = context;
+    const uint64_t asked = atomic_fetch_add(&counter->asked, 1) + 1;
+    assert_true(count >= 4);
+    ret_figures[0] = (verge_scope_figure){"<shards>", VERGE_SCOPE_COUNT, 7, 16};
+    ret_figures[1] = (verge_scope_figure){"done", VERGE_SCOPE_TOTAL, asked * 1000, 0};
+    ret_figures[2] = (verge_scope_figure){"late", VERGE_SCOPE_NS, UINT64_MAX, 0};
+    ret_figures[3] = (verge_scope_figure){"reachable", VERGE_SCOPE_YES_NO, 0, 0};
+    return 4;
+}
+
+static size_t ask_for_too_many(void *context, verge_scope_figure *ret_figures, size_t count) {
+    (void)context;
+    for (size_t i = 0; i < count; i++) {
+        ret_figures[i] = (verge_scope_figure){i == 0 ? NULL : "f", (verge_scope_unit)(i == 1 ? 99 : 0), i, 0};
+    }
+    return SIZE_MAX;
+}
+
+static void note_release(void *context) {
+    struct counter *counter = context;
+    counter->released++;
+}
+
+static void panels_show_what_they_are_asked_for(void **state) {
+    (void)state;
+    struct counter counter = {0}, stopped = {0};
+    verge_scope_panel *panel = NULL, *strange = NULL, *rest = NULL;
+    verge_scope *scope = peer_scope(NULL, NULL);
+    assert_int_equal(verge_scope_add_panel(scope, "a <panel>", ask, note_release, &counter, &panel), 0);
+    assert_int_equal(verge_scope_add_panel(scope, "strange", ask_for_too_many, NULL, NULL, &strange), 0);
+    assert_int_equal(counter.asked, 0); /* nobody looks */
+    const char *answer = peer_ask(peer_port(scope), "GET", "/" TOKEN "/snapshot", "");
+    assert_non_null(strstr(answer, "\"panels\":[{\"name\":\"a \\u003cpanel\\u003e\",\"figures\":["
+                                   "{\"name\":\"\\u003cshards\\u003e\",\"unit\":\"count\",\"value\":7,\"of\":16},"
+                                   "{\"name\":\"done\",\"unit\":\"total\",\"value\":"));
+    assert_non_null(strstr(answer, "{\"name\":\"late\",\"unit\":\"ns\",\"value\":18446744073709551615,\"of\":0},"
+                                   "{\"name\":\"reachable\",\"unit\":\"yes_no\",\"value\":0,\"of\":0}]}"));
+    /* Without a name, or of a unit that is none: left out. */
+    assert_non_null(
+        strstr(answer, "{\"name\":\"strange\",\"figures\":[{\"name\":\"f\",\"unit\":\"count\",\"value\":2"));
+    const char *rate = strstr(answer, "\"rate\":");
+    assert_non_null(rate);
+    assert_true(strtod(rate + 7, NULL) > 0 && strtod(rate + 7, NULL) < 4400);
+    assert_int_equal(verge_scope_remove_panel(panel), 0);
+    assert_int_equal(counter.released, 1);
+    answer = peer_ask(peer_port(scope), "GET", "/" TOKEN "/snapshot", "");
+    assert_null(strstr(answer, "a \\u003cpanel"));
+    for (size_t i = 1; i < VERGE_SCOPE_PANELS_MAX; i++) {
+        assert_int_equal(verge_scope_add_panel(scope, "one of many", ask, note_release, &stopped, &rest), 0);
+    }
+    assert_int_equal(verge_scope_add_panel(scope, "too many", ask, note_release, &stopped, &rest), -ENOSPC);
+    assert_int_equal(verge_scope_add_panel(scope, NULL, ask, NULL, NULL, &rest), -EINVAL);
+    assert_int_equal(verge_scope_add_panel(scope, "none", NULL, NULL, NULL, &rest), -EINVAL);
+    assert_int_equal(verge_scope_add_panel(NULL, "none", ask, NULL, NULL, &rest), -EINVAL);
+    assert_int_equal(verge_scope_add_panel(scope, "none", ask, NULL, NULL, NULL), -EINVAL);
+    assert_int_equal(verge_scope_remove_panel(NULL), -EINVAL);
+    assert_int_equal(stopped.released, 0);
+    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_int_equal(stopped.released, VERGE_SCOPE_PANELS_MAX - 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_looked_at_while_it_runs),
         cmocka_unit_test(wheels_come_and_go),
+        cmocka_unit_test(panels_show_what_they_are_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

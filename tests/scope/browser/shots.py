@@ -4,12 +4,13 @@
 
 import os
 import sys
+import tempfile
 import time
 
 import chromium
 from theatre import Theatre
 
-VIEWS = ("sources", "coming", "workers", "lateness", "wheel")
+VIEWS = {view: f"#{view}" for view in ("sources", "coming", "workers", "lateness", "wheel")} | {"durable": ".panel"}
 LEAK = "Array.from(document.querySelectorAll('.flag')).some((n) => !n.hidden)"
 
 
@@ -20,8 +21,11 @@ def main():
     theatre = Theatre(sys.argv[1], kind="lively")
     browser = chromium.Chromium(program)
     folder = sys.argv[2]
+    store = tempfile.TemporaryDirectory(prefix="verge-shots-")
     try:
         browser.resize(1440, 1000)
+        if theatre.tell(f"durable {store.name}/timers.db") == "none":
+            sys.exit("shots: verge was built without SQLite")
         browser.open(theatre.address)
         browser.wait(LEAK, 300)  # what leaks in there is noticed
         time.sleep(40)
@@ -30,14 +34,14 @@ def main():
         for theme in ("light", "dark"):
             browser.dress(theme)
             time.sleep(1)
-            for view in VIEWS:
+            for view, selector in VIEWS.items():
                 if view == "workers":
                     browser.wait("document.querySelector('tr.stuck') !== null")
-                browser.run(f"document.querySelector('#{view}').scrollIntoView()")
+                browser.run(f"document.querySelector('{selector}').scrollIntoView()")
                 time.sleep(0.6)  # the wheel is drawn while it can be seen
-                browser.shoot(os.path.join(folder, f"{view}-{theme}.png"), f"#{view}")
+                browser.shoot(os.path.join(folder, f"{view}-{theme}.png"), selector)
             browser.run("scrollTo(0, 0)")
-            browser.resize(1440, 1560)
+            browser.resize(1440, 1900)
             time.sleep(0.6)
             browser.shoot(os.path.join(folder, f"page-{theme}.png"))
             browser.resize(390, 844)
@@ -48,6 +52,7 @@ def main():
     finally:
         browser.close()
         theatre.close()
+        store.cleanup()
 
 
 main()

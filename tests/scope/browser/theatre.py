@@ -14,7 +14,10 @@ class Theatre:
         self.address = self.process.stdout.readline().strip()
         if not self.address:
             raise RuntimeError("the program that is to be looked at did not start")
-        self.port = self.address.split(":")[2].split("/")[0]
+
+    @property
+    def port(self):
+        return self.address.split(":")[2].split("/")[0]
 
     def tell(self, order):
         self.process.stdin.write(order + "\n")

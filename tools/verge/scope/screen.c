@@ -329,6 +329,52 @@ static void draw_workers(struct paper *paper, const struct value *subject) {
     }
 }
 
+static void add_figure(struct line *line, const struct value *figure) {
+    const char *unit = value_text(figure, "unit");
+    const double number = value_number(figure, "value"), most = value_number(figure, "of");
+    if (strcmp(unit, "yes_no") == 0) {
+        add(line, "%s", number > 0 ? "yes" : "NO");
+    } else if (strcmp(unit, "ns") == 0) {
+        add(line, "%s", brief(number));
+    } else {
+        add(line, "%s", text_grouped((uint64_t)number));
+    }
+    if (strcmp(unit, "total") == 0) {
+        add(line, " (%s/s)", rate(value_number(figure, "rate")));
+    } else if (most > 0) {
+        add(line, " of %s", strcmp(unit, "ns") == 0 ? brief(most) : text_grouped((uint64_t)most));
+    }
+}
+
+/* Its name, then figures in as many lines as they need. */
+static void draw_panel(struct paper *paper, const struct value *panel) {
+    struct line line = begin_line(paper);
+    add_colour(&line, paper->look->bold);
+    add_text(&line, value_text(panel, "name"));
+    add_colour(&line, paper->look->plain);
+    for (const struct value *figure = value_of(panel, "figures")->first; figure != NULL; figure = figure->next) {
+        struct line text = begin_line(paper);
+        const int width = text.left;
+        add_text(&text, value_text(figure, "name"));
+        add(&text, " ");
+        add_figure(&text, figure);
+        text.bytes[text.size] = '\0';
+        if (width - text.left + 3 > line.left) {
+            end_line(paper, &line);
+            line = begin_line(paper);
+        }
+        add(&line, "   ");
+        add_text(&line, text.bytes);
+    }
+    end_line(paper, &line);
+}
+
+static void draw_panels(struct paper *paper, const struct value *snapshot) {
+    for (const struct value *panel = value_of(snapshot, "panels")->first; panel != NULL; panel = panel->next) {
+        draw_panel(paper, panel);
+    }
+}
+
 static void draw_titles(struct paper *paper) {
     const struct screen *screen = paper->screen;
     struct line line = begin_line(paper);
@@ -410,6 +456,7 @@ void screen_draw(struct screen *screen, const struct value *snapshot, const stru
         draw_coming(&paper, subject);
         draw_lateness(&paper, subject);
         draw_workers(&paper, subject);
+        draw_panels(&paper, snapshot);
         draw_sources(&paper, screen, subject);
     }
     if (look->is_terminal) {

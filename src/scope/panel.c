@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* Figures of the program's own, and of other libraries. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scope/scope_internal.h"
+
+/* ---- they come and go ---- */
+
+static void forget_panel(verge_scope_panel *panel) {
+    verge_scope *scope = panel->scope;
+    if (panel->release != NULL) {
+        panel->release(panel->context);
+    }
+    scope->allocator.release(scope->allocator.context, panel, sizeof(*panel));
+}
+
+static bool list_panel(verge_scope *scope, verge_scope_panel *panel) {
+    for (size_t i = 0; i < VERGE_SCOPE_PANELS_MAX; i++) {
+        if (scope->panels[i] == NULL) {
+            scope->panels[i] = panel;
+            return true;
+        }
+    }
+    return false;
+}
+
+int verge_scope_add_panel(verge_scope *scope, const char *name, verge_scope_ask ask, void (*release)(void *context),
+                          void *context, verge_scope_panel **ret_panel) {
+    if (scope == NULL || name == NULL || ask == NULL || ret_panel == NULL) {
+        return -EINVAL;
+    }
+    verge_scope_panel *panel =
+        scope->allocator.allocate(scope->allocator.context, sizeof(*panel), _Alignof(verge_scope_panel));
+    if (panel == NULL) {
+        return -ENOMEM;
+    }
+    memset(panel, 0, sizeof(*panel));
+    panel->scope = scope;
+    panel->ask = ask;
+    panel->release = release;
+    panel->context = context;
+    (void)snprintf(panel->name, sizeof(panel->name), "%s", name);
+    (void)pthread_mutex_lock(&scope->lock);
+    const bool has_room = list_panel(scope, panel);
+    (void)pthread_mutex_unlock(&scope->lock);
+    if (!has_room) {
+        scope->allocator.release(scope->allocator.context, panel, sizeof(*panel));
+        return -ENOSPC;
+    }
+    *ret_panel = panel;
+    return 0;
+}
+
+int verge_scope_remove_panel(verge_scope_panel *panel) {
+    if (panel == NULL) {
+        return -EINVAL;
+    }
+    verge_scope *scope = panel->scope;
+    (void)pthread_mutex_lock(&scope->lock);
+    for (size_t i = 0; i < VERGE_SCOPE_PANELS_MAX; i++) {
+        scope->panels[i] = scope->panels[i] == panel ? NULL : scope->panels[i];
+    }
+    (void)pthread_mutex_unlock(&scope->lock);
+    forget_panel(panel);
+    return 0;
+}
+
+void verge__scope_forget_panels(verge_scope *scope) {
+    for (size_t i = 0; i < VERGE_SCOPE_PANELS_MAX; i++) {
+        if (scope->panels[i] != NULL) {
+            forget_panel(scope->panels[i]);
+        }
+    }
+}
+
+/* ---- what they say ---- */
+
+/* About the last two seconds. A total that became smaller was begun anew. */
+static void note_value(verge_scope_panel *panel, size_t index, uint64_t value, double seconds) {
+    const double weight = 0.25;
+    const uint64_t before = panel->values[index];
+    panel->values[index] = value;
+    if (seconds <= 0) {
+        panel->rates[index] = 0;
+    } else if (value >= before) {
+        panel->rates[index] += ((double)(value - before) / seconds - panel->rates[index]) * weight;
+    }
+}
+
+static void write_figure(verge__text *text, const verge_scope_panel *panel, size_t index,
+                         const verge_scope_figure *figure) {
+    static const char *const units[] = {"count", "total", "ns", "yes_no"};
+    if (figure->name == NULL || (size_t)figure->unit >= sizeof(units) / sizeof(*units)) {
+        return;
+    }
+    verge__json_begin(text, NULL, '{');
+    verge__json_string(text, "name", figure->name);
+    verge__json_string(text, "unit", units[figure->unit]);
+    verge__json_number(text, "value", figure->value);
+    if (figure->unit == VERGE_SCOPE_TOTAL) {
+        verge__json_real(text, "rate", panel->rates[index]);
+    } else {
+        verge__json_number(text, "of", figure->of);
+    }
+    verge__json_end(text, '}');
+}
+
+static void write_panel(verge__text *text, verge_scope_panel *panel, uint64_t now_ns) {
+    verge_scope_figure figures[VERGE_SCOPE_FIGURES_MAX] = {{.name = NULL}};
+    size_t count = panel->ask(panel->context, figures, VERGE_SCOPE_FIGURES_MAX);
+    count = count < VERGE_SCOPE_FIGURES_MAX ? count : VERGE_SCOPE_FIGURES_MAX;
+    const double seconds = panel->asked_ns == 0 ? 0 : (double)(now_ns - panel->asked_ns) / 1e9;
+    panel->asked_ns = now_ns;
+    verge__json_begin(text, NULL, '{');
+    verge__json_string(text, "name", panel->name);
+    verge__json_begin(text, "figures", '[');
+    for (size_t i = 0; i < count; i++) {
+        note_value(panel, i, figures[i].value, seconds);
+        write_figure(text, panel, i, &figures[i]);
+    }
+    verge__json_end(text, ']');
+    verge__json_end(text, '}');
+}
+
+void verge__scope_write_panels(verge_scope *scope, uint64_t now_ns, verge__text *text) {
+    verge__json_begin(text, "panels", '[');
+    (void)pthread_mutex_lock(&scope->lock);
+    for (size_t i = 0; i < VERGE_SCOPE_PANELS_MAX; i++) {
+        if (scope->panels[i] != NULL) {
+            write_panel(text, scope->panels[i], now_ns);
+        }
+    }
+    (void)pthread_mutex_unlock(&scope->lock);
+    verge__json_end(text, ']');
+}
+
+void verge__scope_rest_panels(verge_scope *scope) {
+    (void)pthread_mutex_lock(&scope->lock);
+    for (size_t i = 0; i < VERGE_SCOPE_PANELS_MAX; i++) {
+        if (scope->panels[i] != NULL) {
+            scope->panels[i]->asked_ns = 0;
+        }
+    }
+    (void)pthread_mutex_unlock(&scope->lock);
+}

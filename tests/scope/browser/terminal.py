@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""terminal.py THEATRE VERGE: `verge scope --connect`, in a terminal and without one."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+
+from theatre import Theatre
+
+SECONDS = 60
+
+
+def expect(condition, text):
+    print(("ok: " if condition else "NOT OK: ") + text, flush=True)
+    if not condition:
+        sys.exit(1)
+
+
+class Terminal:
+    """`verge scope` in a terminal of this size. It draws the whole screen, from the upper left corner on, each time."""
+
+    def __init__(self, verge, address, width, height=24):
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+        self.slave = slave
+        self.before = termios.tcgetattr(slave)
+        self.received = b""
+        self.process = subprocess.Popen([verge, "scope", "--connect", address], stdin=slave, stdout=slave, stderr=slave)
+
+    def read(self, seconds):
+        if select.select([self.master], [], [], seconds)[0]:
+            self.received += os.read(self.master, 65536)
+
+    def screens(self):
+        """Those that are whole, as lines of text."""
+        parts = self.received.decode(errors="replace").split("\033[H")[1:-1]
+        return [[re.sub(r"\033\[[0-9;?]*[A-Za-z]", "", line) for line in part.split("\r\n")] for part in parts]
+
+    def wait(self, condition, text):
+        """For a new screen that is so, which is returned."""
+        end = time.monotonic() + SECONDS
+        seen = len(self.screens())
+        while time.monotonic() < end:
+            self.read(0.1)
+            screens = self.screens()
+            for screen in screens[seen:]:
+                if condition(screen):
+                    expect(True, text)
+                    return screen
+            seen = len(screens)
+        print("\n".join(self.screens()[-1]) if self.screens() else self.received)
+        expect(False, text)
+
+    def press(self, keys):
+        os.write(self.master, keys.encode())
+
+    def close(self):
+        """Its status, and whether the terminal is as it was."""
+        end = time.monotonic() + SECONDS
+        while self.process.poll() is None and time.monotonic() < end:
+            self.read(0.05)
+        is_restored = termios.tcgetattr(self.slave) == self.before
+        os.close(self.master)
+        os.close(self.slave)
+        return self.process.poll(), is_restored
+
+
+def has(*texts):
+    return lambda screen: all(any(text in line for line in screen) for text in texts)
+
+
+def rows(screen):
+    """The names of the sources, in the order in which they are shown."""
+    title = next(i for i, line in enumerate(screen) if line.startswith("SOURCE"))
+    return [re.split(r"  +", line)[0] for line in screen[title + 1 :] if line and not line.startswith("q: quit")]
+
+
+def test_snapshot(verge, theatre):
+    text = subprocess.run([verge, "scope", "--connect", theatre.address], stdout=subprocess.PIPE, check=True).stdout
+    snapshot = json.loads(text)
+    pending, started, fired, cancelled = map(int, theatre.tell("stats").split())
+    stats = snapshot["subjects"][0]["stats"]
+    expect(
+        [stats[name] for name in ("pending", "started", "fired", "cancelled")] == [pending, started, fired, cancelled],
+        "without a terminal it prints JSON, with the figures of get_stats",
+    )
+    wrong = subprocess.run([verge, "scope", "--connect", "unix:/nowhere/at.all"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    expect(wrong.returncode != 0 and wrong.stderr, "an address where there is no scope is an error")
+
+
+def test_terminal(verge, theatre, folder):
+    terminal = Terminal(verge, theatre.address, 80)
+    screen = terminal.wait(has("session timeout", "rebuild_index", "pending 879", "worker 1", "coming"), "what there is")
+    expect(all(len(line) <= 80 for line in screen) and len(screen) <= 24, "80 columns and 24 lines are enough")
+    expect(rows(screen)[:2] == ["session timeout", "rebuild_index"], f"sorted by what is pending: {rows(screen)}")
+    expect(not any("OLDEST" in line for line in screen), "a narrow terminal has fewer columns")
+    terminal.press("r")
+    terminal.wait(lambda s: has("SOURCE")(s) and rows(s)[-1] == "session timeout", "r reverses")
+    terminal.press("r\033[D")
+    terminal.wait(lambda s: has("SOURCE*")(s) and rows(s) == sorted(rows(s)), "an arrow sorts by the next column: the name")
+    terminal.press("s")
+    terminal.wait(has("PENDING*"), "as does s")
+    terminal.press("\033[B")
+    terminal.wait(lambda s: has("SOURCE")(s) and rows(s)[0] == "rebuild_index", "down scrolls")
+    theatre.tell("stuck")
+    terminal.wait(has("stuck", "wait_for_freedom"), "a stuck callback is shown")
+    theatre.tell("free")
+    if theatre.tell("durable " + os.path.join(folder, "timers.db")) != "none":
+        screen = terminal.wait(
+            has("Durable: theatre", "Store answers yes", "Shards owned 256 of 256", "Done 45 ", "Dead 2 "), "durable timers"
+        )
+        expect(all(len(line) <= 80 for line in screen), "in 80 columns")
+    terminal.press("q")
+    expect(terminal.close() == (0, True), "q quits, and the terminal is as it was")
+
+
+def test_wide(verge, theatre):
+    terminal = Terminal(verge, theatre.address, 132)
+    screen = terminal.wait(has("OLDEST", "CANCEL", "session timeout"), "a wide terminal has more columns")
+    expect(all(len(line) <= 132 for line in screen), "and no line is longer")
+    theatre.close()
+    terminal.wait(has("connection lost"), "it says that the connection is lost")
+    terminal.press("q")
+    expect(terminal.close() == (0, True), "and quits all the same")
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="verge-terminal-") as folder:
+        theatre = Theatre(sys.argv[1], f"unix:{folder}/scope")
+        try:
+            test_snapshot(sys.argv[2], theatre)
+            test_terminal(sys.argv[2], theatre, folder)
+            test_wide(sys.argv[2], theatre)
+        finally:
+            theatre.close()
+    return 0
+
+
+sys.exit(main())
