@@ -184,7 +184,7 @@ static void events_come_again_and_again(void **state) {
     char *answer = peer_receive(fd, "event: history\ndata: {");
     assert_non_null(strstr(answer, "\r\nContent-Type: text/event-stream\r\n"));
     for (int i = 0; i < 3; i++) {
-        (void)peer_receive(fd, "}]}\n\n");
+        assert_non_null(strstr(peer_receive(fd, "\"panels\":[]}\n\n"), "\"panels\":[]}\n\n"));
     }
     (void)close(fd);
 }
