@@ -544,7 +544,7 @@ static int find_out(struct connection *c, uint64_t mark) {
                    mark, c->base.now_ns);
     const uint64_t until_ns = verge__monotonic_ns() + c->answer_ns;
     while (error == -EREMOTEIO && verge__monotonic_ns() < until_ns) {
-        struct connection other = {.pg = dial(c->url), .answer_ns = c->answer_ns};
+        struct connection other = {.pg = dial(c->url), .answer_ns = c->answer_ns / 4}; /* it is worth another try */
         PGresult *result = PQstatus(other.pg) == CONNECTION_OK ? answer(&other, PQsendQuery(other.pg, query)) : NULL;
         if (result != NULL && PQresultStatus(result) == PGRES_TUPLES_OK) {
             const bool is_kept = strtoull(PQgetvalue(result, 0, 1), NULL, 10) < c->base.now_ns + MARK_KEPT_NS;

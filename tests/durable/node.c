@@ -12,6 +12,7 @@
  */
 #define _GNU_SOURCE
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -121,6 +122,10 @@ int main(int argc, char **argv) {
     options.batch = 16;
     verge_durable *durable = NULL;
     int error = verge_durable_open(&options, &durable);
+    for (int i = 0; i < 600 && error == -EHOSTUNREACH; i++) { /* a server that is busy, with so short a lease */
+        durable_nap(100);
+        error = verge_durable_open(&options, &durable);
+    }
     if (error != 0) {
         (void)fprintf(stderr, "durable_node: %s\n", verge_strerror(error));
         return 1;

@@ -9,12 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "durable/sql.h"
 #include "verge/durable.h"
 
 #define MS UINT64_C(1000000)
 #define S UINT64_C(1000000000)
-
-bool durable_is_postgres(void);
 
 /* The URL of an empty database of that name; durable_drop removes it. */
 const char *durable_url(const char *name);
@@ -23,15 +22,6 @@ void durable_drop(const char *url);
 /* The options of a node that makes its tables: short leases and scans. */
 verge_durable_options durable_options(const char *url);
 verge_durable *durable_open(const char *url);
-
-/* SQL through a handle (sqlite3 *, PGconn *): 0 or -1; the first number of its first row. */
-int sql_run(void *handle, const char *text);
-int64_t sql_number(void *handle, const char *text);
-
-/* The same with a connection of its own. */
-int64_t sql_ask(const char *url, const char *text);
-void *sql_open(const char *url);
-void sql_close(void *handle);
 
 /* Until the condition holds, looking every millisecond; fails after a minute. */
 #define WAIT_UNTIL(condition) \

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/durable/sql.h - SQL past verge, on the store that VERGE_DURABLE_STORE names; for tests and bench/durable.c. */
+#ifndef VERGE_TESTS_DURABLE_SQL_H
+#define VERGE_TESTS_DURABLE_SQL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+bool durable_is_postgres(void);
+
+/* Ends the process if there is no such store. */
+void *sql_open(const char *url);
+void sql_close(void *handle);
+
+/* SQL through a handle (sqlite3 *, PGconn *): 0 or -1; the first number of its first row. */
+int sql_run(void *handle, const char *text);
+int64_t sql_number(void *handle, const char *text);
+
+/* The same with a connection of its own. */
+int64_t sql_ask(const char *url, const char *text);
+
+#endif
