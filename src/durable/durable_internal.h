@@ -162,8 +162,9 @@ struct verge_durable {
     uint32_t foreign_turn;
 
     /* After shards came from an owner that had died: one runner only, and batches of 1, 2, 4... until batch_limit is
-     * options.batch again. Before a batch of one its attempt is counted, so that a timer whose handler kills the
-     * process is known, in the end, by its attempts. */
+     * options.batch again. The timer that had ended the process was in a batch, behind at most as many others as that
+     * had; with each death at least half of those before it are done, because all owners fire in the order of (due,
+     * id). Then it is alone: before a batch of one the attempt is counted, and the timer is dead after its attempts. */
     uint32_t batch_limit;
     bool is_careful;
     bool is_careful_running;

@@ -491,7 +491,7 @@ static int end(struct verge__runner *runner, int error, bool must_know) {
     return durable->store->commit(runner->connection, mark);
 }
 
-/* Before a batch of one, after a crash. */
+/* Before a batch of one, after a crash: only who is alone is known to have ended the process. */
 static int count_attempt(struct verge__runner *runner) {
     int error = begin(runner);
     if (error == 0) {
@@ -663,7 +663,7 @@ enum verge__progress verge__runner_step(struct verge__runner *runner) {
     struct selection selection = {0};
     (void)pthread_mutex_lock(&durable->lock);
     select_batch(runner, &selection);
-    const bool is_counted = durable->is_careful && durable->batch_limit == 1 && !selection.is_outside;
+    const bool is_counted = durable->is_careful && runner->target_count == 1 && !selection.is_outside;
     (void)pthread_mutex_unlock(&durable->lock);
     if (runner->target_count == 0) {
         return VERGE__IDLE;

@@ -66,6 +66,7 @@ int verge__window_init(struct verge__window *window, const verge_durable_options
     verge_wheel_options wheel_options;
     (void)verge_wheel_options_init(&wheel_options);
     wheel_options.precision_ns = options->precision_ns;
+    wheel_options.order = VERGE_ORDER_DEADLINE; /* what is overdue keeps its order from one owner to the next */
     int error = verge_wheel_create(&wheel_options, &window->wheel);
     if (error != 0) {
         return error;
