@@ -115,6 +115,7 @@ struct verge__runner {
     struct verge__connection *connection;
     pthread_t thread;
     bool is_started;
+    bool has_turn;
     verge_expiry *due;
     struct verge__target *targets;
     uint64_t *run_ns;
@@ -169,6 +170,7 @@ struct verge_durable {
     bool is_careful;
     bool is_careful_running;
 
+    bool is_turn_taken;        /* a runner begins a transaction; if the store has one writer: until it has ended */
     uint64_t waiting_until_ns; /* store time: what runners that wait think is next */
     uint32_t outside_running;
     uint32_t runners_alive;

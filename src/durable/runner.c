@@ -187,7 +187,35 @@ static void add_target(struct verge__runner *runner, uint32_t index, struct sele
     }
 }
 
-/* Under the lock. */
+/* Under the lock: is this runner to wait for another one? */
+static bool is_held(const verge_durable *durable) {
+    return (durable->is_careful && durable->is_careful_running) || durable->is_turn_taken;
+}
+
+/* Something is due, and this runner is to fire it. One at a time begins a transaction and selects: what it leaves is
+ * for the next. Where one transaction writes at a time it keeps the turn until its end. */
+static bool take_turn(struct verge__runner *runner) {
+    verge_durable *durable = runner->durable;
+    (void)pthread_mutex_lock(&durable->lock);
+    const uint64_t now_ns = verge__store_now(durable);
+    const bool is_due = !durable->is_stopping && now_ns != 0 && !is_held(durable) &&
+                        verge_wheel_next_wakeup(durable->window.wheel) <= now_ns;
+    runner->has_turn = is_due;
+    durable->is_turn_taken |= is_due;
+    (void)pthread_mutex_unlock(&durable->lock);
+    return is_due;
+}
+
+static void give_turn(struct verge__runner *runner) {
+    if (runner->has_turn) {
+        (void)pthread_mutex_lock(&runner->durable->lock);
+        runner->has_turn = runner->durable->is_turn_taken = false;
+        (void)pthread_cond_broadcast(&runner->durable->due);
+        (void)pthread_mutex_unlock(&runner->durable->lock);
+    }
+}
+
+/* Under the lock, in the transaction: whoever had to wait for it takes what became due meanwhile, too. */
 static void select_batch(struct verge__runner *runner, struct selection *selection) {
     verge_durable *durable = runner->durable;
     struct verge__window *window = &durable->window;
@@ -491,14 +519,11 @@ static int end(struct verge__runner *runner, int error, bool must_know) {
     return durable->store->commit(runner->connection, mark);
 }
 
-/* Before a batch of one, after a crash: only who is alone is known to have ended the process. */
+/* Before a batch of one, after a crash: only who is alone is known to have ended the process. A commit of its own. */
 static int count_attempt(struct verge__runner *runner) {
-    int error = begin(runner);
-    if (error == 0) {
-        error = end(runner, runner->durable->store->count_attempt(runner->connection, &runner->targets[0]), true);
-    }
+    const int error = end(runner, runner->durable->store->count_attempt(runner->connection, &runner->targets[0]), true);
     verge__failpoint("attempt.counted");
-    return error;
+    return error != 0 ? error : begin(runner);
 }
 
 /* ---- outside of a transaction ---- */
@@ -539,11 +564,7 @@ static bool may_try_again(struct verge__runner *runner, uint64_t until_ns) {
 static int fire_outside(struct verge__runner *runner, const struct verge__handler *handler) {
     verge_durable *durable = runner->durable;
     struct verge__fired *fired = &runner->fired[0];
-    int error = begin(runner);
-    if (error != 0) {
-        return error;
-    }
-    error = durable->store->claim(runner->connection, runner->targets, 1, runner->run_ns, visit_fired, runner);
+    int error = durable->store->claim(runner->connection, runner->targets, 1, runner->run_ns, visit_fired, runner);
     error = error != 0 ? error : look_for_missing(runner);
     struct run run = {.attempt = fired->row.attempt + 1};
     const char *reason = NULL;
@@ -558,6 +579,7 @@ static int fire_outside(struct verge__runner *runner, const struct verge__handle
     }
     error = end(runner, error, true);
     verge__failpoint("claim.committed");
+    give_turn(runner);
     if (error != 0 || reason != NULL || !fired->is_there) {
         return error;
     }
@@ -658,26 +680,47 @@ static void end_batch(struct verge__runner *runner, const struct selection *sele
     }
 }
 
+/* In the transaction that begin has begun. */
+static int fire(struct verge__runner *runner, const struct selection *selection, bool is_counted) {
+    runner->fired_count = 0;
+    runner->back_count = 0;
+    const int error = is_counted ? count_attempt(runner) : 0;
+    if (error != 0) {
+        return error;
+    }
+    if (selection->is_outside) {
+        return fire_outside(runner, &runner->durable->handlers[runner->fired[0].handler]);
+    }
+    const int fired = end(runner, fire_batch(runner, is_counted), false);
+    verge__failpoint("fire.committed");
+    return fired;
+}
+
 enum verge__progress verge__runner_step(struct verge__runner *runner) {
     verge_durable *durable = runner->durable;
     struct selection selection = {0};
-    (void)pthread_mutex_lock(&durable->lock);
-    select_batch(runner, &selection);
-    const bool is_counted = durable->is_careful && runner->target_count == 1 && !selection.is_outside;
-    (void)pthread_mutex_unlock(&durable->lock);
-    if (runner->target_count == 0) {
+    if (!take_turn(runner)) {
         return VERGE__IDLE;
     }
-    runner->fired_count = 0;
-    runner->back_count = 0;
-    int error = is_counted ? count_attempt(runner) : 0;
-    if (error == 0 && selection.is_outside) {
-        error = fire_outside(runner, &durable->handlers[runner->fired[0].handler]);
-    } else if (error == 0 && (error = begin(runner)) == 0) {
-        error = end(runner, fire_batch(runner, is_counted), false);
-        verge__failpoint("fire.committed");
+    runner->target_count = 0;
+    int error = begin(runner);
+    if (error == 0) {
+        (void)pthread_mutex_lock(&durable->lock);
+        select_batch(runner, &selection);
+        const bool is_counted = durable->is_careful && runner->target_count == 1 && !selection.is_outside;
+        (void)pthread_mutex_unlock(&durable->lock);
+        if (!durable->store->has_one_writer) {
+            give_turn(runner);
+        }
+        if (runner->target_count == 0) {
+            durable->store->rollback(runner->connection);
+            give_turn(runner);
+            return VERGE__IDLE;
+        }
+        error = fire(runner, &selection, is_counted);
+        end_batch(runner, &selection, error);
     }
-    end_batch(runner, &selection, error);
+    give_turn(runner);
     if (verge__is_lost(error)) {
         verge__disconnect(durable, &runner->connection);
     }
@@ -688,8 +731,7 @@ enum verge__progress verge__runner_step(struct verge__runner *runner) {
 static void wait_for_due(verge_durable *durable) {
     const uint64_t store_ns = verge__store_now(durable);
     const uint64_t wakeup_ns = verge_wheel_next_wakeup(durable->window.wheel);
-    const bool is_held = durable->is_careful && durable->is_careful_running;
-    if (wakeup_ns == VERGE_NEVER || store_ns == 0 || is_held) {
+    if (wakeup_ns == VERGE_NEVER || store_ns == 0 || is_held(durable)) {
         durable->waiting_until_ns = VERGE_NEVER;
         (void)pthread_cond_wait(&durable->due, &durable->lock);
         return;
@@ -711,7 +753,8 @@ void *verge__runner_run(void *argument) {
     while (!is_over) {
         const enum verge__progress progress = verge__runner_step(runner);
         if (progress == VERGE__FAILED) { /* there may be more that is due, and the store is not asked all the time */
-            const struct timespec nap = {.tv_nsec = FAILED_STEP_NAP_MS * 1000000L};
+            const bool is_lost = runner->connection == NULL;
+            const struct timespec nap = {.tv_nsec = is_lost ? (long)LOST_NAP_NS : FAILED_STEP_NAP_MS * 1000000L};
             (void)nanosleep(&nap, NULL);
         }
         (void)pthread_mutex_lock(&durable->lock);

@@ -17,12 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "durable/schema.h"
 #include "durable/store.h"
 
 enum {
-    BUSY_TRIES_MAX = 5000, /* for another process to end its transaction, a millisecond each; then -EAGAIN */
+    BUSY_TRIES_MAX = 5000,   /* for another process to end its transaction, a millisecond each; then -EAGAIN */
+    CHECKPOINT_PAGES = 1000, /* of the log; SQLite's own number */
+    RESTART_PAGES = 4000,
 };
 
 #define ROW_COLUMNS "id, due, attempt, revision, period, policy, handler, name, payload"
@@ -142,6 +145,8 @@ struct file {
     pthread_cond_t turn;
     uint64_t taken; /* tickets */
     uint64_t served;
+    int log_pages; /* since the last commit */
+    int keeper_fd; /* who waits in sqlite_wait, and makes checkpoints; -1: nobody */
 };
 
 struct connection {
@@ -149,6 +154,7 @@ struct connection {
     sqlite3 *db;
     struct file *file; /* NULL: borrowed */
     bool is_writing;
+    bool is_keeper;
     sqlite3_stmt *statements[STATEMENT_COUNT];
     sqlite3_stmt *scans[VERGE_DURABLE_SHARDS_MAX];
 };
@@ -284,6 +290,7 @@ static struct file *file_of(const char *path) {
         } else {
             (void)pthread_mutex_init(&file->lock, NULL);
             (void)pthread_cond_init(&file->turn, NULL);
+            file->keeper_fd = -1;
             file->next = files;
             files = file;
         }
@@ -336,6 +343,44 @@ static void queue_leave(struct connection *c) {
     }
 }
 
+/* ---- checkpoints ----
+ *
+ * What is committed is in the log, and has to be copied into the file from time to time. SQLite lets the commit that
+ * finds the log long do that: some hundred milliseconds, with a large file, in which nothing is fired. Here the keeper
+ * does it, beside the transactions. It never catches up with writers that go on, so that the log would grow without
+ * end: when it is long, the rest, which is short, is copied while they wait.
+ */
+
+static int note_log(void *context, sqlite3 *db, const char *name, int pages) {
+    struct file *file = context;
+    const uint64_t one = 1;
+    (void)pthread_mutex_lock(&file->lock);
+    file->log_pages = pages;
+    const int fd = file->keeper_fd;
+    (void)pthread_mutex_unlock(&file->lock);
+    if (pages >= CHECKPOINT_PAGES && fd >= 0) {
+        (void)!write(fd, &one, sizeof(one));
+    } else if (pages >= CHECKPOINT_PAGES) {
+        (void)sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    }
+    return SQLITE_OK;
+}
+
+static void checkpoint(struct connection *c) {
+    int pages = 0;
+    int copied = 0;
+    (void)pthread_mutex_lock(&c->file->lock);
+    const bool is_wanted = c->file->log_pages >= CHECKPOINT_PAGES;
+    c->file->log_pages = 0;
+    (void)pthread_mutex_unlock(&c->file->lock);
+    if (is_wanted && sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &pages, &copied) == SQLITE_OK &&
+        pages >= RESTART_PAGES) {
+        queue_up(c);
+        (void)sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+        queue_leave(c);
+    }
+}
+
 /* ---- connections, transactions ---- */
 
 static uint64_t realtime_ns(void) {
@@ -379,6 +424,11 @@ static void sqlite_disconnect(struct verge__connection *connection) {
         (void)sqlite3_finalize(c->scans[i]);
     }
     queue_leave(c);
+    if (c->is_keeper) {
+        (void)pthread_mutex_lock(&c->file->lock);
+        c->file->keeper_fd = -1;
+        (void)pthread_mutex_unlock(&c->file->lock);
+    }
     if (c->file != NULL) {
         (void)sqlite3_close(c->db);
         file_leave(c->file);
@@ -405,6 +455,7 @@ static int sqlite_connect(const char *url, uint64_t lease_ns, struct verge__conn
     int code = sqlite3_open_v2(path, &c->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code == SQLITE_OK) {
         (void)sqlite3_busy_handler(c->db, wait_for_other_process, NULL);
+        (void)sqlite3_wal_hook(c->db, note_log, c->file);
         code = sqlite3_exec(c->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;", NULL, NULL, NULL);
     }
     const int error = error_of(c->db, code);
@@ -727,9 +778,14 @@ static int sqlite_scan(struct verge__connection *connection, const struct verge_
 
 static int sqlite_wait(struct verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
                        void *context) {
-    (void)connection;
+    struct connection *c = own(connection);
     (void)visit;
     (void)context;
+    (void)pthread_mutex_lock(&c->file->lock);
+    c->file->keeper_fd = wake_fd;
+    (void)pthread_mutex_unlock(&c->file->lock);
+    c->is_keeper = true;
+    checkpoint(c);
     struct pollfd fd = {.fd = wake_fd, .events = POLLIN};
     (void)poll(&fd, 1, (int)(timeout_ns / 1000000) + 1);
     return 0;
@@ -1073,6 +1129,7 @@ static int sqlite_check(struct verge__connection *connection, uint32_t shard_cou
 
 const struct verge__store verge__sqlite_store = {
     .name = "sqlite",
+    .has_one_writer = true,
     .connect = sqlite_connect,
     .disconnect = sqlite_disconnect,
     .borrow = sqlite_borrow,

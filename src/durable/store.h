@@ -102,6 +102,7 @@ typedef void (*verge__visit_row)(void *context, const struct verge__row *row);
 
 struct verge__store {
     const char *name;
+    bool has_one_writer; /* one transaction at a time, whatever it is about */
 
     /* lease_ns: no answer and no transaction may take longer. */
     int (*connect)(const char *url, uint64_t lease_ns, struct verge__connection **ret_connection);

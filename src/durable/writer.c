@@ -162,23 +162,23 @@ static int write_group(verge_durable *durable, const struct group *group) {
     return error;
 }
 
+static int begin(verge_durable *durable) {
+    struct verge__connection *connection = durable->writer_connection;
+    int error = verge__refresh_incarnation(durable, connection);
+    error = error != 0 ? error : durable->store->begin(connection);
+    if (error == 0) {
+        (void)pthread_mutex_lock(&durable->lock);
+        verge__note_time(durable, connection);
+        (void)pthread_mutex_unlock(&durable->lock);
+        verge__failpoint("schedule.began");
+    }
+    return error;
+}
+
 static int transact(verge_durable *durable, struct group *group) {
     const struct verge__store *store = durable->store;
-    int error = verge__connect(durable, &durable->writer_connection);
-    if (error != 0 || !group->has_changes) {
-        return error;
-    }
-    error = verge__refresh_incarnation(durable, durable->writer_connection);
-    error = error != 0 ? error : collect(durable, group);
-    error = error != 0 ? error : store->begin(durable->writer_connection);
-    if (error != 0) {
-        return error;
-    }
-    (void)pthread_mutex_lock(&durable->lock);
-    verge__note_time(durable, durable->writer_connection);
-    (void)pthread_mutex_unlock(&durable->lock);
-    verge__failpoint("schedule.began");
-    error = write_group(durable, group);
+    int error = collect(durable, group);
+    error = error != 0 ? error : write_group(durable, group);
     if (error != 0) {
         store->rollback(durable->writer_connection);
         return error;
@@ -323,13 +323,37 @@ static void refuse_group(verge_durable *durable, const struct group *group, int 
     put_back(durable, again, again_end);
 }
 
+static bool has_calls(verge_durable *durable, bool *ret_has_changes) {
+    *ret_has_changes = false;
+    (void)pthread_mutex_lock(&durable->lock);
+    const bool has_some = durable->calls != NULL;
+    for (const struct verge__call *call = durable->calls; call != NULL && !*ret_has_changes; call = call->next) {
+        *ret_has_changes = call->kind != VERGE__CALL_READ;
+    }
+    (void)pthread_mutex_unlock(&durable->lock);
+    return has_some;
+}
+
+/* The calls are taken once the transaction has begun: those that come while it is waited for are a part of it. */
 enum verge__progress verge__writer_step(verge_durable *durable) {
     struct group group = {.calls = NULL};
-    take_calls(durable, &group);
-    if (group.calls == NULL) {
+    bool begins;
+    if (!has_calls(durable, &begins)) {
         return VERGE__IDLE;
     }
-    const int error = transact(durable, &group);
+    int error = verge__connect(durable, &durable->writer_connection);
+    error = error == 0 && begins ? begin(durable) : error;
+    take_calls(durable, &group);
+    if (error == 0 && begins && !group.has_changes) { /* they were withdrawn */
+        durable->store->rollback(durable->writer_connection);
+    }
+    if (group.calls == NULL) {
+        return error == 0 ? VERGE__WORKED : VERGE__FAILED;
+    }
+    if (error == 0 && !begins && group.has_changes) {
+        error = begin(durable);
+    }
+    error = error == 0 && group.has_changes ? transact(durable, &group) : error;
     if (error == 0) {
         (void)pthread_mutex_lock(&durable->lock);
         durable->stats.commits += group.has_changes;
