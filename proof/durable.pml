@@ -62,7 +62,7 @@ active proctype silence() {
 }
 
 /* P3: the commit is told, or the connection breaks and nobody knows what became of it: the server may still commit, may have
- * lost it in a crash, or gives up the connection. The scheduler asks, by the mark of the transaction (postgres.c), and repeats
+ * lost it in a crash, or gives up the connection. The scheduler asks, by the mark of the transaction (postgres_connection.c), and repeats
  * what was not committed with the same id, which waits for the end of the transaction that has inserted it. */
 active proctype server() {
     (commit_lost || promised);

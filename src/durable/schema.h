@@ -9,7 +9,7 @@
  * verge_shard  owner 0: nobody. clean: the last owner has given it back, so no handler had killed it.
  * verge_timer  what waits. running: claimed by a handler outside of a transaction, until due.
  * verge_dead   what was given up.
- * verge_mark   since version 2, of PostgreSQL only: see postgres.c.
+ * verge_mark   since version 2, of PostgreSQL only: see postgres_connection.c.
  */
 #ifndef VERGE_SRC_DURABLE_SCHEMA_H
 #define VERGE_SRC_DURABLE_SCHEMA_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * durable/store.h - what the core asks of a database. Two implement it: sqlite.c and postgres.c.
+ * durable/store.h - what the core asks of a database. Two implement it: sqlite*.c and postgres*.c.
  *
  * A connection is for one thread at a time. What is said to happen in a transaction is called between begin and commit;
  * all else is a transaction of its own. The steps of the protocol (docs/DURABLE.md) are the sections P1 to P5 below.

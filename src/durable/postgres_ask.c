@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* How the server is asked: statements, answers with a limit on how long they may take, errors. */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+
+#include "durable/postgres_internal.h"
+
+#define ROW_COLUMNS "id, due, attempt, revision, period, policy, handler, name, payload"
+#define T_COLUMNS "t.id, t.due, t.attempt, t.revision, t.period, t.policy, t.handler, t.name, t.payload"
+#define OWN \
+    "own AS MATERIALIZED (SELECT s.shard FROM verge_shard s JOIN unnest($1::bigint[], $2::bigint[]) AS o(shard, " \
+    "epoch) " \
+    "ON s.shard = o.shard AND s.epoch = o.epoch FOR SHARE OF s)"
+#define IS_DUE_AND_OWN "t.due + 0 <= (SELECT verge_now()) AND t.shard + 0 = ANY (ARRAY(SELECT shard FROM own))"
+
+static const char *const texts[STATEMENT_COUNT] = {
+    [RENEW] =
+        "WITH n AS MATERIALIZED (SELECT verge_now() AS now), "
+        "u AS (INSERT INTO verge_node (node, name, lease_until, seen) SELECT $1, '', now + $2, now FROM n "
+        "ON CONFLICT (node) DO UPDATE SET lease_until = excluded.lease_until, seen = excluded.seen) "
+        "SELECT n.now, (SELECT count(*) FROM verge_node o WHERE o.lease_until >= n.now AND o.node <> $1) + 1, "
+        "(SELECT min(lease_until) FROM verge_node o WHERE o.lease_until >= n.now AND o.node <> $1), s.shard, s.epoch "
+        "FROM n LEFT JOIN verge_shard s ON s.owner = $1 ORDER BY s.shard",
+    [ACQUIRE] =
+        "WITH n AS MATERIALIZED (SELECT verge_now() AS now), f AS (SELECT s.shard, s.clean FROM verge_shard s, n "
+        "WHERE NOT EXISTS (SELECT 1 FROM verge_node o WHERE o.node = s.owner AND o.lease_until >= n.now) "
+        "ORDER BY s.shard LIMIT $2 FOR UPDATE OF s SKIP LOCKED) "
+        "UPDATE verge_shard s SET owner = $1, epoch = s.epoch + 1, clean = 0 FROM f WHERE s.shard = f.shard "
+        "RETURNING s.shard, s.epoch, f.clean",
+    [RELEASE] = "UPDATE verge_shard SET owner = 0, epoch = epoch + 1, clean = 1 WHERE shard IN (SELECT shard FROM "
+                "verge_shard WHERE owner = $1 AND shard = ANY ($2::bigint[]) FOR UPDATE SKIP LOCKED)",
+    [LEAVE] = "WITH s AS (UPDATE verge_shard SET owner = 0, epoch = epoch + 1, clean = 1 WHERE owner = $1) "
+              "DELETE FROM verge_node WHERE node = $1",
+    [FORGET_NODES] = "DELETE FROM verge_node WHERE lease_until + $1 < verge_now() AND seen < (SELECT max(seen) FROM "
+                     "verge_node) AND node NOT IN (SELECT owner FROM verge_shard)",
+    [INSERT] =
+        "WITH n AS MATERIALIZED (SELECT verge_now() AS now) "
+        "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, payload) "
+        "SELECT r.id, r.id & 255, CASE WHEN r.due < 0 THEN n.now - r.due - 1 ELSE r.due END, r.attempt, 0, r.revision, "
+        "r.period, r.policy, r.handler, r.name, r.payload FROM n, unnest($1::bigint[], $2::bigint[], $3::bigint[], "
+        "$4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bytea[], $9::bytea[]) "
+        "AS r(id, due, attempt, revision, period, policy, handler, name, payload) "
+        "ON CONFLICT DO NOTHING RETURNING id, due",
+    [EXISTING] = "SELECT id, due FROM verge_timer WHERE id = ANY ($1::bigint[])",
+    [TAKE] = "WITH " OWN " DELETE FROM verge_timer t WHERE t.id = ANY ($3::bigint[]) AND " IS_DUE_AND_OWN
+             " RETURNING " T_COLUMNS,
+    [CLAIM] = "WITH " OWN ", old AS MATERIALIZED (SELECT " T_COLUMNS
+              " FROM verge_timer t WHERE t.id = ANY ($3::bigint[]) AND " IS_DUE_AND_OWN " FOR UPDATE), "
+              "u AS (UPDATE verge_timer t SET attempt = t.attempt + 1, running = 1, revision = t.revision + 1, "
+              "due = verge_now() + $4 FROM old WHERE t.id = old.id) "
+              "SELECT id, due, attempt, revision + 1, period, policy, handler, name, payload FROM old",
+    [COMPLETE] = "DELETE FROM verge_timer WHERE id = $1 AND revision = $2 RETURNING id",
+    [ATTEMPT] = "UPDATE verge_timer SET attempt = attempt + 1 WHERE id = $1 AND "
+                "(SELECT epoch FROM verge_shard WHERE shard = $2) = $3",
+    [BURY] = "INSERT INTO verge_dead (id, due, attempt, period, policy, handler, name, payload, reason, died) VALUES "
+             "($1, $2, $3, $4, $5, $6, $7, $8, $9, verge_now()) ON CONFLICT (id) DO UPDATE SET due = excluded.due, "
+             "attempt = excluded.attempt, reason = excluded.reason, died = excluded.died",
+    [CANCEL] = "WITH l AS MATERIALIZED (SELECT id, running, due FROM verge_timer WHERE id = ANY ($1::bigint[]) FOR "
+               "UPDATE SKIP "
+               "LOCKED) DELETE FROM verge_timer t USING l WHERE t.id = l.id "
+               "RETURNING t.id, (l.running <> 0 AND l.due > (SELECT verge_now()))::int::bigint",
+    [RESET] = "WITH l AS MATERIALIZED (SELECT id, running, due FROM verge_timer WHERE id = ANY ($1::bigint[]) FOR "
+              "UPDATE SKIP "
+              "LOCKED) UPDATE verge_timer t SET due = r.due, running = 0, revision = t.revision + 1 "
+              "FROM l JOIN unnest($1::bigint[], $2::bigint[]) AS r(id, due) ON l.id = r.id WHERE t.id = l.id "
+              "RETURNING t.id, (l.running <> 0 AND l.due > (SELECT verge_now()))::int::bigint",
+    [NOTIFY] = "SELECT pg_notify('verge_timer', $1)",
+};
+
+static const int all_binary[PARAMETERS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+
+/* ---- errors ---- */
+
+static int error_of_state(const char *state) {
+    static const struct {
+        const char *state; /* its beginning */
+        int error;
+    } known[] = {
+        {"08", -EHOSTUNREACH},    {"57P", -EHOSTUNREACH}, {"53300", -EHOSTUNREACH}, {"25P03", -EHOSTUNREACH},
+        {"25006", -EHOSTUNREACH}, {"40", -EAGAIN},        {"55P03", -EAGAIN},       {"57014", -EAGAIN},
+        {"25P02", -EAGAIN},       {"53100", -ENOSPC},     {"53200", -ENOMEM},       {"42501", -EACCES},
+        {"28", -EACCES},          {"3D000", -EACCES},     {"42", -EPROTO},          {"3F", -EPROTO},
+        {"23505", -EEXIST},
+    };
+    for (size_t i = 0; state != NULL && i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strncmp(state, known[i].state, strlen(known[i].state)) == 0) {
+            return known[i].error;
+        }
+    }
+    return -EIO;
+}
+
+int verge__pg_error_of(const struct connection *c, const PGresult *result) {
+    const ExecStatusType status = PQresultStatus(result);
+    if (result != NULL && (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK)) {
+        return 0;
+    }
+    if (result == NULL || PQstatus(c->pg) != CONNECTION_OK) {
+        return -EHOSTUNREACH;
+    }
+    return error_of_state(PQresultErrorField(result, PG_DIAG_SQLSTATE));
+}
+
+/* ---- asking, with a limit on how long the answer may take ---- */
+
+static bool wait_for_answer(struct connection *c) {
+    const uint64_t until_ns = verge__monotonic_ns() + c->answer_ns;
+    while (PQisBusy(c->pg)) {
+        const int unsent = PQflush(c->pg);
+        const uint64_t now_ns = verge__monotonic_ns();
+        if (unsent < 0 || now_ns >= until_ns) {
+            return false;
+        }
+        struct pollfd fd = {.fd = PQsocket(c->pg), .events = (short)(POLLIN | (unsent > 0 ? POLLOUT : 0))};
+        const int ready = poll(&fd, 1, (int)((until_ns - now_ns) / 1000000) + 1);
+        if (ready > 0 && !PQconsumeInput(c->pg)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The last result of what was sent, or the first that failed; NULL: the connection is lost. */
+PGresult *verge__pg_answer(struct connection *c, int sent) {
+    PGresult *last = NULL;
+    c->base.query_count++;
+    if (!sent) {
+        return NULL;
+    }
+    for (;;) {
+        if (!wait_for_answer(c)) {
+            PQclear(last);
+            return NULL;
+        }
+        PGresult *result = PQgetResult(c->pg);
+        if (result == NULL) {
+            return last;
+        }
+        const bool is_better = last == NULL || verge__pg_error_of(c, last) == 0;
+        PQclear(is_better ? last : result);
+        last = is_better ? result : last;
+    }
+}
+
+/* SQL without parameters; the answer is text. */
+int verge__pg_say(struct connection *c, const char *text) {
+    PGresult *result = verge__pg_answer(c, PQsendQuery(c->pg, text));
+    const int error = verge__pg_error_of(c, result);
+    PQclear(result);
+    return error;
+}
+
+int verge__pg_ask_named(struct connection *c, const char *name, const struct parameters *p, PGresult **ret_result) {
+    if (is_broken(c)) {
+        return -ENOMEM;
+    }
+    PGresult *result =
+        verge__pg_answer(c, PQsendQueryPrepared(c->pg, name, p->count, p->values, p->lengths, all_binary, 1));
+    const int error = verge__pg_error_of(c, result);
+    if (error != 0) {
+        PQclear(result);
+        result = NULL;
+    }
+    *ret_result = result;
+    return error;
+}
+
+int verge__pg_prepare(struct connection *c, const char *name, const char *text) {
+    PGresult *result = verge__pg_answer(c, PQsendPrepare(c->pg, name, text, 0, NULL));
+    const int error = verge__pg_error_of(c, result);
+    PQclear(result);
+    return error;
+}
+
+int verge__pg_ask_text(struct connection *c, const char *text, const struct parameters *p, PGresult **ret_result) {
+    if (is_broken(c)) {
+        return -ENOMEM;
+    }
+    PGresult *result =
+        verge__pg_answer(c, PQsendQueryParams(c->pg, text, p->count, NULL, p->values, p->lengths, all_binary, 1));
+    const int error = verge__pg_error_of(c, result);
+    if (error != 0) {
+        PQclear(result);
+        result = NULL;
+    }
+    *ret_result = result;
+    return error;
+}
+
+int verge__pg_ask(struct connection *c, enum statement which, const struct parameters *p, PGresult **ret_result) {
+    char name[16];
+    if (c->is_borrowed) { /* nothing of ours is left in it */
+        return verge__pg_ask_text(c, texts[which], p, ret_result);
+    }
+    (void)snprintf(name, sizeof(name), "verge_%d", (int)which);
+    if (!c->is_prepared[which]) {
+        const int error = verge__pg_prepare(c, name, texts[which]);
+        if (error != 0) {
+            return error;
+        }
+        c->is_prepared[which] = true;
+    }
+    return verge__pg_ask_named(c, name, p, ret_result);
+}
+
+/* Asks, and is not interested in rows. */
+int verge__pg_tell(struct connection *c, enum statement which, const struct parameters *p) {
+    PGresult *result;
+    const int error = verge__pg_ask(c, which, p, &result);
+    if (error == 0) {
+        PQclear(result);
+    }
+    return error;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* Connections and transactions; what became of a commit that was not answered. */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+
+#include "durable/postgres_internal.h"
+
+/* ---- connections, transactions ---- */
+
+void verge__postgres_disconnect(struct verge__connection *connection) {
+    struct connection *c = own(connection);
+    if (!c->is_borrowed) {
+        PQfinish(c->pg);
+    }
+    for (int i = 0; i < PARAMETERS_MAX; i++) {
+        free(c->buffers[i].data);
+    }
+    free(c->url);
+    free(c);
+}
+
+PGconn *verge__pg_dial(const char *url) {
+    char timeout[16];
+    (void)snprintf(timeout, sizeof(timeout), "%d", CONNECT_TIMEOUT_S);
+    /* What comes later counts: the URL has the last word. */
+    const char *const keywords[] = {
+        "connect_timeout", "fallback_application_name", "keepalives_idle", "tcp_user_timeout", "dbname", NULL};
+    const char *const values[] = {timeout, "verge-durable", "10", "10000", url, NULL};
+    PGconn *pg = PQconnectdbParams(keywords, values, 1);
+    if (pg != NULL) {
+        (void)PQsetnonblocking(pg, 1);
+    }
+    return pg;
+}
+
+static void ignore_notice(void *context, const PGresult *result) {
+    (void)context;
+    (void)result;
+}
+
+int verge__postgres_connect(const char *url, uint64_t lease_ns, struct verge__connection **ret_connection) {
+    struct connection *c = calloc(1, sizeof(*c));
+    if (c == NULL) {
+        return -ENOMEM;
+    }
+    char settings[300];
+    const unsigned long lease_ms = (unsigned long)(lease_ns / 1000000);
+    c->base.store = &verge__postgres_store;
+    c->answer_ns = lease_ns + UINT64_C(2000000000);
+    c->url = strdup(url);
+    c->pg = c->url == NULL ? NULL : verge__pg_dial(url);
+    int error = c->pg == NULL ? -ENOMEM : PQstatus(c->pg) == CONNECTION_OK ? 0 : -EHOSTUNREACH;
+    if (c->pg != NULL && error != 0) {
+        const char *message = PQerrorMessage(c->pg);
+        /* No SQLSTATE is given here. What the server has refused for good is not tried again. */
+        error = strstr(message, "authentication failed") != NULL || strstr(message, "does not exist") != NULL ||
+                        strstr(message, "pg_hba.conf") != NULL
+                    ? -EACCES
+                : strstr(message, "invalid URI") != NULL || strstr(message, "invalid connection option") != NULL
+                    ? -EINVAL
+                    : error;
+    }
+    if (error == 0) {
+        (void)PQsetNoticeReceiver(c->pg, ignore_notice, NULL);
+        (void)snprintf(
+            settings, sizeof(settings),
+            "SET idle_in_transaction_session_timeout = %lu; SET statement_timeout = %lu; SET lock_timeout = %lu; "
+            "SET enable_seqscan = off; SET jit = off; SET synchronous_commit = on",
+            lease_ms, lease_ms, lease_ms);
+        error = verge__pg_say(c, settings);
+    }
+    if (error != 0) {
+        verge__postgres_disconnect(&c->base);
+        return error;
+    }
+    *ret_connection = &c->base;
+    return 0;
+}
+
+int verge__postgres_borrow(void *transaction, struct verge__connection **ret_connection) {
+    if (PQtransactionStatus(transaction) != PQTRANS_INTRANS || PQisnonblocking(transaction)) {
+        return -EINVAL;
+    }
+    struct connection *c = calloc(1, sizeof(*c));
+    if (c == NULL) {
+        return -ENOMEM;
+    }
+    c->base.store = &verge__postgres_store;
+    c->pg = transaction;
+    c->is_borrowed = true;
+    c->answer_ns = UINT64_C(60000000000);
+    const struct parameters none = {0};
+    PGresult *result;
+    const uint64_t asked_ns = verge__monotonic_ns();
+    const int error = verge__pg_ask_text(c, "SELECT verge_now()", &none, &result);
+    if (error != 0) {
+        verge__postgres_disconnect(&c->base);
+        return error;
+    }
+    note_time(c, number(result, 0, 0), asked_ns);
+    PQclear(result);
+    *ret_connection = &c->base;
+    return 0;
+}
+
+void *verge__postgres_handle(struct verge__connection *connection) {
+    struct connection *c = own(connection);
+    (void)PQsetnonblocking(c->pg, 0); /* for the handler */
+    return c->pg;
+}
+
+/* One round trip: the time comes with the beginning. */
+int verge__postgres_begin(struct verge__connection *connection) {
+    struct connection *c = own(connection);
+    const uint64_t asked_ns = verge__monotonic_ns();
+    PGresult *result = verge__pg_answer(c, PQsendQuery(c->pg, "BEGIN; SELECT verge_now()"));
+    const int error = verge__pg_error_of(c, result);
+    if (error == 0) {
+        note_time(c, strtoull(PQgetvalue(result, 0, 0), NULL, 10), asked_ns);
+    } else if (error != -EHOSTUNREACH) {
+        (void)verge__pg_say(c, "ROLLBACK");
+    }
+    PQclear(result);
+    return error;
+}
+
+void verge__postgres_rollback(struct verge__connection *connection) {
+    struct connection *c = own(connection);
+    if (PQtransactionStatus(c->pg) != PQTRANS_IDLE) {
+        (void)verge__pg_say(c, "ROLLBACK");
+    }
+}
+
+/* ---- the end of a transaction ----
+ *
+ * A connection may be lost after COMMIT was sent, and then another one must find out what became of the transaction.
+ * Its number does not tell: what the server had not written before a crash it gives out again. So the transaction
+ * leaves a row of its own, a mark, just before it commits. Who asks inserts that row, too. Only one of them can: either
+ * the mark is there, and was committed; or it is the asker's now, and the transaction cannot be committed any more.
+ */
+
+static int find_out(struct connection *c, uint64_t mark) {
+    char query[256];
+    int error = -EREMOTEIO;
+    (void)snprintf(query, sizeof(query),
+                   "INSERT INTO verge_mark (id, at, committed) VALUES (%" PRIu64 ", %" PRIu64
+                   ", 0) ON CONFLICT (id) DO UPDATE SET at = verge_mark.at RETURNING committed, verge_now()",
+                   mark, c->base.now_ns);
+    const uint64_t until_ns = verge__monotonic_ns() + c->answer_ns;
+    while (error == -EREMOTEIO && verge__monotonic_ns() < until_ns) {
+        struct connection other = {.pg = verge__pg_dial(c->url),
+                                   .answer_ns = c->answer_ns / 4}; /* it is worth another try */
+        PGresult *result =
+            PQstatus(other.pg) == CONNECTION_OK ? verge__pg_answer(&other, PQsendQuery(other.pg, query)) : NULL;
+        if (result != NULL && PQresultStatus(result) == PGRES_TUPLES_OK) {
+            const bool is_kept = strtoull(PQgetvalue(result, 0, 1), NULL, 10) < c->base.now_ns + MARK_KEPT_NS;
+            const bool is_committed = strcmp(PQgetvalue(result, 0, 0), "1") == 0;
+            error = is_committed ? 0 : is_kept ? -EHOSTUNREACH : error;
+        }
+        PQclear(result);
+        PQfinish(other.pg);
+        if (error == -EREMOTEIO) {
+            (void)poll(NULL, 0, 50);
+        }
+    }
+    return error;
+}
+
+int verge__postgres_commit(struct verge__connection *connection, uint64_t mark) {
+    struct connection *c = own(connection);
+    char text[256] = "COMMIT";
+    if (mark != 0) {
+        (void)snprintf(text, sizeof(text),
+                       "WITH last AS (DELETE FROM verge_mark WHERE id = %" PRIu64
+                       ") INSERT INTO verge_mark (id, at, committed) VALUES (%" PRIu64 ", %" PRIu64 ", 1); COMMIT",
+                       c->last_mark, mark, c->base.now_ns);
+    }
+    PGresult *result = verge__pg_answer(c, PQsendQuery(c->pg, text));
+    int error = verge__pg_error_of(c, result);
+    if (error == 0 && strcmp(PQcmdStatus(result), "COMMIT") != 0) {
+        error = -EAGAIN; /* the server has rolled back instead: a statement had failed */
+    }
+    PQclear(result);
+    if (error == -EHOSTUNREACH) {
+        return mark == 0 ? error : find_out(c, mark);
+    }
+    if (error != 0) {
+        verge__postgres_rollback(connection); /* if it was the mark that failed */
+    } else if (mark != 0) {
+        c->last_mark = mark;
+    }
+    return error;
+}
+
+int verge__postgres_savepoint(struct verge__connection *connection) {
+    return verge__pg_say(own(connection), "SAVEPOINT verge_handler");
+}
+
+int verge__postgres_end_savepoint(struct verge__connection *connection, bool undo) {
+    struct connection *c = own(connection);
+    (void)PQsetnonblocking(c->pg, 1);
+    switch (PQtransactionStatus(c->pg)) {
+    case PQTRANS_INTRANS:
+        break;
+    case PQTRANS_INERROR:
+        if (!undo) {
+            return -EAGAIN;
+        }
+        break;
+    case PQTRANS_UNKNOWN:
+        return -EHOSTUNREACH;
+    default:
+        return -EIO; /* the handler has ended the transaction */
+    }
+    return verge__pg_say(c, undo ? "ROLLBACK TO verge_handler; RELEASE verge_handler" : "RELEASE verge_handler");
+}

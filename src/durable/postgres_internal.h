@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * durable/postgres_internal.h - the store on a server: PostgreSQL by libpq. READ COMMITTED, as the server has it by
+ * default.
+ *
+ * Three things were found by trying (docs/DURABLE.md) and hold everything up:
+ *  - The shard's row is locked FOR SHARE, with the epoch, in the statement that deletes. A takeover updates that row,
+ *    so it waits or has happened. FOR KEY SHARE would let it pass.
+ *  - The clock is asked once a statement, by a subquery: a bare clock_timestamp() is judged row by row.
+ *  - Conditions that must not choose the plan are written so that no index serves them (shard + 0), and sequential
+ *    scans are off in these sessions (and so is the compiler of expressions, which a forbidden scan would wake): a plan
+ *    that was made when the table was empty is as good when it has a million rows.
+ *
+ * No answer is waited for longer than the lease: a server, or a network, that is silent for so long counts as lost.
+ */
+#ifndef VERGE_SRC_DURABLE_POSTGRES_INTERNAL_H
+#define VERGE_SRC_DURABLE_POSTGRES_INTERNAL_H
+
+#include <endian.h>
+#include <libpq-fe.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "durable/store.h"
+
+enum {
+    PARAMETERS_MAX = 10,
+    TYPE_BYTEA = 17,
+    TYPE_INT8 = 20,
+    TYPE_TEXT = 25,
+    CONNECT_TIMEOUT_S = 5,
+    ARRAY_MAX = 512, /* changes in one statement */
+};
+
+#define MARK_KEPT_NS UINT64_C(3600000000000) /* and removed some time after that, by whoever joins */
+
+enum statement {
+    RENEW,
+    ACQUIRE,
+    RELEASE,
+    LEAVE,
+    FORGET_NODES,
+    INSERT,
+    EXISTING,
+    TAKE,
+    CLAIM,
+    COMPLETE,
+    ATTEMPT,
+    BURY,
+    CANCEL,
+    RESET,
+    NOTIFY,
+    STATEMENT_COUNT,
+};
+
+struct buffer {
+    char *data;
+    size_t size;
+    size_t capacity;
+    bool is_broken; /* there was no memory */
+};
+
+struct connection {
+    struct verge__connection base;
+    PGconn *pg;
+    char *url;
+    uint64_t answer_ns; /* how long an answer may take */
+    bool is_borrowed;
+    bool is_listening;
+    bool is_prepared[STATEMENT_COUNT];
+    uint64_t scan_key;  /* of the shards that the prepared scan is for; 0: none */
+    uint64_t last_mark; /* of a commit of this connection; 0: none */
+    struct buffer buffers[PARAMETERS_MAX];
+};
+
+/* The parameters of a statement, all in binary. */
+struct parameters {
+    int count;
+    const char *values[PARAMETERS_MAX];
+    int lengths[PARAMETERS_MAX];
+    uint64_t numbers[PARAMETERS_MAX]; /* as the server wants them */
+};
+
+static inline struct connection *own(struct verge__connection *connection) {
+    return (struct connection *)connection;
+}
+
+/* ---- parameters ---- */
+
+static inline uint64_t to_server(uint64_t value) {
+    return htobe64(value);
+}
+
+static inline void add_bytes(struct parameters *p, const void *bytes, size_t size) {
+    p->values[p->count] = bytes;
+    p->lengths[p->count] = (int)size;
+    p->count++;
+}
+
+static inline void add_number(struct parameters *p, uint64_t value) {
+    p->numbers[p->count] = to_server(value);
+    add_bytes(p, &p->numbers[p->count], sizeof(value));
+}
+
+static inline void append(struct buffer *buffer, const void *bytes, size_t size) {
+    if (buffer->size + size > buffer->capacity) {
+        const size_t capacity = (buffer->size + size) * 2 + 256;
+        char *larger = buffer->is_broken ? NULL : realloc(buffer->data, capacity);
+        if (larger == NULL) {
+            buffer->is_broken = true;
+            return;
+        }
+        buffer->data = larger;
+        buffer->capacity = capacity;
+    }
+    if (size > 0) {
+        memcpy(buffer->data + buffer->size, bytes, size);
+        buffer->size += size;
+    }
+}
+
+static inline void append_u32(struct buffer *buffer, uint32_t value) {
+    const uint32_t swapped = htobe32(value);
+    append(buffer, &swapped, sizeof(swapped));
+}
+
+/* An array of one dimension, as the server reads it. */
+static inline struct buffer *begin_array(struct connection *c, struct parameters *p, uint32_t type, size_t count) {
+    struct buffer *buffer = &c->buffers[p->count];
+    buffer->size = 0;
+    append_u32(buffer, 1); /* dimensions */
+    append_u32(buffer, 1); /* there may be NULLs */
+    append_u32(buffer, type);
+    append_u32(buffer, (uint32_t)count);
+    append_u32(buffer, 1); /* the first index */
+    return buffer;
+}
+
+static inline void append_item(struct buffer *buffer, const void *bytes, size_t size) {
+    append_u32(buffer, bytes == NULL ? UINT32_MAX : (uint32_t)size); /* -1: NULL */
+    append(buffer, bytes, bytes == NULL ? 0 : size);
+}
+
+static inline void append_number(struct buffer *buffer, uint64_t value) {
+    const uint64_t swapped = to_server(value);
+    append_item(buffer, &swapped, sizeof(swapped));
+}
+
+static inline void end_array(struct parameters *p, struct buffer *buffer) {
+    add_bytes(p, buffer->data, buffer->size);
+}
+
+static inline bool is_broken(struct connection *c) {
+    bool broken = false;
+    for (int i = 0; i < PARAMETERS_MAX; i++) {
+        broken |= c->buffers[i].is_broken;
+        c->buffers[i].is_broken = false;
+    }
+    return broken;
+}
+
+/* ---- answers ---- */
+
+static inline uint64_t number(const PGresult *result, int row, int column) {
+    uint64_t value = 0;
+    if (!PQgetisnull(result, row, column) && PQgetlength(result, row, column) == (int)sizeof(value)) {
+        memcpy(&value, PQgetvalue(result, row, column), sizeof(value));
+    }
+    return be64toh(value);
+}
+
+static inline void read_row(const PGresult *result, int i, struct verge__row *row) {
+    *row = (struct verge__row){
+        .id = number(result, i, 0),
+        .due_ns = number(result, i, 1),
+        .attempt = (uint32_t)number(result, i, 2),
+        .revision = number(result, i, 3),
+        .period_ns = number(result, i, 4),
+        .policy = (uint32_t)number(result, i, 5),
+        .handler = PQgetvalue(result, i, 6),
+        .key = PQgetisnull(result, i, 7) ? NULL : PQgetvalue(result, i, 7),
+        .key_size = (size_t)PQgetlength(result, i, 7),
+        .payload = PQgetvalue(result, i, 8),
+        .payload_size = (size_t)PQgetlength(result, i, 8),
+    };
+}
+
+static inline void note_time(struct connection *c, uint64_t now_ns, uint64_t asked_ns) {
+    c->base.now_ns = now_ns;
+    c->base.asked_ns = asked_ns;
+    c->base.answered_ns = verge__monotonic_ns();
+}
+
+/* ---- postgres_ask.c: 0 or a negative errno. say: SQL without parameters; ask: a statement that is prepared; tell:
+ * whose rows do not matter; answer: the last result of what was sent, or the first that failed, NULL if the connection
+ * is lost ---- */
+
+int verge__pg_error_of(const struct connection *c, const PGresult *result);
+PGresult *verge__pg_answer(struct connection *c, int sent);
+int verge__pg_say(struct connection *c, const char *text);
+int verge__pg_ask_named(struct connection *c, const char *name, const struct parameters *p, PGresult **ret_result);
+int verge__pg_prepare(struct connection *c, const char *name, const char *text);
+int verge__pg_ask_text(struct connection *c, const char *text, const struct parameters *p, PGresult **ret_result);
+int verge__pg_ask(struct connection *c, enum statement which, const struct parameters *p, PGresult **ret_result);
+int verge__pg_tell(struct connection *c, enum statement which, const struct parameters *p);
+
+/* ---- postgres_connection.c ---- */
+
+void verge__postgres_disconnect(struct verge__connection *connection);
+PGconn *verge__pg_dial(const char *url);
+int verge__postgres_connect(const char *url, uint64_t lease_ns, struct verge__connection **ret_connection);
+int verge__postgres_borrow(void *transaction, struct verge__connection **ret_connection);
+void *verge__postgres_handle(struct verge__connection *connection);
+int verge__postgres_begin(struct verge__connection *connection);
+void verge__postgres_rollback(struct verge__connection *connection);
+int verge__postgres_commit(struct verge__connection *connection, uint64_t mark);
+int verge__postgres_savepoint(struct verge__connection *connection);
+int verge__postgres_end_savepoint(struct verge__connection *connection, bool undo);
+
+/* ---- postgres_shards.c ---- */
+
+int verge__postgres_read_meta(struct verge__connection *connection, struct verge__store_meta *ret_meta);
+int verge__postgres_make_tables(struct verge__connection *connection, uint32_t shard_count);
+int verge__postgres_new_incarnation(struct verge__connection *connection, uint64_t *ret_incarnation);
+int verge__postgres_join(struct verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node);
+int verge__postgres_renew(struct verge__connection *connection, uint64_t node, uint64_t lease_ns,
+                          struct verge__cluster *ret_cluster);
+int verge__postgres_acquire(struct verge__connection *connection, uint64_t node, uint32_t count,
+                            struct verge__cluster *ret_new);
+int verge__postgres_release(struct verge__connection *connection, uint64_t node, const struct verge__shard *shards,
+                            uint32_t count);
+int verge__postgres_leave(struct verge__connection *connection, uint64_t node);
+
+/* ---- postgres_timers.c ---- */
+
+int verge__postgres_scan(struct verge__connection *connection, const struct verge__shard *shards, uint32_t count,
+                         uint64_t after_due_ns, uint64_t after_id, uint64_t until_ns, uint32_t limit,
+                         verge__visit_row visit, void *context);
+int verge__postgres_wait(struct verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
+                         void *context);
+int verge__postgres_insert(struct verge__connection *connection, struct verge__row *rows, size_t count);
+int verge__postgres_notify(struct verge__connection *connection, const struct verge__row *row);
+int verge__postgres_take(struct verge__connection *connection, const struct verge__target *targets, size_t count,
+                         verge__visit_row visit, void *context);
+int verge__postgres_claim(struct verge__connection *connection, const struct verge__target *targets, size_t count,
+                          const uint64_t *run_ns, verge__visit_row visit, void *context);
+int verge__postgres_complete(struct verge__connection *connection, struct verge__change *changes, size_t count);
+int verge__postgres_count_attempt(struct verge__connection *connection, const struct verge__target *target);
+int verge__postgres_bury(struct verge__connection *connection, const struct verge__row *row, const char *reason);
+int verge__postgres_cancel(struct verge__connection *connection, struct verge__change *changes, size_t count);
+int verge__postgres_reset(struct verge__connection *connection, struct verge__change *changes, size_t count);
+
+/* ---- postgres_look.c ---- */
+
+int verge__postgres_find(struct verge__connection *connection, const char *handler, const void *key, size_t key_size,
+                         uint64_t *ret_id);
+int verge__postgres_look(struct verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,
+                         size_t size);
+int verge__postgres_list(struct verge__connection *connection, bool dead, uint64_t after, verge_durable_info *ret_infos,
+                         size_t count);
+int verge__postgres_forget(struct verge__connection *connection, uint64_t id);
+int verge__postgres_revive(struct verge__connection *connection, uint64_t id);
+int verge__postgres_count(struct verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue,
+                          uint64_t *ret_dead);
+int verge__postgres_check(struct verge__connection *connection, uint32_t shard_count, char *text, size_t size);
+
+#endif

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/* P2 to P5: the timers. */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+
+#include "durable/postgres_internal.h"
+
+/* ---- P2 ---- */
+
+/* A scan is a merge of one ordered scan a shard, which the server reads only as far as it needs: the shards are a part
+ * of the text. It is prepared anew when they change. */
+static int prepare_scan(struct connection *c, const struct verge__shard *shards, uint32_t count) {
+    uint64_t key = 1469598103934665603U;
+    for (uint32_t i = 0; i < count; i++) {
+        key = (key ^ (shards[i].shard + 1)) * 1099511628211U;
+    }
+    if (c->scan_key == key) {
+        return 0;
+    }
+    struct buffer *text = &c->buffers[0];
+    char part[256];
+    text->size = 0;
+    append(text, "SELECT id, due, handler, (SELECT verge_now()) FROM (", 52);
+    for (uint32_t i = 0; i < count; i++) {
+        const int length =
+            snprintf(part, sizeof(part),
+                     "%s(SELECT id, due, handler FROM verge_timer WHERE shard = %u AND (due, id) > ($1::bigint, "
+                     "$2::bigint) AND due <= $3::bigint ORDER BY due, id)",
+                     i == 0 ? "" : " UNION ALL ", shards[i].shard);
+        append(text, part, (size_t)length);
+    }
+    append(text, ") t ORDER BY due, id LIMIT $4::bigint", sizeof(") t ORDER BY due, id LIMIT $4::bigint"));
+    if (is_broken(c)) {
+        return -ENOMEM;
+    }
+    int error = verge__pg_say(
+        c, "SET plan_cache_mode = force_generic_plan; SET enable_sort = off; SET enable_bitmapscan = off");
+    if (error == 0 && c->scan_key != 0) {
+        c->scan_key = 0;
+        error = verge__pg_say(c, "DEALLOCATE verge_scan");
+    }
+    error = error != 0 ? error : verge__pg_prepare(c, "verge_scan", text->data);
+    c->scan_key = error == 0 ? key : 0;
+    return error;
+}
+
+int verge__postgres_scan(struct verge__connection *connection, const struct verge__shard *shards, uint32_t count,
+                         uint64_t after_due_ns, uint64_t after_id, uint64_t until_ns, uint32_t limit,
+                         verge__visit_row visit, void *context) {
+    struct connection *c = own(connection);
+    int error =
+        c->is_listening ? 0 : verge__pg_say(c, "LISTEN verge_timer"); /* before it looks, so that nothing is missed */
+    c->is_listening = error == 0;
+    error = error != 0 ? error : prepare_scan(c, shards, count);
+    if (error != 0) {
+        return error;
+    }
+    struct parameters p = {0};
+    PGresult *result;
+    add_number(&p, after_due_ns);
+    add_number(&p, after_id);
+    add_number(&p, until_ns);
+    add_number(&p, limit);
+    const uint64_t asked_ns = verge__monotonic_ns();
+    error = verge__pg_ask_named(c, "verge_scan", &p, &result);
+    if (error != 0) {
+        return error;
+    }
+    for (int i = 0; i < PQntuples(result); i++) {
+        const struct verge__row row = {
+            .id = number(result, i, 0),
+            .due_ns = number(result, i, 1),
+            .handler = PQgetvalue(result, i, 2),
+        };
+        if (i == 0) {
+            note_time(c, number(result, i, 3), asked_ns);
+        }
+        visit(context, &row);
+    }
+    PQclear(result);
+    return 0;
+}
+
+/* "ID DUE HANDLER"; the handler may be missing. Anybody can send anything on a channel. */
+static void visit_notification(const PGnotify *notification, verge__visit_row visit, void *context) {
+    char *end;
+    const uint64_t id = strtoull(notification->extra, &end, 10);
+    const uint64_t due_ns = strtoull(end, &end, 10);
+    if (id != 0 && id <= VERGE__TIME_MAX_NS && due_ns <= VERGE__TIME_MAX_NS && *end == ' ') {
+        const struct verge__row row = {.id = id, .due_ns = due_ns, .handler = end + 1};
+        visit(context, &row);
+    }
+}
+
+int verge__postgres_wait(struct verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
+                         void *context) {
+    struct connection *c = own(connection);
+    const uint64_t until_ns = verge__monotonic_ns() + timeout_ns;
+    for (;;) {
+        const uint64_t now_ns = verge__monotonic_ns();
+        struct pollfd fds[2] = {{.fd = PQsocket(c->pg), .events = POLLIN}, {.fd = wake_fd, .events = POLLIN}};
+        const int left_ms = now_ns >= until_ns ? 0 : (int)((until_ns - now_ns) / 1000000) + 1;
+        const int ready = poll(fds, 2, left_ms);
+        if (ready > 0 && fds[0].revents != 0 && !PQconsumeInput(c->pg)) {
+            return -EHOSTUNREACH;
+        }
+        PGnotify *notification;
+        while ((notification = PQnotifies(c->pg)) != NULL) {
+            visit_notification(notification, visit, context);
+            PQfreemem(notification);
+        }
+        if (ready == 0 || fds[1].revents != 0 || verge__monotonic_ns() >= until_ns) {
+            return PQstatus(c->pg) == CONNECTION_OK ? 0 : -EHOSTUNREACH;
+        }
+    }
+}
+
+/* ---- P3 ---- */
+
+static uint64_t due_of(const struct verge__row *row) {
+    return row->due_is_delay ? (uint64_t)(-1 - (int64_t)row->due_ns) : row->due_ns;
+}
+
+static void add_numbers_of(struct connection *c, struct parameters *p, const struct verge__row *rows, size_t count,
+                           uint64_t (*read)(const struct verge__row *row)) {
+    struct buffer *array = begin_array(c, p, TYPE_INT8, count);
+    for (size_t i = 0; i < count; i++) {
+        append_number(array, read(&rows[i]));
+    }
+    end_array(p, array);
+}
+
+static uint64_t id_of(const struct verge__row *row) {
+    return row->id;
+}
+
+static uint64_t attempt_of(const struct verge__row *row) {
+    return row->attempt;
+}
+
+static uint64_t revision_of(const struct verge__row *row) {
+    return row->revision;
+}
+
+static uint64_t period_of(const struct verge__row *row) {
+    return row->period_ns;
+}
+
+static uint64_t policy_of(const struct verge__row *row) {
+    return row->policy;
+}
+
+static void add_rows(struct connection *c, struct parameters *p, const struct verge__row *rows, size_t count) {
+    add_numbers_of(c, p, rows, count, id_of);
+    add_numbers_of(c, p, rows, count, due_of);
+    add_numbers_of(c, p, rows, count, attempt_of);
+    add_numbers_of(c, p, rows, count, revision_of);
+    add_numbers_of(c, p, rows, count, period_of);
+    add_numbers_of(c, p, rows, count, policy_of);
+    struct buffer *handlers = begin_array(c, p, TYPE_TEXT, count);
+    for (size_t i = 0; i < count; i++) {
+        append_item(handlers, rows[i].handler, strlen(rows[i].handler));
+    }
+    end_array(p, handlers);
+    struct buffer *names = begin_array(c, p, TYPE_BYTEA, count);
+    for (size_t i = 0; i < count; i++) {
+        append_item(names, rows[i].key, rows[i].key_size);
+    }
+    end_array(p, names);
+    struct buffer *payloads = begin_array(c, p, TYPE_BYTEA, count);
+    for (size_t i = 0; i < count; i++) {
+        append_item(payloads, rows[i].payload_size == 0 ? "" : rows[i].payload, rows[i].payload_size);
+    }
+    end_array(p, payloads);
+}
+
+/* Ids and times of the answer go to their rows, which are about in the same order. */
+static size_t match(const PGresult *result, struct verge__row *rows, size_t count) {
+    size_t at = 0;
+    size_t matched = 0;
+    for (int i = 0; i < PQntuples(result); i++) {
+        const uint64_t id = number(result, i, 0);
+        for (size_t tries = 0; tries < count; tries++, at++) {
+            at = at >= count ? 0 : at;
+            if (rows[at].id == id) {
+                rows[at].outcome = 0;
+                rows[at].due_ns = number(result, i, 1);
+                rows[at].due_is_delay = false;
+                matched++;
+                at++;
+                break;
+            }
+        }
+    }
+    return matched;
+}
+
+int verge__postgres_insert(struct verge__connection *connection, struct verge__row *rows, size_t count) {
+    struct connection *c = own(connection);
+    struct parameters p = {0};
+    PGresult *result;
+    add_rows(c, &p, rows, count);
+    int error = verge__pg_ask(c, INSERT, &p, &result);
+    if (error != 0) {
+        return error;
+    }
+    for (size_t i = 0; i < count; i++) {
+        rows[i].outcome = -EEXIST;
+    }
+    const size_t matched = match(result, rows, count);
+    PQclear(result);
+    if (matched == count) {
+        return 0;
+    }
+    /* Those that were not inserted: by a key that is taken, or because they are there. */
+    p = (struct parameters){0};
+    add_numbers_of(c, &p, rows, count, id_of);
+    error = verge__pg_ask(c, EXISTING, &p, &result);
+    if (error == 0) {
+        (void)match(result, rows, count);
+        PQclear(result);
+    }
+    return error;
+}
+
+int verge__postgres_notify(struct verge__connection *connection, const struct verge__row *row) {
+    char text[128];
+    struct parameters p = {0};
+    (void)snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 " %s", row->id, row->due_ns, row->handler);
+    add_bytes(&p, text, strlen(text));
+    return verge__pg_tell(own(connection), NOTIFY, &p);
+}
+
+/* ---- P4 ---- */
+
+/* The shards of the targets with their epochs, each once; then the ids. */
+static void add_targets(struct connection *c, struct parameters *p, const struct verge__target *targets, size_t count) {
+    uint64_t epochs[VERGE_DURABLE_SHARDS_MAX] = {0};
+    size_t shard_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t *epoch = &epochs[verge__shard_of(targets[i].id)];
+        shard_count += *epoch == 0;
+        *epoch = targets[i].epoch;
+    }
+    struct buffer *shards = begin_array(c, p, TYPE_INT8, shard_count);
+    for (uint64_t i = 0; i < VERGE_DURABLE_SHARDS_MAX; i++) {
+        if (epochs[i] != 0) {
+            append_number(shards, i);
+        }
+    }
+    end_array(p, shards);
+    struct buffer *numbers = begin_array(c, p, TYPE_INT8, shard_count);
+    for (size_t i = 0; i < VERGE_DURABLE_SHARDS_MAX; i++) {
+        if (epochs[i] != 0) {
+            append_number(numbers, epochs[i]);
+        }
+    }
+    end_array(p, numbers);
+    struct buffer *ids = begin_array(c, p, TYPE_INT8, count);
+    for (size_t i = 0; i < count; i++) {
+        append_number(ids, targets[i].id);
+    }
+    end_array(p, ids);
+}
+
+static int visit_all(struct connection *c, enum statement which, const struct parameters *p, verge__visit_row visit,
+                     void *context) {
+    PGresult *result;
+    const int error = verge__pg_ask(c, which, p, &result);
+    if (error != 0) {
+        return error;
+    }
+    for (int i = 0; i < PQntuples(result); i++) {
+        struct verge__row row;
+        read_row(result, i, &row);
+        visit(context, &row);
+    }
+    PQclear(result);
+    return 0;
+}
+
+int verge__postgres_take(struct verge__connection *connection, const struct verge__target *targets, size_t count,
+                         verge__visit_row visit, void *context) {
+    struct parameters p = {0};
+    add_targets(own(connection), &p, targets, count);
+    return visit_all(own(connection), TAKE, &p, visit, context);
+}
+
+int verge__postgres_claim(struct verge__connection *connection, const struct verge__target *targets, size_t count,
+                          const uint64_t *run_ns, verge__visit_row visit, void *context) {
+    int error = 0;
+    for (size_t i = 0; i < count && error == 0; i++) {
+        struct parameters p = {0};
+        add_targets(own(connection), &p, &targets[i], 1);
+        add_number(&p, run_ns[i]);
+        error = visit_all(own(connection), CLAIM, &p, visit, context);
+    }
+    return error;
+}
+
+int verge__postgres_complete(struct verge__connection *connection, struct verge__change *changes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct parameters p = {0};
+        PGresult *result;
+        add_number(&p, changes[i].id);
+        add_number(&p, changes[i].revision);
+        const int error = verge__pg_ask(own(connection), COMPLETE, &p, &result);
+        if (error != 0) {
+            return error;
+        }
+        changes[i].outcome = PQntuples(result) == 0 ? -ENOENT : 0;
+        PQclear(result);
+    }
+    return 0;
+}
+
+int verge__postgres_count_attempt(struct verge__connection *connection, const struct verge__target *target) {
+    struct parameters p = {0};
+    add_number(&p, target->id);
+    add_number(&p, verge__shard_of(target->id));
+    add_number(&p, target->epoch);
+    return verge__pg_tell(own(connection), ATTEMPT, &p);
+}
+
+int verge__postgres_bury(struct verge__connection *connection, const struct verge__row *row, const char *reason) {
+    struct parameters p = {0};
+    add_number(&p, row->id);
+    add_number(&p, row->due_ns);
+    add_number(&p, row->attempt);
+    add_number(&p, row->period_ns);
+    add_number(&p, row->policy);
+    add_bytes(&p, row->handler, strlen(row->handler));
+    add_bytes(&p, row->key, row->key_size);
+    add_bytes(&p, row->payload_size == 0 ? "" : row->payload, row->payload_size);
+    add_bytes(&p, reason, strlen(reason));
+    return verge__pg_tell(own(connection), BURY, &p);
+}
+
+/* ---- P5 ---- */
+
+/* Ids of the answer: those that were changed, and whether they run. */
+static void match_changes(const PGresult *result, struct verge__change *changes, size_t count, int outcome) {
+    for (int row = 0; row < PQntuples(result); row++) {
+        const uint64_t id = number(result, row, 0);
+        for (size_t i = 0; i < count; i++) {
+            if (changes[i].id == id && changes[i].outcome == -ENOENT) {
+                changes[i].outcome = outcome != 0 ? outcome : number(result, row, 1) != 0 ? VERGE_RUNNING : 0;
+                break; /* the same again, in one group: gone for the second */
+            }
+        }
+    }
+}
+
+static int change_some(struct connection *c, enum statement which, struct verge__change *changes, size_t count) {
+    struct parameters p = {0};
+    PGresult *result;
+    struct buffer *ids = begin_array(c, &p, TYPE_INT8, count);
+    for (size_t i = 0; i < count; i++) {
+        append_number(ids, changes[i].id);
+        changes[i].outcome = -ENOENT;
+    }
+    end_array(&p, ids);
+    struct parameters only_ids = p;
+    if (which == RESET) {
+        struct buffer *dues = begin_array(c, &p, TYPE_INT8, count);
+        for (size_t i = 0; i < count; i++) {
+            append_number(dues, changes[i].due_ns);
+        }
+        end_array(&p, dues);
+    }
+    int error = verge__pg_ask(c, which, &p, &result);
+    if (error != 0) {
+        return error;
+    }
+    match_changes(result, changes, count, 0);
+    const bool has_all = PQntuples(result) == (int)count;
+    PQclear(result);
+    if (has_all) {
+        return 0;
+    }
+    /* The rest is gone, or somebody has it: a firing, whose deletion is not committed yet. */
+    error = verge__pg_ask(c, EXISTING, &only_ids, &result);
+    if (error == 0) {
+        match_changes(result, changes, count, -EAGAIN);
+        PQclear(result);
+    }
+    return error;
+}
+
+static int change_all(struct verge__connection *connection, enum statement which, struct verge__change *changes,
+                      size_t count) {
+    int error = 0;
+    for (size_t i = 0; i < count && error == 0; i += ARRAY_MAX) {
+        error = change_some(own(connection), which, changes + i, count - i < ARRAY_MAX ? count - i : ARRAY_MAX);
+    }
+    return error;
+}
+
+int verge__postgres_cancel(struct verge__connection *connection, struct verge__change *changes, size_t count) {
+    return change_all(connection, CANCEL, changes, count);
+}
+
+int verge__postgres_reset(struct verge__connection *connection, struct verge__change *changes, size_t count) {
+    return change_all(connection, RESET, changes, count);
+}

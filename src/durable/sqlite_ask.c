@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Statements and errors. */
+#define _GNU_SOURCE
+
+#include <errno.h>
+
+#include "durable/sqlite_internal.h"
+
+#define ROW_COLUMNS "id, due, attempt, revision, period, policy, handler, name, payload"
+#define STORE_SEEN "(SELECT max(seen) FROM verge_node)"
+
+#define INFO_COLUMNS "id, due, attempt, period, handler, name, payload, "
+
+static const char *const texts[STATEMENT_COUNT] = {
+    [BEGIN] = "BEGIN IMMEDIATE",
+    [COMMIT] = "COMMIT",
+    [ROLLBACK] = "ROLLBACK",
+    [SAVEPOINT] = "SAVEPOINT verge_handler",
+    [SAVEPOINT_RELEASE] = "RELEASE verge_handler",
+    [SAVEPOINT_UNDO] = "ROLLBACK TO verge_handler",
+    [SEEN] = "SELECT " STORE_SEEN,
+    [META] = "SELECT version, min_version, shards FROM verge_meta",
+    [NEXT_INCARNATION] = "UPDATE verge_meta SET incarnation = incarnation + 1 RETURNING incarnation",
+    [NODE_INSERT] = "INSERT INTO verge_node (node, name, lease_until, seen) VALUES (?1, ?2, ?3, ?4)",
+    [NODE_RENEW] = "INSERT INTO verge_node (node, name, lease_until, seen) VALUES (?1, '', ?2, ?3) "
+                   "ON CONFLICT (node) DO UPDATE SET lease_until = excluded.lease_until, seen = excluded.seen",
+    [NODE_FORGET_OTHERS] = "DELETE FROM verge_node WHERE lease_until < ?2 AND seen < " STORE_SEEN
+                           " AND node <> ?1 AND node NOT IN (SELECT owner FROM verge_shard)",
+    [NODE_DELETE] = "DELETE FROM verge_node WHERE node = ?1",
+    [NODES_ALIVE] = "SELECT count(*) FROM verge_node WHERE lease_until >= ?1",
+    [NEXT_EXPIRY] = "SELECT min(lease_until) FROM verge_node WHERE lease_until >= ?1 AND node <> ?2",
+    [SHARDS_OF] = "SELECT shard, epoch FROM verge_shard WHERE owner = ?1 ORDER BY shard",
+    [SHARDS_FREE] = "SELECT shard, epoch, clean FROM verge_shard WHERE owner NOT IN "
+                    "(SELECT node FROM verge_node WHERE lease_until >= ?1) ORDER BY shard LIMIT ?2",
+    [SHARD_TAKE] = "UPDATE verge_shard SET owner = ?2, epoch = epoch + 1, clean = 0 WHERE shard = ?1",
+    [SHARD_RELEASE] = "UPDATE verge_shard SET owner = 0, epoch = epoch + 1, clean = 1 "
+                      "WHERE shard = ?1 AND owner = ?2 AND epoch = ?3",
+    [SHARDS_RELEASE] = "UPDATE verge_shard SET owner = 0, epoch = epoch + 1, clean = 1 WHERE owner = ?1",
+    [SHARD_EPOCH] = "SELECT epoch FROM verge_shard WHERE shard = ?1",
+    [TIMER_INSERT] =
+        "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, "
+        "payload) VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
+    [TIMER_EXISTS] = "SELECT due FROM verge_timer WHERE id = ?1",
+    [TIMER_TAKE] = "DELETE FROM verge_timer WHERE id = ?1 AND due <= ?2 RETURNING " ROW_COLUMNS,
+    [TIMER_DUE] = "SELECT " ROW_COLUMNS " FROM verge_timer WHERE id = ?1 AND due <= ?2",
+    [TIMER_CLAIM] = "UPDATE verge_timer SET attempt = attempt + 1, running = 1, revision = revision + 1, due = ?2 "
+                    "WHERE id = ?1",
+    [TIMER_COMPLETE] = "DELETE FROM verge_timer WHERE id = ?1 AND revision = ?2",
+    [TIMER_ATTEMPT] = "UPDATE verge_timer SET attempt = attempt + 1 WHERE id = ?1",
+    [TIMER_CANCEL] = "DELETE FROM verge_timer WHERE id = ?1 RETURNING running, due",
+    [TIMER_RESET] = "UPDATE verge_timer SET due = ?2, running = 0, revision = revision + 1 WHERE id = ?1",
+    [TIMER_FIND] = "SELECT id FROM verge_timer WHERE handler = ?1 AND name = ?2",
+    [DEAD_INSERT] =
+        "INSERT OR REPLACE INTO verge_dead (id, due, attempt, period, policy, handler, name, payload, reason, "
+        "died) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [DEAD_REVIVE] =
+        "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, "
+        "payload) SELECT id, id & 255, ?2, 0, 0, 0, period, policy, handler, name, payload FROM verge_dead "
+        "WHERE id = ?1",
+    [DEAD_DELETE] = "DELETE FROM verge_dead WHERE id = ?1 RETURNING id",
+    [LOOK_TIMER] = "SELECT " INFO_COLUMNS "running, '', 0 FROM verge_timer WHERE id = ?1",
+    [LOOK_DEAD] = "SELECT " INFO_COLUMNS "0, reason, died FROM verge_dead WHERE id = ?1",
+    [LIST_TIMERS] = "SELECT " INFO_COLUMNS "running, '', 0 FROM verge_timer WHERE id > ?1 ORDER BY id LIMIT ?2",
+    [LIST_DEAD] = "SELECT " INFO_COLUMNS "0, reason, died FROM verge_dead WHERE id > ?1 ORDER BY id LIMIT ?2",
+    [COUNT] = "SELECT (SELECT count(*) FROM verge_timer), (SELECT count(*) FROM verge_timer WHERE due <= ?1), "
+              "(SELECT count(*) FROM verge_dead)",
+};
+
+/* ---- errors, statements ---- */
+
+int verge__sq_error_of(sqlite3 *db, int code) {
+    switch (code & 0xFF) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE:
+        return 0;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return -EAGAIN;
+    case SQLITE_FULL:
+        return -ENOSPC;
+    case SQLITE_NOMEM:
+        return -ENOMEM;
+    case SQLITE_PERM:
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_AUTH:
+        return -EACCES;
+    case SQLITE_IOERR:
+        return sqlite3_system_errno(db) == ENOSPC || sqlite3_system_errno(db) == EFBIG ? -ENOSPC : -EIO;
+    case SQLITE_CONSTRAINT:
+        return -EEXIST;
+    case SQLITE_NOTADB:
+    case SQLITE_ERROR: /* no such table or column: somebody else's */
+    case SQLITE_SCHEMA:
+        return -EPROTO;
+    default:
+        return -EIO;
+    }
+}
+
+int verge__sq_prepare(struct connection *c, const char *text, sqlite3_stmt **statement) {
+    if (*statement == NULL) {
+        return verge__sq_error_of(c->db,
+                                  sqlite3_prepare_v3(c->db, text, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL));
+    }
+    return 0;
+}
+
+/* A statement with its first parameters bound to numbers. */
+int verge__sq_with(struct connection *c, enum statement which, const int64_t *values, int count, sqlite3_stmt **ret) {
+    int error = verge__sq_prepare(c, texts[which], &c->statements[which]);
+    for (int i = 0; i < count && error == 0; i++) {
+        error = verge__sq_error_of(c->db, sqlite3_bind_int64(c->statements[which], i + 1, values[i]));
+    }
+    *ret = c->statements[which];
+    return error;
+}
+
+/* 1: a row is there; 0: none any more. After anything but a row the statement can be used again. */
+int verge__sq_step(struct connection *c, sqlite3_stmt *statement) {
+    const int code = sqlite3_step(statement);
+    if (code == SQLITE_ROW) {
+        return 1;
+    }
+    const int error = verge__sq_error_of(c->db, code);
+    (void)sqlite3_reset(statement);
+    return error;
+}
+
+/* Runs a statement to its end; *ret_first, which may be NULL, gets the first column of its first row, or stays as it
+ * is. */
+int verge__sq_run(struct connection *c, enum statement which, const int64_t *values, int count, int64_t *ret_first) {
+    sqlite3_stmt *statement = NULL;
+    int error = verge__sq_with(c, which, values, count, &statement);
+    if (error != 0) {
+        return error;
+    }
+    while ((error = verge__sq_step(c, statement)) == 1) {
+        if (ret_first != NULL) {
+            *ret_first = sqlite3_column_int64(statement, 0);
+            ret_first = NULL;
+        }
+    }
+    return error;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* Connections, transactions, the queue of those that write, and checkpoints. */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "durable/sqlite_internal.h"
+
+enum {
+    BUSY_TRIES_MAX = 5000,   /* for another process to end its transaction, a millisecond each; then -EAGAIN */
+    CHECKPOINT_PAGES = 1000, /* of the log; SQLite's own number */
+    RESTART_PAGES = 4000,
+};
+
+static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct file *files;
+
+/* ---- the queue of writers ---- */
+
+static struct file *file_of(const char *path) {
+    (void)pthread_mutex_lock(&files_lock);
+    struct file *file = files;
+    while (file != NULL && strcmp(file->path, path) != 0) {
+        file = file->next;
+    }
+    if (file == NULL && (file = calloc(1, sizeof(*file))) != NULL) {
+        file->path = strdup(path);
+        if (file->path == NULL) {
+            free(file);
+            file = NULL;
+        } else {
+            (void)pthread_mutex_init(&file->lock, NULL);
+            (void)pthread_cond_init(&file->turn, NULL);
+            file->keeper_fd = -1;
+            file->next = files;
+            files = file;
+        }
+    }
+    if (file != NULL) {
+        file->users++;
+    }
+    (void)pthread_mutex_unlock(&files_lock);
+    return file;
+}
+
+static void file_leave(struct file *file) {
+    (void)pthread_mutex_lock(&files_lock);
+    if (--file->users == 0) {
+        struct file **link = &files;
+        while (*link != file) {
+            link = &(*link)->next;
+        }
+        *link = file->next;
+        (void)pthread_cond_destroy(&file->turn);
+        (void)pthread_mutex_destroy(&file->lock);
+        free(file->path);
+        free(file);
+    }
+    (void)pthread_mutex_unlock(&files_lock);
+}
+
+void verge__sq_queue_up(struct connection *c) {
+    if (c->file != NULL) {
+        (void)pthread_mutex_lock(&c->file->lock);
+        const uint64_t ticket = c->file->taken++;
+        while (c->file->served != ticket) {
+            (void)pthread_cond_wait(&c->file->turn, &c->file->lock);
+        }
+        (void)pthread_mutex_unlock(&c->file->lock);
+    }
+    c->is_writing = true;
+}
+
+void verge__sq_queue_leave(struct connection *c) {
+    if (!c->is_writing) {
+        return;
+    }
+    c->is_writing = false;
+    if (c->file != NULL) {
+        (void)pthread_mutex_lock(&c->file->lock);
+        c->file->served++;
+        (void)pthread_cond_broadcast(&c->file->turn);
+        (void)pthread_mutex_unlock(&c->file->lock);
+    }
+}
+
+/* ---- checkpoints ----
+ *
+ * What is committed is in the log, and has to be copied into the file from time to time. SQLite lets the commit that
+ * finds the log long do that: some hundred milliseconds, with a large file, in which nothing is fired. Here the keeper
+ * does it, beside the transactions. It never catches up with writers that go on, so that the log would grow without
+ * end: when it is long, the rest, which is short, is copied while they wait.
+ */
+
+static int note_log(void *context, sqlite3 *db, const char *name, int pages) {
+    struct file *file = context;
+    const uint64_t one = 1;
+    (void)pthread_mutex_lock(&file->lock);
+    file->log_pages = pages;
+    const int fd = file->keeper_fd;
+    (void)pthread_mutex_unlock(&file->lock);
+    if (pages >= CHECKPOINT_PAGES && fd >= 0) {
+        (void)!write(fd, &one, sizeof(one));
+    } else if (pages >= CHECKPOINT_PAGES) {
+        (void)sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    }
+    return SQLITE_OK;
+}
+
+void verge__sq_checkpoint(struct connection *c) {
+    int pages = 0;
+    int copied = 0;
+    (void)pthread_mutex_lock(&c->file->lock);
+    const bool is_wanted = c->file->log_pages >= CHECKPOINT_PAGES;
+    c->file->log_pages = 0;
+    (void)pthread_mutex_unlock(&c->file->lock);
+    if (is_wanted && sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &pages, &copied) == SQLITE_OK &&
+        pages >= RESTART_PAGES) {
+        verge__sq_queue_up(c);
+        (void)sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+        verge__sq_queue_leave(c);
+    }
+}
+
+/* ---- connections, transactions ---- */
+
+static uint64_t realtime_ns(void) {
+    struct timespec time = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &time);
+    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+}
+
+/* SQLite's own way of waiting sleeps for longer and longer, so that who has waited long loses against who comes. */
+static int wait_for_other_process(void *context, int tries) {
+    (void)context;
+    const struct timespec nap = {.tv_nsec = 500000 + (tries * 7919) % 1000 * 1000L};
+    (void)nanosleep(&nap, NULL);
+    return tries < BUSY_TRIES_MAX;
+}
+
+/* Reads the store's time: the machine's, held back from going back. */
+int verge__sq_tell_time(struct connection *c) {
+    int64_t seen = 0;
+    c->base.asked_ns = verge__monotonic_ns();
+    const int error = verge__sq_run(c, SEEN, NULL, 0, &seen);
+    if (error != 0) {
+        return error;
+    }
+    uint64_t now_ns = realtime_ns();
+    if ((uint64_t)seen > now_ns && (uint64_t)seen - now_ns <= VERGE__STORE_SETBACK_MAX_NS) {
+        now_ns = (uint64_t)seen;
+    }
+    c->base.now_ns = now_ns;
+    c->base.answered_ns = verge__monotonic_ns();
+    c->base.query_count++;
+    return 0;
+}
+
+void verge__sqlite_disconnect(struct verge__connection *connection) {
+    struct connection *c = own(connection);
+    for (int i = 0; i < STATEMENT_COUNT; i++) {
+        (void)sqlite3_finalize(c->statements[i]);
+    }
+    for (int i = 0; i < VERGE_DURABLE_SHARDS_MAX; i++) {
+        (void)sqlite3_finalize(c->scans[i]);
+    }
+    verge__sq_queue_leave(c);
+    if (c->is_keeper) {
+        (void)pthread_mutex_lock(&c->file->lock);
+        c->file->keeper_fd = -1;
+        (void)pthread_mutex_unlock(&c->file->lock);
+    }
+    if (c->file != NULL) {
+        (void)sqlite3_close(c->db);
+        file_leave(c->file);
+    }
+    free(c);
+}
+
+int verge__sqlite_connect(const char *url, uint64_t lease_ns, struct verge__connection **ret_connection) {
+    (void)lease_ns;
+    const char *path = url + strlen("sqlite:");
+    if (*path == '\0' || *path == ':') {
+        return -EINVAL; /* a database in memory is not durable, and each connection would have its own */
+    }
+    struct connection *c = calloc(1, sizeof(*c));
+    if (c == NULL) {
+        return -ENOMEM;
+    }
+    c->base.store = &verge__sqlite_store;
+    c->file = file_of(path);
+    if (c->file == NULL) {
+        free(c);
+        return -ENOMEM;
+    }
+    int code = sqlite3_open_v2(path, &c->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code == SQLITE_OK) {
+        (void)sqlite3_busy_handler(c->db, wait_for_other_process, NULL);
+        (void)sqlite3_wal_hook(c->db, note_log, c->file);
+        code = sqlite3_exec(c->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;", NULL, NULL, NULL);
+    }
+    const int error = verge__sq_error_of(c->db, code);
+    if (error != 0) {
+        verge__sqlite_disconnect(&c->base);
+        return error;
+    }
+    *ret_connection = &c->base;
+    return 0;
+}
+
+int verge__sqlite_borrow(void *transaction, struct verge__connection **ret_connection) {
+    struct connection *c = calloc(1, sizeof(*c));
+    if (c == NULL) {
+        return -ENOMEM;
+    }
+    c->base.store = &verge__sqlite_store;
+    c->db = transaction;
+    if (sqlite3_get_autocommit(c->db)) {
+        free(c);
+        return -EINVAL; /* there is no transaction */
+    }
+    const int error = verge__sq_tell_time(c);
+    if (error != 0) {
+        verge__sqlite_disconnect(&c->base);
+        return error;
+    }
+    *ret_connection = &c->base;
+    return 0;
+}
+
+void *verge__sqlite_handle(struct verge__connection *connection) {
+    return own(connection)->db;
+}
+
+void verge__sqlite_rollback(struct verge__connection *connection) {
+    struct connection *c = own(connection);
+    if (!sqlite3_get_autocommit(c->db)) {
+        (void)verge__sq_run(c, ROLLBACK, NULL, 0, NULL);
+    }
+    verge__sq_queue_leave(c);
+}
+
+int verge__sqlite_begin(struct verge__connection *connection) {
+    struct connection *c = own(connection);
+    verge__sq_queue_up(c);
+    int error = verge__sq_run(c, BEGIN, NULL, 0, NULL);
+    if (error == 0) {
+        error = verge__sq_tell_time(c);
+    }
+    if (error != 0) {
+        verge__sqlite_rollback(connection);
+    }
+    return error;
+}
+
+int verge__sqlite_commit(struct verge__connection *connection, uint64_t mark) {
+    (void)mark; /* what becomes of a commit is known here */
+    struct connection *c = own(connection);
+    const int error = verge__sq_run(c, COMMIT, NULL, 0, NULL);
+    if (error != 0) {
+        verge__sqlite_rollback(connection);
+        return error;
+    }
+    verge__sq_queue_leave(c);
+    return 0;
+}
+
+int verge__sqlite_savepoint(struct verge__connection *connection) {
+    return verge__sq_run(own(connection), SAVEPOINT, NULL, 0, NULL);
+}
+
+int verge__sqlite_end_savepoint(struct verge__connection *connection, bool undo) {
+    struct connection *c = own(connection);
+    if (sqlite3_get_autocommit(c->db)) {
+        return -EIO; /* SQLite has rolled everything back: the disk is full, say */
+    }
+    const int error = undo ? verge__sq_run(c, SAVEPOINT_UNDO, NULL, 0, NULL) : 0;
+    return error != 0 ? error : verge__sq_run(c, SAVEPOINT_RELEASE, NULL, 0, NULL);
+}

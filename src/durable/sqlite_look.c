@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* For people: what there is. */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "durable/schema.h"
+#include "durable/sqlite_internal.h"
+
+/* ---- for people ---- */
+
+int verge__sqlite_find(struct verge__connection *connection, const char *handler, const void *key, size_t key_size,
+                       uint64_t *ret_id) {
+    struct connection *c = own(connection);
+    sqlite3_stmt *statement = NULL;
+    uint64_t id = 0;
+    int error = verge__sq_with(c, TIMER_FIND, NULL, 0, &statement);
+    if (error == 0) {
+        (void)sqlite3_bind_text(statement, 1, handler, -1, SQLITE_STATIC);
+        (void)sqlite3_bind_blob(statement, 2, key, (int)key_size, SQLITE_STATIC);
+    }
+    while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
+        id = (uint64_t)sqlite3_column_int64(statement, 0);
+        error = 0;
+    }
+    if (error == 0 && id != 0) {
+        *ret_id = id;
+    }
+    return error != 0 ? error : id == 0 ? -ENOENT : 0;
+}
+
+static void read_info(sqlite3_stmt *statement, verge_durable_info *info) {
+    *info = (verge_durable_info){
+        .id = (uint64_t)sqlite3_column_int64(statement, 0),
+        .due_ns = (uint64_t)sqlite3_column_int64(statement, 1),
+        .attempt = (uint32_t)sqlite3_column_int64(statement, 2),
+        .period_ns = (uint64_t)sqlite3_column_int64(statement, 3),
+        .payload_size = (size_t)sqlite3_column_bytes(statement, 6),
+        .is_running = sqlite3_column_int64(statement, 7) != 0,
+        .died_ns = (uint64_t)sqlite3_column_int64(statement, 9),
+    };
+    info->shard = verge__shard_of(info->id);
+    const char *handler = (const char *)sqlite3_column_text(statement, 4);
+    const char *reason = (const char *)sqlite3_column_text(statement, 8);
+    (void)snprintf(info->handler, sizeof(info->handler), "%s", handler == NULL ? "" : handler);
+    (void)snprintf(info->reason, sizeof(info->reason), "%s", reason == NULL ? "" : reason);
+    const void *key = sqlite3_column_blob(statement, 5);
+    const int key_size = sqlite3_column_bytes(statement, 5);
+    info->key_size = (uint8_t)(key_size > VERGE_DURABLE_KEY_MAX ? VERGE_DURABLE_KEY_MAX : key_size);
+    if (key != NULL) {
+        memcpy(info->key, key, info->key_size);
+    }
+}
+
+int verge__sqlite_look(struct verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,
+                       size_t size) {
+    struct connection *c = own(connection);
+    static const enum statement where[] = {LOOK_TIMER, LOOK_DEAD};
+    for (size_t i = 0; i < sizeof(where) / sizeof(where[0]); i++) {
+        sqlite3_stmt *statement = NULL;
+        int error = verge__sq_with(c, where[i], (const int64_t[]){number(id)}, 1, &statement);
+        error = error != 0 ? error : verge__sq_step(c, statement);
+        if (error == 1) {
+            read_info(statement, ret_info);
+            const void *bytes = sqlite3_column_blob(statement, 6);
+            if (bytes != NULL && payload != NULL) {
+                memcpy(payload, bytes, ret_info->payload_size < size ? ret_info->payload_size : size);
+            }
+            (void)sqlite3_reset(statement);
+            return 0;
+        }
+        if (error != 0) {
+            return error;
+        }
+    }
+    return -ENOENT;
+}
+
+int verge__sqlite_list(struct verge__connection *connection, bool dead, uint64_t after, verge_durable_info *ret_infos,
+                       size_t count) {
+    struct connection *c = own(connection);
+    sqlite3_stmt *statement = NULL;
+    int found = 0;
+    int error = verge__sq_with(c, dead ? LIST_DEAD : LIST_TIMERS, (const int64_t[]){number(after), number(count)}, 2,
+                               &statement);
+    while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
+        read_info(statement, &ret_infos[found++]);
+        error = 0;
+    }
+    return error != 0 ? error : found;
+}
+
+int verge__sqlite_forget(struct verge__connection *connection, uint64_t id) {
+    int64_t found = 0;
+    const int error = RUN(own(connection), DEAD_DELETE, &found, number(id));
+    return error != 0 ? error : found == 0 ? -ENOENT : 0;
+}
+
+int verge__sqlite_revive(struct verge__connection *connection, uint64_t id) {
+    struct connection *c = own(connection);
+    const int error = RUN(c, DEAD_REVIVE, NULL, number(id), number(c->base.now_ns));
+    return error != 0 ? error : verge__sqlite_forget(connection, id);
+}
+
+int verge__sqlite_count(struct verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue,
+                        uint64_t *ret_dead) {
+    struct connection *c = own(connection);
+    sqlite3_stmt *statement = NULL;
+    int error = verge__sq_tell_time(c);
+    error = error != 0 ? error : verge__sq_with(c, COUNT, (const int64_t[]){number(c->base.now_ns)}, 1, &statement);
+    error = error != 0 ? error : verge__sq_step(c, statement);
+    if (error == 1) {
+        *ret_pending = (uint64_t)sqlite3_column_int64(statement, 0);
+        *ret_overdue = (uint64_t)sqlite3_column_int64(statement, 1);
+        *ret_dead = (uint64_t)sqlite3_column_int64(statement, 2);
+        (void)sqlite3_reset(statement);
+        error = 0;
+    }
+    return error;
+}
+
+int verge__sqlite_check(struct verge__connection *connection, uint32_t shard_count, char *text, size_t size) {
+    struct connection *c = own(connection);
+    char query[2048];
+    (void)snprintf(query, sizeof(query), VERGE__CHECK, shard_count, shard_count);
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(c->db, query, -1, &statement, NULL);
+    int found = 0;
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = sqlite3_step(statement);
+        if (code == SQLITE_ROW && found++ == 0 && text != NULL && size > 0) {
+            (void)snprintf(text, size, "%s", (const char *)sqlite3_column_text(statement, 0));
+        }
+    }
+    const int error = verge__sq_error_of(c->db, code);
+    (void)sqlite3_finalize(statement);
+    return error != 0 ? error : found;
+}

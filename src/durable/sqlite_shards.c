@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* The tables, and P1: nodes and shards. */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "durable/schema.h"
+#include "durable/sqlite_internal.h"
+
+/* ---- the tables ---- */
+
+int verge__sqlite_read_meta(struct verge__connection *connection, struct verge__store_meta *ret_meta) {
+    struct connection *c = own(connection);
+    sqlite3_stmt *tables = NULL;
+    int code = sqlite3_prepare_v2(c->db, "SELECT count(*) FROM sqlite_master WHERE name LIKE 'verge\\_%' ESCAPE '\\'",
+                                  -1, &tables, NULL);
+    if (code == SQLITE_OK) {
+        code = sqlite3_step(tables);
+    }
+    const bool is_there = code == SQLITE_ROW && sqlite3_column_int(tables, 0) > 0;
+    (void)sqlite3_finalize(tables);
+    if (code != SQLITE_ROW) {
+        return verge__sq_error_of(c->db, code);
+    }
+    if (!is_there) {
+        return -ENOENT;
+    }
+    sqlite3_stmt *statement = NULL;
+    int error = verge__sq_with(c, META, NULL, 0, &statement);
+    if (error == 0) {
+        error = verge__sq_step(c, statement);
+    }
+    if (error != 1) {
+        return error == 0 ? -EPROTO : error;
+    }
+    *ret_meta = (struct verge__store_meta){
+        .version = (uint32_t)sqlite3_column_int64(statement, 0),
+        .min_version = (uint32_t)sqlite3_column_int64(statement, 1),
+        .shard_count = (uint32_t)sqlite3_column_int64(statement, 2),
+    };
+    (void)sqlite3_reset(statement);
+    return 0;
+}
+
+int verge__sqlite_make_tables(struct verge__connection *connection, uint32_t shard_count) {
+    struct connection *c = own(connection);
+    struct verge__store_meta meta;
+    char rows[256];
+    verge__sq_queue_up(c);
+    int error = verge__sq_run(c, BEGIN, NULL, 0, NULL);
+    const int found = error == 0 ? verge__sqlite_read_meta(connection, &meta) : error;
+    if (found == -ENOENT) { /* else another process was faster */
+        (void)snprintf(rows, sizeof(rows),
+                       "INSERT INTO verge_meta VALUES (%d, %d, %u, 0);"
+                       "WITH RECURSIVE s(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM s WHERE n + 1 < %u) "
+                       "INSERT INTO verge_shard SELECT n, 1, 0, 1 FROM s",
+                       VERGE_DURABLE_SCHEMA_VERSION, VERGE__MIN_VERSION, shard_count, shard_count);
+        error =
+            verge__sq_error_of(c->db, sqlite3_exec(c->db, VERGE__SCHEMA("INTEGER", "TEXT", "BLOB"), NULL, NULL, NULL));
+        error = error != 0 ? error : verge__sq_error_of(c->db, sqlite3_exec(c->db, rows, NULL, NULL, NULL));
+    } else if (found == 0 && meta.version == 1) { /* what version 2 has more is for servers */
+        error = verge__sq_error_of(c->db, sqlite3_exec(c->db, "UPDATE verge_meta SET version = 2", NULL, NULL, NULL));
+    }
+    if (error == 0) {
+        return verge__sqlite_commit(connection, 0);
+    }
+    verge__sqlite_rollback(connection);
+    return error;
+}
+
+/* ---- P1 ---- */
+
+/* A transaction of its own around a few statements. */
+int verge__sq_ended(struct verge__connection *connection, int error) {
+    if (error == 0) {
+        return verge__sqlite_commit(connection, 0);
+    }
+    verge__sqlite_rollback(connection);
+    return error;
+}
+
+int verge__sqlite_new_incarnation(struct verge__connection *connection, uint64_t *ret_incarnation) {
+    int64_t incarnation = 0;
+    int error = verge__sqlite_begin(connection);
+    if (error == 0) {
+        error = verge__sq_ended(connection, verge__sq_run(own(connection), NEXT_INCARNATION, NULL, 0, &incarnation));
+    }
+    if (error == 0) {
+        *ret_incarnation = (uint64_t)incarnation;
+    }
+    return error;
+}
+
+static int insert_node(struct connection *c, uint64_t node, const char *name, uint64_t lease_ns) {
+    sqlite3_stmt *statement = NULL;
+    int error = verge__sq_with(c, NODE_INSERT, (const int64_t[]){number(node)}, 1, &statement);
+    if (error == 0) {
+        (void)sqlite3_bind_text(statement, 2, name, -1, SQLITE_TRANSIENT);
+        (void)sqlite3_bind_int64(statement, 3, number(c->base.now_ns + lease_ns));
+        (void)sqlite3_bind_int64(statement, 4, number(c->base.now_ns));
+        error = verge__sq_step(c, statement);
+    }
+    return error;
+}
+
+int verge__sqlite_join(struct verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node) {
+    struct connection *c = own(connection);
+    int64_t incarnation = 0;
+    int error = verge__sqlite_begin(connection);
+    if (error != 0) {
+        return error;
+    }
+    error = verge__sq_run(c, NEXT_INCARNATION, NULL, 0, &incarnation);
+    if (error == 0 && lease_ns > 0) {
+        error = insert_node(c, (uint64_t)incarnation, name, lease_ns);
+    }
+    error = verge__sq_ended(connection, error);
+    if (error == 0) {
+        *ret_node = (uint64_t)incarnation;
+    }
+    return error;
+}
+
+static int read_shards(struct connection *c, enum statement which, const int64_t *values, int count,
+                       struct verge__cluster *cluster) {
+    sqlite3_stmt *statement = NULL;
+    int error = verge__sq_with(c, which, values, count, &statement);
+    cluster->owned_count = 0;
+    while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
+        const int64_t shard = sqlite3_column_int64(statement, 0);
+        if (shard >= 0 && shard < VERGE_DURABLE_SHARDS_MAX && cluster->owned_count < VERGE_DURABLE_SHARDS_MAX) {
+            cluster->owned[cluster->owned_count++] = (struct verge__shard){
+                .shard = (uint32_t)shard,
+                .epoch = (uint64_t)sqlite3_column_int64(statement, 1),
+                .was_clean = sqlite3_column_count(statement) < 3 || sqlite3_column_int64(statement, 2) != 0,
+            };
+        }
+        error = 0;
+    }
+    return error;
+}
+
+int verge__sqlite_renew(struct verge__connection *connection, uint64_t node, uint64_t lease_ns,
+                        struct verge__cluster *ret_cluster) {
+    struct connection *c = own(connection);
+    int64_t alive = 0;
+    int64_t next_expiry = 0;
+    int error = verge__sqlite_begin(connection);
+    if (error != 0) {
+        return error;
+    }
+    const int64_t now = number(c->base.now_ns);
+    error = RUN(c, NODE_RENEW, NULL, number(node), now + number(lease_ns), now);
+    error = error != 0 ? error : RUN(c, NODE_FORGET_OTHERS, NULL, number(node), now - number(lease_ns));
+    error = error != 0 ? error : RUN(c, NODES_ALIVE, &alive, now);
+    error = error != 0 ? error : RUN(c, NEXT_EXPIRY, &next_expiry, now, number(node));
+    error = error != 0 ? error : read_shards(c, SHARDS_OF, (const int64_t[]){number(node)}, 1, ret_cluster);
+    ret_cluster->live_nodes = (uint32_t)alive;
+    ret_cluster->next_expiry_ns = (uint64_t)next_expiry;
+    return verge__sq_ended(connection, error);
+}
+
+int verge__sqlite_acquire(struct verge__connection *connection, uint64_t node, uint32_t count,
+                          struct verge__cluster *ret_new) {
+    struct connection *c = own(connection);
+    int error = verge__sqlite_begin(connection);
+    if (error != 0) {
+        return error;
+    }
+    error = read_shards(c, SHARDS_FREE, (const int64_t[]){number(c->base.now_ns), count}, 2, ret_new);
+    for (uint32_t i = 0; i < ret_new->owned_count && error == 0; i++) {
+        ret_new->owned[i].epoch++;
+        error = RUN(c, SHARD_TAKE, NULL, ret_new->owned[i].shard, number(node));
+    }
+    return verge__sq_ended(connection, error);
+}
+
+int verge__sqlite_release(struct verge__connection *connection, uint64_t node, const struct verge__shard *shards,
+                          uint32_t count) {
+    int error = verge__sqlite_begin(connection);
+    if (error != 0) {
+        return error;
+    }
+    for (uint32_t i = 0; i < count && error == 0; i++) {
+        error = RUN(own(connection), SHARD_RELEASE, NULL, shards[i].shard, number(node), number(shards[i].epoch));
+    }
+    return verge__sq_ended(connection, error);
+}
+
+int verge__sqlite_leave(struct verge__connection *connection, uint64_t node) {
+    int error = verge__sqlite_begin(connection);
+    if (error != 0) {
+        return error;
+    }
+    error = RUN(own(connection), SHARDS_RELEASE, NULL, number(node));
+    error = error != 0 ? error : RUN(own(connection), NODE_DELETE, NULL, number(node));
+    return verge__sq_ended(connection, error);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* P2 to P5: the timers. */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <poll.h>
+
+#include "durable/sqlite_internal.h"
+
+/* Keys and payloads are not looked at. */
+static const char scan_text[] =
+    "SELECT id, due, attempt, 0, 0, 0, handler, NULL, NULL FROM verge_timer WHERE shard = ?1 AND (due, id) > (?2, ?3) "
+    "AND due <= ?4 ORDER BY due, id";
+
+/* ---- P2 ---- */
+
+/* One statement a shard, merged: the index has them by shard. */
+int verge__sqlite_scan(struct verge__connection *connection, const struct verge__shard *shards, uint32_t count,
+                       uint64_t after_due_ns, uint64_t after_id, uint64_t until_ns, uint32_t limit,
+                       verge__visit_row visit, void *context) {
+    struct connection *c = own(connection);
+    struct verge__row heads[VERGE_DURABLE_SHARDS_MAX];
+    bool is_open[VERGE_DURABLE_SHARDS_MAX] = {false};
+    int error = verge__sq_tell_time(c);
+    for (uint32_t i = 0; i < count && error == 0; i++) {
+        error = verge__sq_prepare(c, scan_text, &c->scans[i]);
+        if (error == 0) {
+            (void)sqlite3_bind_int64(c->scans[i], 1, shards[i].shard);
+            (void)sqlite3_bind_int64(c->scans[i], 2, number(after_due_ns));
+            (void)sqlite3_bind_int64(c->scans[i], 3, number(after_id));
+            (void)sqlite3_bind_int64(c->scans[i], 4, number(until_ns));
+            error = verge__sq_step(c, c->scans[i]);
+            is_open[i] = error == 1;
+        }
+        if (is_open[i]) {
+            read_row(c->scans[i], &heads[i]);
+            error = 0;
+        }
+    }
+    for (uint32_t rows = 0; rows < limit && error == 0; rows++) {
+        uint32_t first = count;
+        for (uint32_t i = 0; i < count; i++) {
+            if (is_open[i] && (first == count || heads[i].due_ns < heads[first].due_ns ||
+                               (heads[i].due_ns == heads[first].due_ns && heads[i].id < heads[first].id))) {
+                first = i;
+            }
+        }
+        if (first == count) {
+            break;
+        }
+        visit(context, &heads[first]);
+        error = verge__sq_step(c, c->scans[first]);
+        is_open[first] = error == 1;
+        if (is_open[first]) {
+            read_row(c->scans[first], &heads[first]);
+            error = 0;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        (void)sqlite3_reset(c->scans[i]);
+    }
+    return error;
+}
+
+int verge__sqlite_wait(struct verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
+                       void *context) {
+    struct connection *c = own(connection);
+    (void)visit;
+    (void)context;
+    (void)pthread_mutex_lock(&c->file->lock);
+    c->file->keeper_fd = wake_fd;
+    (void)pthread_mutex_unlock(&c->file->lock);
+    c->is_keeper = true;
+    verge__sq_checkpoint(c);
+    struct pollfd fd = {.fd = wake_fd, .events = POLLIN};
+    (void)poll(&fd, 1, (int)(timeout_ns / 1000000) + 1);
+    return 0;
+}
+
+/* ---- P3 ---- */
+
+static int bind_tail(sqlite3_stmt *statement, int first, const struct verge__row *row) {
+    (void)sqlite3_bind_text(statement, first, row->handler, -1, SQLITE_STATIC);
+    if (row->key == NULL) {
+        (void)sqlite3_bind_null(statement, first + 1);
+    } else {
+        (void)sqlite3_bind_blob(statement, first + 1, row->key, (int)row->key_size, SQLITE_STATIC);
+    }
+    const void *payload = row->payload_size == 0 ? "" : row->payload;
+    return sqlite3_bind_blob(statement, first + 2, payload, (int)row->payload_size, SQLITE_STATIC);
+}
+
+int verge__sqlite_insert(struct verge__connection *connection, struct verge__row *rows, size_t count) {
+    struct connection *c = own(connection);
+    for (size_t i = 0; i < count; i++) {
+        struct verge__row *row = &rows[i];
+        if (row->due_is_delay) {
+            row->due_ns += c->base.now_ns;
+            row->due_is_delay = false;
+        }
+        sqlite3_stmt *statement = NULL;
+        int error =
+            verge__sq_with(c, TIMER_INSERT,
+                           (const int64_t[]){number(row->id), verge__shard_of(row->id), number(row->due_ns),
+                                             row->attempt, number(row->revision), number(row->period_ns), row->policy},
+                           7, &statement);
+        error = error != 0 ? error : verge__sq_error_of(c->db, bind_tail(statement, 8, row));
+        error = error != 0 ? error : verge__sq_step(c, statement);
+        if (error != 0) {
+            return error;
+        }
+        row->outcome = 0;
+        if (sqlite3_changes(c->db) == 0) {
+            int64_t due = -1;
+            error = RUN(c, TIMER_EXISTS, &due, number(row->id));
+            if (error != 0) {
+                return error;
+            }
+            row->outcome = due < 0 ? -EEXIST : 0;
+        }
+    }
+    return 0;
+}
+
+int verge__sqlite_notify(struct verge__connection *connection, const struct verge__row *row) {
+    (void)connection;
+    (void)row;
+    return 0;
+}
+
+/* ---- P4 ---- */
+
+/* Does the shard of this target still have the epoch? The write lock keeps it so. The last answer is remembered. */
+struct fence {
+    uint64_t shard;
+    int64_t epoch;
+};
+
+static int check_fence(struct connection *c, struct fence *fence, const struct verge__target *target, bool *ret_holds) {
+    if (fence->shard != verge__shard_of(target->id)) {
+        fence->shard = verge__shard_of(target->id);
+        fence->epoch = -1;
+        const int error = RUN(c, SHARD_EPOCH, &fence->epoch, number(fence->shard));
+        if (error != 0) {
+            return error;
+        }
+    }
+    *ret_holds = fence->epoch == number(target->epoch);
+    return 0;
+}
+
+int verge__sqlite_take(struct verge__connection *connection, const struct verge__target *targets, size_t count,
+                       verge__visit_row visit, void *context) {
+    struct connection *c = own(connection);
+    struct fence fence = {.shard = UINT64_MAX};
+    for (size_t i = 0; i < count; i++) {
+        bool holds = false;
+        int error = check_fence(c, &fence, &targets[i], &holds);
+        sqlite3_stmt *statement = NULL;
+        if (error == 0 && holds) {
+            error = verge__sq_with(c, TIMER_TAKE, (const int64_t[]){number(targets[i].id), number(c->base.now_ns)}, 2,
+                                   &statement);
+            while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
+                struct verge__row row;
+                read_row(statement, &row);
+                visit(context, &row);
+                error = 0;
+            }
+        }
+        if (error != 0) {
+            return error;
+        }
+    }
+    return 0;
+}
+
+int verge__sqlite_claim(struct verge__connection *connection, const struct verge__target *targets, size_t count,
+                        const uint64_t *run_ns, verge__visit_row visit, void *context) {
+    struct connection *c = own(connection);
+    struct fence fence = {.shard = UINT64_MAX};
+    for (size_t i = 0; i < count; i++) {
+        bool holds = false;
+        bool is_due = false;
+        int error = check_fence(c, &fence, &targets[i], &holds);
+        sqlite3_stmt *statement = NULL;
+        if (error == 0 && holds) {
+            error = verge__sq_with(c, TIMER_DUE, (const int64_t[]){number(targets[i].id), number(c->base.now_ns)}, 2,
+                                   &statement);
+            while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
+                struct verge__row row;
+                read_row(statement, &row);
+                row.revision++;
+                visit(context, &row);
+                is_due = true;
+                error = 0;
+            }
+        }
+        if (error == 0 && is_due) {
+            error = RUN(c, TIMER_CLAIM, NULL, number(targets[i].id), number(c->base.now_ns + run_ns[i]));
+        }
+        if (error != 0) {
+            return error;
+        }
+    }
+    return 0;
+}
+
+int verge__sqlite_complete(struct verge__connection *connection, struct verge__change *changes, size_t count) {
+    struct connection *c = own(connection);
+    for (size_t i = 0; i < count; i++) {
+        const int error = RUN(c, TIMER_COMPLETE, NULL, number(changes[i].id), number(changes[i].revision));
+        if (error != 0) {
+            return error;
+        }
+        changes[i].outcome = sqlite3_changes(c->db) == 0 ? -ENOENT : 0;
+    }
+    return 0;
+}
+
+int verge__sqlite_count_attempt(struct verge__connection *connection, const struct verge__target *target) {
+    struct connection *c = own(connection);
+    struct fence fence = {.shard = UINT64_MAX};
+    bool holds = false;
+    const int error = check_fence(c, &fence, target, &holds);
+    return error != 0 || !holds ? error : RUN(c, TIMER_ATTEMPT, NULL, number(target->id));
+}
+
+int verge__sqlite_bury(struct verge__connection *connection, const struct verge__row *row, const char *reason) {
+    struct connection *c = own(connection);
+    sqlite3_stmt *statement = NULL;
+    int error = verge__sq_with(
+        c, DEAD_INSERT,
+        (const int64_t[]){number(row->id), number(row->due_ns), row->attempt, number(row->period_ns), row->policy}, 5,
+        &statement);
+    if (error == 0) {
+        (void)bind_tail(statement, 6, row);
+        (void)sqlite3_bind_text(statement, 9, reason, -1, SQLITE_STATIC);
+        (void)sqlite3_bind_int64(statement, 10, number(c->base.now_ns));
+        error = verge__sq_step(c, statement);
+    }
+    return error;
+}
+
+/* ---- P5 ---- */
+
+int verge__sqlite_cancel(struct verge__connection *connection, struct verge__change *changes, size_t count) {
+    struct connection *c = own(connection);
+    for (size_t i = 0; i < count; i++) {
+        sqlite3_stmt *statement = NULL;
+        int error = verge__sq_with(c, TIMER_CANCEL, (const int64_t[]){number(changes[i].id)}, 1, &statement);
+        changes[i].outcome = -ENOENT;
+        while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
+            const bool is_running =
+                sqlite3_column_int64(statement, 0) != 0 && sqlite3_column_int64(statement, 1) > number(c->base.now_ns);
+            changes[i].outcome = is_running ? VERGE_RUNNING : 0;
+            error = 0;
+        }
+        if (error != 0) {
+            return error;
+        }
+    }
+    return 0;
+}
+
+int verge__sqlite_reset(struct verge__connection *connection, struct verge__change *changes, size_t count) {
+    struct connection *c = own(connection);
+    for (size_t i = 0; i < count; i++) {
+        sqlite3_stmt *statement = NULL;
+        bool is_there = false;
+        bool is_running = false;
+        int error = verge__sq_with(c, LOOK_TIMER, (const int64_t[]){number(changes[i].id)}, 1, &statement);
+        while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
+            is_there = true;
+            is_running =
+                sqlite3_column_int64(statement, 7) != 0 && sqlite3_column_int64(statement, 1) > number(c->base.now_ns);
+            error = 0;
+        }
+        if (error == 0 && is_there) {
+            error = RUN(c, TIMER_RESET, NULL, number(changes[i].id), number(changes[i].due_ns));
+        }
+        if (error != 0) {
+            return error;
+        }
+        changes[i].outcome = !is_there ? -ENOENT : is_running ? VERGE_RUNNING : 0;
+    }
+    return 0;
+}
