@@ -100,12 +100,14 @@ static bool io_comes_within_its_grace(struct verge_runtime *runtime, struct verg
     return false;
 }
 
-/* Nothing can run. I/O that is pending may still complete for its grace; then it is the clock's turn. */
-static void move_on(struct verge_runtime *runtime, struct verge__reactor *reactor) {
+/* Nothing can run. I/O that is pending may still complete within its grace. After that the clock moves, to the next
+ * deadline in as many steps as the wheels want, and waits again only when something has run. */
+static void move_on(struct verge_runtime *runtime, struct verge__reactor *reactor, bool *grace_is_over) {
     VERGE__STEP("virtual: idle");
-    if (io_comes_within_its_grace(runtime, reactor)) {
+    if (!*grace_is_over && io_comes_within_its_grace(runtime, reactor)) {
         return;
     }
+    *grace_is_over = true;
     const uint64_t next_ns = next_deadline(runtime);
     if (next_ns == VERGE_NEVER) {
         (void)wait_in_reactor(runtime, reactor, VERGE_NEVER);
@@ -116,6 +118,7 @@ static void move_on(struct verge_runtime *runtime, struct verge__reactor *reacto
 }
 
 void verge__virtual_loop(struct verge_runtime *runtime, struct verge__reactor *reactor) {
+    bool grace_is_over = false;
     while (!verge__run_is_over(runtime)) {
         bool any = ask_reactor(reactor, 0);
         const uint32_t count = atomic_load(&runtime->runner_count);
@@ -123,7 +126,9 @@ void verge__virtual_loop(struct verge_runtime *runtime, struct verge__reactor *r
             step(runtime->runners[i], reactor, &any);
         }
         if (!any && reactor->done.first == NULL && !any_has_work(runtime)) {
-            move_on(runtime, reactor);
+            move_on(runtime, reactor, &grace_is_over);
+        } else {
+            grace_is_over = false;
         }
     }
 }

@@ -519,6 +519,45 @@ static void t7_the_clock_waits_for_the_grace(void **state) {
     close_pair(pair);
 }
 
+enum { LONG_SLEEPS = 20 };
+
+static void count_waits(const char *step) {
+    grace.waits += is_step(step, "virtual: wait");
+}
+
+static intptr_t receives_for_ever(void *argument) {
+    struct pair *pair = argument;
+    char byte;
+    return verge_recv(pair->near, &byte, 1, 0, VERGE_NEVER);
+}
+
+static intptr_t sleeps_often_while_another_receives(void *argument) {
+    verge_task *task = spawn(receives_for_ever, argument);
+    for (int i = 0; i < LONG_SLEEPS; i++) {
+        CHECK_EQUAL(verge_sleep(MINUTE), 0);
+    }
+    CHECK_EQUAL(verge_task_cancel(task), 0);
+    CHECK_EQUAL(join(task), -ECANCELED);
+    return 0;
+}
+
+/* A wheel of such a precision wants several steps on the way to a deadline in a minute. */
+static void t7_a_deadline_has_one_grace(void **state) {
+    (void)state;
+    struct pair pair = open_pair();
+    verge_manual_clock clock = {0};
+    verge_runtime_options options = runtime_options(1);
+    options.virtual_clock = &clock;
+    options.precision_ns = 1;
+    options.io_grace_ns = 0;
+    memset(&grace, 0, sizeof(grace));
+    steps_begin(count_waits);
+    run_with(options, sleeps_often_while_another_receives, &pair);
+    steps_end();
+    assert_in_range(grace.waits, LONG_SLEEPS, LONG_SLEEPS + 2); /* and the cancelled receive */
+    close_pair(pair);
+}
+
 /* ---- a task comes from outside at the moment when the last one has ended: it is the next run's ---- */
 
 static struct {
@@ -611,6 +650,7 @@ int main(void) {
         cmocka_unit_test(t7_a_cancelled_operation_ends_before_the_clock_moves),
         cmocka_unit_test(t4_who_was_cancelled_is_told_so_though_its_deadline_comes),
         cmocka_unit_test(t7_the_clock_waits_for_the_grace),
+        cmocka_unit_test(t7_a_deadline_has_one_grace),
         cmocka_unit_test(a_task_that_comes_after_the_last_is_the_next_run_s),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
