@@ -36,7 +36,7 @@ help:
 	@echo "make test-portable   the wheel's one file on other machines, emulated, and for Windows (MACHINES=s390x: some of them)"
 	@echo "make fuzz       looks for inputs that break a promise (SECONDS=60 a target, TARGETS=...: some of them)"
 	@echo "make coverage   line coverage of src/, per folder"
-	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
+	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) (VERGE_ASSERTS=ON: with run-time checks)"
 	@echo "make deb        Debian packages of the library, for developers, of the tool: build/deb/"
 	@echo "make site       the documentation as a website that works from a file: build/site/index.html"
 	@echo "make setup      install the Debian packages that any of the above needs"
@@ -157,9 +157,12 @@ coverage: | build
 	@ctest --preset coverage --parallel $(JOBS)
 	@scripts/coverage
 
+# CMake options that can be given on the command line; those that are not have their default.
+install_options = $(foreach o,ASSERTS PROBES DURABLE UCONTEXT,$(if $(VERGE_$o),-DVERGE_$o=$(VERGE_$o),-UVERGE_$o))
+
 install: | build
 	@scripts/setup build
-	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" -DVERGE_LIBURING=$(VERGE_LIBURING) >build/release.configure.log \
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" -DVERGE_LIBURING=$(VERGE_LIBURING) $(install_options) >build/release.configure.log \
 		|| { cat build/release.configure.log; exit 1; }
 	@cmake --build --preset release
 	@DESTDIR="$(DESTDIR)" cmake --install build/release

@@ -26,7 +26,7 @@ const char *verge_strerror(int error) {
     case 0:
         return "success";
     case -EINVAL:
-        return "invalid argument, option or time";
+        return "invalid argument, option or time (perhaps a duration where a deadline is wanted)";
     case -ERANGE:
         return "the time is too far ahead";
     case -ENOENT:
