@@ -13,10 +13,10 @@
  *
  * Promises
  *   G1 never early    poll(now) returns a timer only if deadline <= now (strict: deadline < now).
- *   G2 bounded late   when poll(now) returns without backlog, every pending timer has deadline > now - p. A window:
- *                     latest > now - p. A coarse wheel: deadline > now - r, where r is the resolution of the level
- *                     that the timer's distance needs when it is set.
- *                     The distance is measured from now, even while there is a backlog, and inside a run.
+ *   G2 bounded late   when poll(now) returns without backlog, every pending timer has deadline > now - p. For a timer
+ *                     with a window: latest > now - p. In a coarse wheel (option `coarse`): deadline > now - r, where r
+ *                     is the resolution of the level that is chosen by the distance from now to the deadline when
+ *                     the timer is set, even while there is a backlog, and inside a run.
  *                     A timer set for a tick that has already come is returned by the next poll. If it is set inside a
  *                     run, it is returned by the first poll or run after that run.
  *   G3 exactly once   every timer ends in exactly one of: returned by a poll, cancelled, cleared. A limit defers
@@ -34,8 +34,8 @@
  *                     the room for it.
  *   G8 bounded work   a poll with a work limit moves, inspects and returns at most that many entries. In an ordered
  *                     wheel each of them is also compared with up to 2 log2(n) others, of n that are due.
- *   G9 any time       now may stand still, jump by years, and start anywhere. If it goes backwards, the last time
- *                     counts.
+ *   G9 any time       now may stand still, jump by years, and start anywhere. If it goes backwards, the
+ *                     wheel keeps the latest time it has seen.
  *
  * While you handle the timers that a poll returned, you may schedule, cancel and move timers. The returned timers have
  * already ended: their handles give -ENOENT.
@@ -75,7 +75,7 @@ VERGE_API VERGE_MUST_USE int verge_wheel_create(const verge_wheel_options *optio
 VERGE_API void verge_wheel_destroy(verge_wheel *wheel); /* pending timers end without being returned; NULL is allowed */
 
 /* Start, move and end a timer. ret_timer and ret_data may be NULL. Errors: below, "timers with handles". Check the
- * result, unless verge_wheel_reserve made room: then these calls cannot fail for memory. */
+ * result. After verge_wheel_reserve, these calls cannot fail for memory; the other errors remain. */
 VERGE_API int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer);
 VERGE_API int verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns);
 VERGE_API int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data);
@@ -125,7 +125,8 @@ enum {
     VERGE_LEVEL_BITS_MAX = 14,
 };
 
-/* A level reaches 2^bits slots ahead, of 2^shift nanoseconds each. (Its ring has twice as many slots.) */
+/* A level covers 2^bits slots of 2^shift nanoseconds each. These are meant wherever slots are counted here. (In memory,
+ * its ring is twice as long.) */
 typedef struct verge_wheel_level {
     uint8_t shift;
     uint8_t bits;
@@ -171,8 +172,8 @@ typedef enum verge_wheel_preset {
     VERGE_PRESET_TWO_LEVEL,   /* 2^20, 2^30 ns x 1024: 18.3 minutes */
     VERGE_PRESET_ALARM,       /* 1 ns, 2^61 intervals, strict, FIFO, past rejected: 73 years */
     VERGE_PRESET_RUNTIME,     /* 2^20 ns, 7 levels of 64: 146 years */
-    /* A tick of 1, exact, all of time: for programs that count milliseconds, which all times of the wheel are then,
-     * whatever the names say; or any other unit. Timers come out at their very millisecond. */
+    /* Precision 1, exact, all of time. For programs that count in milliseconds, or in any other unit: every time that
+     * you pass is then in that unit, although the names end in _ns. */
     VERGE_PRESET_MILLISECONDS,
 } verge_wheel_preset;
 
@@ -223,7 +224,8 @@ VERGE_API int verge_wheel_options_explain(const verge_wheel_options *options, ch
  *
  * Errors
  *   schedule     -ERANGE: the deadline is beyond verge_wheel_largest_deadline. -EINVAL: it is in the past, and the
- *                wheel's options refuse that (verge_past); a deadline of 0 is not special. -ENOSPC: the cap is reached.
+ *                wheel's options refuse that (verge_past); a deadline of 0 is like any other, except
+ *                with VERGE_PAST_SINCE_START, which refuses it. -ENOSPC: the cap is reached.
  *                -ENOMEM.
  *   cancel       -ENOENT: the timer has ended. -EBADF: the number was never a handle. (After the wheel has given memory
  *                back, it may return -ENOENT for such a number.)
@@ -311,8 +313,8 @@ VERGE_API uint64_t verge_timeout_deadline(const verge_timeout *timeout);
  *   run calls the function for one timer at a time, and returns how many calls it made. The function may use the wheel
  *   in any way, but must not destroy it. If it cancels a timer, or moves it later, that timer does not come out, even
  *   if it was due. If it sets a timer for a time that has already come, that timer comes out in a later run. So a run
- *   ends, unless the function itself moves time. If the function polls or runs itself, that call may not hand out such
- *   a timer either: it comes out after the outermost run, and until then there is a backlog.
+ *   ends, unless the function itself moves time. If the function calls poll or run, that inner call does not
+ *   return such a timer either: it comes out after the outermost run. Until then there is a backlog.
  *
  * More about next_wakeup
  *   With a backlog it returns now. It is never late. (poll_exact may return timers of the tick before it.)
@@ -333,8 +335,8 @@ VERGE_API size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, ver
 
 /*
  * As poll_exact, but moves the time only to the earliest pending deadline, if that is <= now_ns, and returns its
- * timers. In a strict or coarse wheel: as poll, but only to the first tick at which timers come out. It searches as
- * next_deadline does; with a backlog, it looks at every timer. The work limit does not count the search.
+ * timers; else to now_ns. In a strict or coarse wheel: as poll, but only to the first tick at which timers come out. It
+ * searches as next_deadline does; with a backlog, it looks at every timer. The work limit does not count the search.
  */
 VERGE_API size_t verge_wheel_poll_to_next(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit);
 
@@ -384,8 +386,8 @@ VERGE_API uint64_t verge_wheel_precision(const verge_wheel *wheel);
 VERGE_API uint32_t verge_wheel_worker_id(const verge_wheel *wheel);
 VERGE_API size_t verge_wheel_level_count(const verge_wheel *wheel);
 
-/* How far ahead of the first tick that has not come the levels up to this one reach, in ns (VERGE_NEVER: to the end
- * of time); 0 if there is no such level. */
+/* How far levels 0 to `level` reach together, in ns, from the next tick on. VERGE_NEVER: to the end of time. 0: there
+ * is no such level. */
 VERGE_API uint64_t verge_wheel_coverage(const verge_wheel *wheel, size_t level);
 
 /* The largest deadline that can be scheduled now. It grows with now. */
@@ -449,9 +451,9 @@ typedef struct verge_wheel_level_stats {
     uint64_t bytes;    /* of its slots and chunks */
 } verge_wheel_level_stats;
 
-/* Looks at each entry of the level. While a backlog holds time back, the wheel may use levels above its own: they
- * count as the last one. Due timers that have left their slot are in no level. -EINVAL if there is no such level or
- * struct_size is unknown. */
+/* Looks at each entry of the level. While there is a backlog, the wheel may file far timers in levels above those of
+ * its options. Here they count as part of the highest one. Due timers that have left their slot are in no level.
+ * -EINVAL if there is no such level or struct_size is unknown. */
 VERGE_API int verge_wheel_get_level_stats(const verge_wheel *wheel, size_t level, verge_wheel_level_stats *ret_stats);
 
 /* For tests: checks all invariants, which takes time. NULL if all hold, otherwise the text of the broken one. */
