@@ -69,10 +69,10 @@ static void a_million_pending(void **state) {
     tear_down(&fixture);
 }
 
-/* Most wheels of a program with many are small. The levels take most of it: 12.2 KiB as soon as a timer is there. */
+/* Most wheels of a program with many are small. Two levels take 12.5 KB as soon as a timer is there. */
 static void a_small_wheel_takes_little(void **state) {
     (void)state;
-    enum { FEW = 10, EMPTY_BYTES_MAX = 4 << 10, FEW_BYTES_MAX = 20 << 10 };
+    enum { FEW = 10, EMPTY_BYTES_MAX = 2500, FEW_BYTES_MAX = 20000 };
     struct verge_test_allocator memory;
     verge_test_allocator_init(&memory);
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
