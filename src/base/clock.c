@@ -11,15 +11,12 @@ static const uint64_t time_last_ns = VERGE_NEVER - 1;
 
 /* ---- the system's clocks ---- */
 
-static uint64_t nanoseconds(const struct timespec *time) {
-    return (uint64_t)time->tv_sec * UINT64_C(1000000000) + (uint64_t)time->tv_nsec;
-}
-
 #if defined(_WIN32)
 
 /* As in <windows.h>, which is large and has many names. */
 __declspec(dllimport) int __stdcall QueryPerformanceCounter(int64_t *ret_count);
 __declspec(dllimport) int __stdcall QueryPerformanceFrequency(int64_t *ret_per_second);
+__declspec(dllimport) void __stdcall GetSystemTimeAsFileTime(uint64_t *ret_time); /* of 100 ns, since 1601 */
 
 static uint64_t monotonic_now(void *context) {
     (void)context;
@@ -32,7 +29,19 @@ static uint64_t monotonic_now(void *context) {
     return whole * UINT64_C(1000000000) + rest * UINT64_C(1000000000) / (uint64_t)per_second;
 }
 
+static uint64_t realtime_now(void *context) {
+    const uint64_t from_1601_to_1970 = UINT64_C(116444736000000000);
+    uint64_t time = 0;
+    (void)context;
+    GetSystemTimeAsFileTime(&time);
+    return (time - from_1601_to_1970) * 100;
+}
+
 #else
+
+static uint64_t nanoseconds(const struct timespec *time) {
+    return (uint64_t)time->tv_sec * UINT64_C(1000000000) + (uint64_t)time->tv_nsec;
+}
 
 static uint64_t monotonic_now(void *context) {
     (void)context;
@@ -45,17 +54,17 @@ static uint64_t monotonic_now(void *context) {
     return nanoseconds(&time);
 }
 
-#endif
-
-verge_clock verge_clock_monotonic(void) {
-    return (verge_clock){.now_ns = monotonic_now, .context = NULL};
-}
-
 static uint64_t realtime_now(void *context) {
     (void)context;
     struct timespec time = {0};
     (void)timespec_get(&time, TIME_UTC);
     return nanoseconds(&time);
+}
+
+#endif
+
+verge_clock verge_clock_monotonic(void) {
+    return (verge_clock){.now_ns = monotonic_now, .context = NULL};
 }
 
 verge_clock verge_clock_realtime(void) {
@@ -97,7 +106,7 @@ verge_clock verge_clock_boottime(void) {
  */
 
 static uint64_t manual_now(void *context) {
-    const verge_manual_clock *manual = context;
+    const verge_manual_clock *manual = (const verge_manual_clock *)context;
     return manual == NULL ? 0 : verge__load_acquire_plain(&manual->now_ns);
 }
 

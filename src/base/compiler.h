@@ -16,6 +16,14 @@
 #define VERGE__GNU_C 0
 #endif
 
+/* The wheel's one file is C++, too. C++ has other words for these, and _Atomic from C++23 on only. */
+#if defined(__cplusplus)
+#define _Alignas alignas
+#define _Alignof alignof
+#define _Static_assert static_assert
+#define __STDC_NO_ATOMICS__ 1
+#endif
+
 #if VERGE__GNU_C
 #define VERGE__LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define VERGE__UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -25,7 +33,11 @@
 #define VERGE__NOINLINE __attribute__((noinline))
 /* Objects of this type may be accessed through another type of the same size and alignment. */
 #define VERGE__MAY_ALIAS __attribute__((may_alias))
+#if defined(__MINGW32__) && !defined(__clang__) /* printf is another one there, unless it is asked for this one */
+#define VERGE__PRINTF(text, values) __attribute__((format(gnu_printf, text, values)))
+#else
 #define VERGE__PRINTF(text, values) __attribute__((format(printf, text, values)))
+#endif
 /* Makes the compiler compute the value here, and not later in a branch. */
 #define VERGE__IS_NEEDED(value) __asm__("" : "+r"(value))
 #else
