@@ -173,13 +173,13 @@ static void bad_clients_harm_nothing(void **state) {
         atomic_store(&recording, NULL);
         peer_pause(turn_ns / 4);
     }
-    print_lateness();
     while (peer_status(peer_ask(port, "GET", "/" TOKEN "/", "")) != 200) { /* until the last of them is given up */
         peer_pause(10 * MS);
     }
     assert_int_equal(verge_scope_stop(scope), 0);
     verge_test_allocator_assert_empty(&memory);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+    print_lateness();
 }
 
 static void start_many_sources(verge_service *service) {
