@@ -190,7 +190,7 @@ static const char *be_durable(const char *path) {
     (void)verge_durable_options_init(&options);
     options.url = url;
     options.create = true;
-    options.name = "theatre <b>1</b>";
+    options.name = is_lively ? "theatre-1" : "theatre <b>1</b>";
     options.shard_count = VERGE_DURABLE_SHARDS_MAX;
     options.horizon_ns = 2 * HOUR;
     must(verge_durable_open(&options, &durable));
