@@ -126,7 +126,7 @@ int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
         return 0;
     }
     size_t live = verge__nodes_live(&wheel->nodes);
-    if (timer_count > UINT32_MAX - live ||
+    if (timer_count > UINT32_MAX - live || timer_count > SIZE_MAX / VERGE__TABLE_NODE_BYTES ||
         (wheel->options.timer_cap != 0 && timer_count > wheel->options.timer_cap - pending)) {
         return -ENOSPC;
     }
