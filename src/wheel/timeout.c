@@ -42,7 +42,7 @@ int verge_timeout_detach(verge_wheel *wheel, verge_timeout *timeout) {
         verge__wheel_detach_one(wheel);
     }
     VERGE__INVARIANT(!verge__node_has_entry(node), "C2: an entry does not outlive its node");
-    *node_of(timeout) = (verge__timer_node){0};
+    *timeout = (verge_timeout){0}; /* a node is smaller, where pointers are */
     return 0;
 }
 
