@@ -263,6 +263,10 @@ VERGE_API VERGE_MUST_USE int verge_durable_forget(verge_durable *durable, verge_
  * tables have a newer version, or are not verge's. */
 VERGE_API VERGE_MUST_USE int verge_durable_migrate(const char *url, uint32_t shard_count);
 
+/* Ends a migration: from now on, the tables refuse programs with an older version of the library (-EPROTO). It does not
+ * notice older programs that still run: call it when none is left. */
+VERGE_API VERGE_MUST_USE int verge_durable_contract(const char *url);
+
 /* Counts rows that verge cannot have written. text describes the first of them, as far as it fits. */
 VERGE_API VERGE_MUST_USE int verge_durable_check(verge_durable *durable, char *text, size_t size);
 

@@ -270,20 +270,39 @@ static int look_at_tables(const struct verge__store *store, struct verge__connec
     return error != 0 ? error : judge_meta(ret_meta);
 }
 
-int verge_durable_migrate(const char *url, uint32_t shard_count) {
-    bool is_missing;
-    const struct verge__store *store = verge__store_of(url, &is_missing);
-    if (store == NULL) {
+/* A connection of its own, for the schema. */
+static int connect_to(const char *url, const struct verge__store **ret_store, struct verge__connection **ret) {
+    bool is_missing = false;
+    *ret_store = url == NULL ? NULL : verge__store_of(url, &is_missing);
+    if (*ret_store == NULL) {
         return is_missing ? -EPROTONOSUPPORT : -EINVAL;
     }
+    return (*ret_store)->connect(url, default_options.lease_ns, ret);
+}
+
+int verge_durable_migrate(const char *url, uint32_t shard_count) {
+    const struct verge__store *store;
+    struct verge__connection *connection;
+    struct verge__store_meta meta;
     if (shard_count < 1 || shard_count > VERGE_DURABLE_SHARDS_MAX) {
         return -EINVAL;
     }
-    struct verge__connection *connection;
-    struct verge__store_meta meta;
-    int error = store->connect(url, default_options.lease_ns, &connection);
+    int error = connect_to(url, &store, &connection);
     if (error == 0) {
         error = look_at_tables(store, connection, true, shard_count, &meta);
+        store->disconnect(connection);
+    }
+    return error;
+}
+
+int verge_durable_contract(const char *url) {
+    const struct verge__store *store;
+    struct verge__connection *connection;
+    struct verge__store_meta meta;
+    int error = connect_to(url, &store, &connection);
+    if (error == 0) {
+        error = look_at_tables(store, connection, false, 0, &meta);
+        error = error != 0 ? error : store->contract(connection);
         store->disconnect(connection);
     }
     return error;

@@ -12,6 +12,7 @@ const struct verge__store verge__postgres_store = {
     .handle = verge__postgres_handle,
     .read_meta = verge__postgres_read_meta,
     .make_tables = verge__postgres_make_tables,
+    .contract = verge__postgres_contract,
     .begin = verge__postgres_begin,
     .commit = verge__postgres_commit,
     .rollback = verge__postgres_rollback,

@@ -221,6 +221,7 @@ int verge__postgres_end_savepoint(struct verge__connection *connection, bool und
 
 int verge__postgres_read_meta(struct verge__connection *connection, struct verge__store_meta *ret_meta);
 int verge__postgres_make_tables(struct verge__connection *connection, uint32_t shard_count);
+int verge__postgres_contract(struct verge__connection *connection);
 int verge__postgres_new_incarnation(struct verge__connection *connection, uint64_t *ret_incarnation);
 int verge__postgres_join(struct verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node);
 int verge__postgres_renew(struct verge__connection *connection, uint64_t node, uint64_t lease_ns,

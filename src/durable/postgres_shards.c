@@ -82,6 +82,10 @@ int verge__postgres_make_tables(struct verge__connection *connection, uint32_t s
     return verge__pg_say(c, "COMMIT");
 }
 
+int verge__postgres_contract(struct verge__connection *connection) {
+    return verge__pg_say(own(connection), "UPDATE verge_meta SET min_version = version");
+}
+
 /* ---- P1 ---- */
 
 int verge__postgres_new_incarnation(struct verge__connection *connection, uint64_t *ret_incarnation) {

@@ -13,6 +13,7 @@ const struct verge__store verge__sqlite_store = {
     .handle = verge__sqlite_handle,
     .read_meta = verge__sqlite_read_meta,
     .make_tables = verge__sqlite_make_tables,
+    .contract = verge__sqlite_contract,
     .begin = verge__sqlite_begin,
     .commit = verge__sqlite_commit,
     .rollback = verge__sqlite_rollback,

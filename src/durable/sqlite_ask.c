@@ -20,6 +20,7 @@ static const char *const texts[STATEMENT_COUNT] = {
     [SAVEPOINT_UNDO] = "ROLLBACK TO verge_handler",
     [SEEN] = "SELECT " STORE_SEEN,
     [META] = "SELECT version, min_version, shards FROM verge_meta",
+    [CONTRACT] = "UPDATE verge_meta SET min_version = version",
     [NEXT_INCARNATION] = "UPDATE verge_meta SET incarnation = incarnation + 1 RETURNING incarnation",
     [NODE_INSERT] = "INSERT INTO verge_node (node, name, lease_until, seen) VALUES (?1, ?2, ?3, ?4)",
     [NODE_RENEW] = "INSERT INTO verge_node (node, name, lease_until, seen) VALUES (?1, '', ?2, ?3) "

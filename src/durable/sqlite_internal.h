@@ -24,6 +24,7 @@ enum statement {
     SAVEPOINT_UNDO,
     SEEN,
     META,
+    CONTRACT,
     NEXT_INCARNATION,
     NODE_INSERT,
     NODE_RENEW,
@@ -118,6 +119,7 @@ int verge__sqlite_end_savepoint(struct verge__connection *connection, bool undo)
 int verge__sqlite_read_meta(struct verge__connection *connection, struct verge__store_meta *ret_meta);
 int verge__sqlite_make_tables(struct verge__connection *connection, uint32_t shard_count);
 int verge__sq_ended(struct verge__connection *connection, int error);
+int verge__sqlite_contract(struct verge__connection *connection);
 int verge__sqlite_new_incarnation(struct verge__connection *connection, uint64_t *ret_incarnation);
 int verge__sqlite_join(struct verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node);
 int verge__sqlite_renew(struct verge__connection *connection, uint64_t node, uint64_t lease_ns,

@@ -80,6 +80,11 @@ int verge__sq_ended(struct verge__connection *connection, int error) {
     return error;
 }
 
+int verge__sqlite_contract(struct verge__connection *connection) {
+    const int error = verge__sqlite_begin(connection);
+    return error != 0 ? error : verge__sq_ended(connection, verge__sq_run(own(connection), CONTRACT, NULL, 0, NULL));
+}
+
 int verge__sqlite_new_incarnation(struct verge__connection *connection, uint64_t *ret_incarnation) {
     int64_t incarnation = 0;
     int error = verge__sqlite_begin(connection);

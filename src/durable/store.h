@@ -115,6 +115,8 @@ struct verge__store {
     /* All of them, or what a newer version has more than an older one: old and new libraries may use the result. */
     int (*make_tables)(struct verge__connection *connection, uint32_t shard_count);
 
+    int (*contract)(struct verge__connection *connection); /* min_version is the version */
+
     int (*begin)(struct verge__connection *connection);
     /* mark 0: -EHOSTUNREACH if no answer came, although it may have been committed. Else an id that is used for nothing
      * else: it is left in the store by the commit, so that another connection can find out what became of it; then

@@ -212,6 +212,8 @@ static void test_tables_of_others(void **state) {
 
 static void test_versions(void **state) {
     (void)state;
+    assert_int_equal(verge_durable_contract(url), -ENOENT);
+    assert_int_equal(verge_durable_contract(NULL), -EINVAL);
     assert_int_equal(verge_durable_migrate(url, 8), 0);
     assert_int_equal(verge_durable_migrate(url, 200), 0); /* there they are: nothing changes */
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_shard"), 8);
@@ -247,6 +249,8 @@ static void test_version_1(void **state) {
     assert_int_equal(verge_durable_migrate(url, 8), 0);
     assert_int_equal(sql_ask(url, "SELECT version FROM verge_meta"), VERGE_DURABLE_SCHEMA_VERSION);
     assert_int_equal(sql_ask(url, "SELECT min_version FROM verge_meta"), 1); /* old programs run beside */
+    assert_int_equal(verge_durable_contract(url), 0);
+    assert_int_equal(sql_ask(url, "SELECT min_version FROM verge_meta"), VERGE_DURABLE_SCHEMA_VERSION);
     assert_int_equal(verge_durable_open(&options, &durable), 0);
     assert_int_equal(verge_durable_cancel(durable, id), 0);
     assert_int_equal(verge_durable_schedule(durable, &request, &id), 0);

@@ -40,6 +40,8 @@ status 2 "$tool" init "$url" 1000
 status 1 "$tool" init "mysql://x" 8
 status 0 "$tool" init "$url" 8
 status 0 "$tool" migrate "$url"
+status 0 "$tool" contract "$url"
+status 1 "$tool" contract "sqlite:$work/none"
 says "nothing wrong" "$tool" check "$url"
 echo "3600 call the bank" | "$reminders" "$url"
 says "pending.*1" "$tool" stats "$url"

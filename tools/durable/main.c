@@ -17,7 +17,8 @@ enum { PAGE = 256 };
 static const char usage[] =
     "usage: verge-durable COMMAND URL [ARGUMENT...]\n"
     "  init URL [SHARDS]   creates the tables; SHARDS (default: 64) cannot be changed later\n"
-    "  migrate URL         upgrades the tables to the version of this program\n"
+    "  migrate URL         upgrades the tables to the version of this program; older programs can run at the same time\n"
+    "  contract URL        ends a migration: from now on, programs of an older version are refused\n"
     "  check URL           looks for rows that verge cannot have written; the exit status is 1 if there are any\n"
     "  list URL [dead]     lists the pending or the dead timers: id, due, attempts, handler, key, reason\n"
     "  show URL ID         shows one timer, with its payload\n"
@@ -185,6 +186,10 @@ int main(int argc, char **argv) {
     const char *argument = argc == 4 ? argv[3] : NULL;
     if (strcmp(argv[1], "init") == 0 || strcmp(argv[1], "migrate") == 0) {
         return make_tables(argv[2], argument);
+    }
+    if (strcmp(argv[1], "contract") == 0 && argument == NULL) {
+        const int error = verge_durable_contract(argv[2]);
+        return error != 0 ? complain(argv[2], error) : 0;
     }
     bool is_known = false;
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
