@@ -223,7 +223,7 @@ int verge__refresh_incarnation(verge_durable *durable, struct verge__connection 
 
 void verge__wake_keeper(verge_durable *durable);
 bool verge__is_handler_name(const char *name); /* calls.c */
-size_t verge__fired_size(void);                /* runner.c */
+size_t verge__fired_size(void);                /* firing.c */
 
 /* ---- window.c: under the lock ---- */
 
@@ -270,7 +270,7 @@ void verge__rows_committed(verge_durable *durable, const struct verge__row *rows
 int verge__notify_near(verge_durable *durable, struct verge__connection *connection, const struct verge__row *rows,
                        size_t count);
 
-/* ---- runner.c: the handler that runs on this thread ---- */
+/* ---- firing.c: the handler that runs on this thread ---- */
 
 /* What a firing's `internal` points to. */
 struct verge__current {

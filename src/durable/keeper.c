@@ -115,28 +115,55 @@ static void plan_renewal(verge_durable *durable, uint64_t next_expiry_ns) {
 
 /* ---- P2: the window ---- */
 
+enum { FOUND_MAX = 256 };
+
 struct page {
     verge_durable *durable;
+    uint32_t handler_count; /* when it began: those that come later ask for another scan */
     uint32_t rows;
     uint64_t last_due_ns;
     uint64_t last_id;
+    uint32_t unknown; /* rows */
+    uint32_t found_count;
+    struct {
+        uint64_t id;
+        uint64_t due_ns;
+        uint32_t handler;
+    } found[FOUND_MAX]; /* for the window */
 };
+
+static void add_found(struct page *page) {
+    verge_durable *durable = page->durable;
+    (void)pthread_mutex_lock(&durable->lock);
+    durable->stats.unknown += page->unknown;
+    for (uint32_t i = 0; i < page->found_count; i++) {
+        if (durable->epochs[verge__shard_of(page->found[i].id)] != 0) {
+            verge__window_add(durable, page->found[i].id, page->found[i].due_ns, page->found[i].handler);
+        }
+    }
+    (void)pthread_mutex_unlock(&durable->lock);
+    page->found_count = page->unknown = 0;
+}
 
 static void visit_row(void *context, const struct verge__row *row) {
     struct page *page = context;
-    verge_durable *durable = page->durable;
     page->rows++;
     page->last_due_ns = row->due_ns;
     page->last_id = row->id;
-    (void)pthread_mutex_lock(&durable->lock);
-    const uint32_t handler = verge__handler_index(durable, row->handler);
-    const uint32_t shard = verge__shard_of(row->id);
-    if (handler == VERGE__NO_HANDLER) {
-        durable->stats.unknown++;
-    } else if (durable->epochs[shard] != 0) {
-        verge__window_add(durable, row->id, row->due_ns, handler);
+    uint32_t handler = 0; /* handlers stay where they are */
+    while (handler < page->handler_count && strcmp(page->durable->handlers[handler].name, row->handler) != 0) {
+        handler++;
     }
-    (void)pthread_mutex_unlock(&durable->lock);
+    if (handler == page->handler_count) {
+        page->unknown++;
+        return;
+    }
+    page->found[page->found_count].id = row->id;
+    page->found[page->found_count].due_ns = row->due_ns;
+    page->found[page->found_count].handler = handler;
+    if (++page->found_count == FOUND_MAX) {
+        add_found(page);
+    }
 }
 
 static void visit_notified(void *context, const struct verge__row *row) {
@@ -147,7 +174,11 @@ static void visit_notified(void *context, const struct verge__row *row) {
         (void)pthread_mutex_unlock(&page->durable->lock);
         return;
     }
+    (void)pthread_mutex_lock(&page->durable->lock);
+    page->handler_count = page->durable->handler_count;
+    (void)pthread_mutex_unlock(&page->durable->lock);
     visit_row(context, row);
+    add_found(page);
 }
 
 /* Reads the window: all of it, or, if it was full, from where it was cut. */
@@ -156,6 +187,7 @@ static int scan(verge_durable *durable, bool whole) {
     struct verge__window *window = &durable->window;
     struct page page = {.durable = durable};
     (void)pthread_mutex_lock(&durable->lock);
+    page.handler_count = durable->handler_count;
     const uint32_t shard_count = durable->owned_count;
     memcpy(shards, durable->owned, shard_count * sizeof(shards[0]));
     /* Set before the store is asked: what is committed from now on is put into the window by whoever commits it. */
@@ -175,6 +207,7 @@ static int scan(verge_durable *durable, bool whole) {
                     ? 0
                     : durable->store->scan(durable->keeper_connection, shards, shard_count, page.last_due_ns,
                                            page.last_id, until_ns, durable->scan_rows, visit_row, &page);
+        add_found(&page);
         (void)pthread_mutex_lock(&durable->lock);
         verge__note_time(durable, durable->keeper_connection);
         is_full = window->is_cut;

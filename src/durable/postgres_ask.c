@@ -15,6 +15,13 @@
     "epoch) " \
     "ON s.shard = o.shard AND s.epoch = o.epoch FOR SHARE OF s)"
 #define IS_DUE_AND_OWN "t.due + 0 <= (SELECT verge_now()) AND t.shard + 0 = ANY (ARRAY(SELECT shard FROM own))"
+#define INSERT_ROWS \
+    "WITH n AS MATERIALIZED (SELECT verge_now() AS now) " \
+    "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, payload) " \
+    "SELECT r.id, r.id & 255, CASE WHEN r.due < 0 THEN n.now - r.due - 1 ELSE r.due END, r.attempt, 0, r.revision, " \
+    "r.period, r.policy, r.handler, r.name, r.payload FROM n, unnest($1::bigint[], $2::bigint[], $3::bigint[], " \
+    "$4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bytea[], $9::bytea[]) " \
+    "AS r(id, due, attempt, revision, period, policy, handler, name, payload) "
 
 static const char *const texts[STATEMENT_COUNT] = {
     [RENEW] =
@@ -36,14 +43,8 @@ static const char *const texts[STATEMENT_COUNT] = {
               "DELETE FROM verge_node WHERE node = $1",
     [FORGET_NODES] = "DELETE FROM verge_node WHERE lease_until + $1 < verge_now() AND seen < (SELECT max(seen) FROM "
                      "verge_node) AND node NOT IN (SELECT owner FROM verge_shard)",
-    [INSERT] =
-        "WITH n AS MATERIALIZED (SELECT verge_now() AS now) "
-        "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, payload) "
-        "SELECT r.id, r.id & 255, CASE WHEN r.due < 0 THEN n.now - r.due - 1 ELSE r.due END, r.attempt, 0, r.revision, "
-        "r.period, r.policy, r.handler, r.name, r.payload FROM n, unnest($1::bigint[], $2::bigint[], $3::bigint[], "
-        "$4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bytea[], $9::bytea[]) "
-        "AS r(id, due, attempt, revision, period, policy, handler, name, payload) "
-        "ON CONFLICT DO NOTHING RETURNING id, due",
+    [INSERT] = INSERT_ROWS "ON CONFLICT DO NOTHING RETURNING id, due",
+    [INSERT_NEW] = INSERT_ROWS "RETURNING id, due",
     [EXISTING] = "SELECT id, due FROM verge_timer WHERE id = ANY ($1::bigint[])",
     [TAKE] = "WITH " OWN " DELETE FROM verge_timer t WHERE t.id = ANY ($3::bigint[]) AND " IS_DUE_AND_OWN
              " RETURNING " T_COLUMNS,

@@ -41,6 +41,7 @@ enum statement {
     LEAVE,
     FORGET_NODES,
     INSERT,
+    INSERT_NEW, /* of which nothing can be there: the server need not look */
     EXISTING,
     TAKE,
     CLAIM,

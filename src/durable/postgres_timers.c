@@ -203,8 +203,12 @@ int verge__postgres_insert(struct verge__connection *connection, struct verge__r
     struct connection *c = own(connection);
     struct parameters p = {0};
     PGresult *result;
+    bool are_new = true;
+    for (size_t i = 0; i < count; i++) {
+        are_new &= rows[i].is_new && rows[i].key == NULL;
+    }
     add_rows(c, &p, rows, count);
-    int error = verge__pg_ask(c, INSERT, &p, &result);
+    int error = verge__pg_ask(c, are_new ? INSERT_NEW : INSERT, &p, &result);
     if (error != 0) {
         return error;
     }

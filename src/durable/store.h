@@ -74,6 +74,7 @@ struct verge__row {
     uint32_t policy;
     int outcome;       /* of this one; the call itself returns 0 */
     bool due_is_delay; /* insert: from the store's now; the store replaces due_ns */
+    bool is_new;       /* insert: its id was never used before */
 };
 
 /* A timer that is to be fired, by who believes to own its shard with that epoch. */

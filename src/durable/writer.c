@@ -100,11 +100,13 @@ static int collect(verge_durable *durable, struct group *group) {
     for (const struct verge__call *call = group->calls; call != NULL; call = call->next) {
         for (size_t i = 0; i < call->row_count; i++) {
             struct verge__row *from = &call->rows[i];
-            if (from->id == 0) { /* it keeps it: what is tried again is the same timer */
+            const bool is_new = from->id == 0;
+            if (is_new) { /* it keeps it: what is tried again is the same timer */
                 from->id = verge__new_id(durable, from->due_ns + (from->due_is_delay ? now_ns : 0));
                 error = from->id == 0 ? -EAGAIN : error;
             }
-            durable->group_rows[row++] = *from;
+            durable->group_rows[row] = *from;
+            durable->group_rows[row++].is_new = is_new;
         }
         if (call->kind == VERGE__CALL_CANCEL) {
             durable->group_changes[cancel++] = call->change;

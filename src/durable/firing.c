@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* One firing: the handler that runs on this thread, and what becomes of its row. */
+#define _GNU_SOURCE
+
+#include "durable/firing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t verge__fired_size(void) {
+    return sizeof(struct verge__fired);
+}
+
+/* ---- the handler that runs on this thread ---- */
+
+static _Thread_local struct verge__current *running;
+
+struct verge__current *verge__current_of(const verge_durable *durable) {
+    return running != NULL && running->runner->durable == durable && running->has_transaction ? running : NULL;
+}
+
+int verge__current_begin(struct verge__current *current) {
+    if (current->has_savepoint || current->is_broken) {
+        return current->is_broken ? -EIO : 0;
+    }
+    struct verge__connection *connection = current->runner->connection;
+    const int error = connection->store->savepoint(connection);
+    current->has_savepoint = error == 0;
+    current->is_broken = error != 0;
+    return error;
+}
+
+void *verge_durable_transaction(const verge_durable_firing *firing) {
+    struct verge__current *current = firing == NULL ? NULL : firing->internal;
+    if (current == NULL || !current->has_transaction) {
+        return NULL;
+    }
+    (void)verge__current_begin(current);
+    return current->runner->connection->store->handle(current->runner->connection);
+}
+
+void verge_durable_retry_after(const verge_durable_firing *firing, uint64_t delay_ns) {
+    if (firing != NULL && firing->internal != NULL) {
+        struct verge__current *current = firing->internal;
+        current->retry_after_ns = delay_ns > VERGE__TIME_MAX_NS / 4 ? VERGE__TIME_MAX_NS / 4 : delay_ns;
+    }
+}
+
+/* ---- rows that are inserted with the batch, or were by a handler: for the window, after the commit ---- */
+
+int verge__keep_back(struct verge__runner *runner, const struct verge__row *row) {
+    if (runner->back_count == runner->back_capacity) {
+        const size_t capacity = runner->back_capacity == 0 ? 64 : runner->back_capacity * 2;
+        struct verge__row *larger = realloc(runner->back, capacity * sizeof(*larger));
+        if (larger == NULL) {
+            return -ENOMEM;
+        }
+        runner->back = larger;
+        runner->back_capacity = capacity;
+    }
+    runner->back[runner->back_count++] = *row;
+    return 0;
+}
+
+/* Of what a handler has scheduled only id and time are kept, and the name if it is that of a handler of ours: the rest
+ * is the caller's memory. */
+int verge__current_scheduled(struct verge__current *current, const struct verge__row *row) {
+    verge_durable *durable = current->runner->durable;
+    struct verge__row kept = {.id = row->id, .due_ns = row->due_ns, .handler = "", .outcome = row->outcome};
+    (void)pthread_mutex_lock(&durable->lock);
+    const uint32_t handler = verge__handler_index(durable, row->handler);
+    if (handler != VERGE__NO_HANDLER) {
+        kept.handler = durable->handlers[handler].name; /* handlers stay where they are */
+    }
+    (void)pthread_mutex_unlock(&durable->lock);
+    return verge__keep_back(current->runner, &kept);
+}
+
+/* ---- one firing ---- */
+
+void verge__visit_fired(void *context, const struct verge__row *row) {
+    struct verge__runner *runner = context;
+    size_t i = runner->fired_count; /* where it is, if they come in the order in which they were asked for */
+    for (size_t tries = 0; tries < runner->target_count; tries++, i++) {
+        i = i >= runner->target_count ? 0 : i;
+        if (runner->targets[i].id == row->id && !runner->fired[i].is_there) {
+            break;
+        }
+    }
+    if (i >= runner->target_count || runner->targets[i].id != row->id) {
+        return;
+    }
+    struct verge__fired *fired = &runner->fired[i];
+    fired->row = *row;
+    fired->row.handler = runner->durable->handlers[fired->handler].name;
+    fired->memory = malloc(row->key_size + row->payload_size + 1);
+    if (fired->memory == NULL) {
+        return; /* as if it had vanished; the transaction is then given up: see have_memory */
+    }
+    memcpy(fired->memory, row->payload, row->payload_size);
+    fired->row.payload = fired->memory;
+    if (row->key != NULL) {
+        memcpy((char *)fired->memory + row->payload_size, row->key, row->key_size);
+        fired->row.key = (char *)fired->memory + row->payload_size;
+    }
+    fired->is_there = true;
+    runner->fired_count = i + 1;
+}
+
+static uint64_t backoff(verge_durable *durable, const verge_durable_handler_options *options, uint32_t attempt) {
+    uint64_t wait_ns = options->backoff_first_ns;
+    for (uint32_t i = 1; i < attempt && wait_ns < options->backoff_max_ns; i++) {
+        wait_ns = wait_ns > options->backoff_max_ns / 2 ? options->backoff_max_ns : wait_ns * 2;
+    }
+    (void)pthread_mutex_lock(&durable->lock);
+    const uint64_t random = verge__random(durable);
+    (void)pthread_mutex_unlock(&durable->lock);
+    return wait_ns / 2 + random % (wait_ns / 2 + 1);
+}
+
+const char *verge__verdict_before(const verge_durable_handler_options *options, const struct verge__fired *fired,
+                                  uint32_t attempt, uint64_t now_ns) {
+    if (options->attempts_max != 0 && attempt > options->attempts_max) {
+        return "its process ended in each attempt";
+    }
+    if (options->age_max_ns != 0 && now_ns > fired->row.due_ns + options->age_max_ns) {
+        return "too old";
+    }
+    return NULL;
+}
+
+/* The next tick of a periodic timer; VERGE_NEVER: there is none. */
+static uint64_t next_tick(const struct verge__row *row, uint64_t now_ns, uint64_t *ret_missed) {
+    verge_interval interval;
+    verge_tick tick = {0};
+    *ret_missed = 0;
+    if (row->period_ns == 0 ||
+        verge_interval_init(&interval, row->due_ns, row->period_ns, (verge_interval_policy)row->policy) != 0 ||
+        verge_interval_next(&interval, now_ns, &tick) != 1) {
+        return VERGE_NEVER;
+    }
+    *ret_missed = tick.missed;
+    const uint64_t next_ns = verge_interval_deadline(&interval);
+    return next_ns > VERGE__TIME_MAX_NS ? VERGE_NEVER : next_ns;
+}
+
+int verge__bury(struct verge__runner *runner, struct verge__fired *fired, const char *reason) {
+    fired->ending = ENDS_DEAD;
+    return runner->connection->store->bury(runner->connection, &fired->row, reason);
+}
+
+static void fire_again(struct verge__fired *fired, uint64_t due_ns, uint32_t attempt) {
+    fired->ending = ENDS_AGAIN;
+    fired->again_ns = due_ns;
+    fired->row.due_ns = due_ns;
+    fired->row.attempt = attempt;
+}
+
+void verge__run_handler(struct verge__runner *runner, const struct verge__handler *handler, struct verge__fired *fired,
+                        struct verge__current *current, struct run *run) {
+    verge_durable *durable = runner->durable;
+    verge_durable_firing firing = {
+        .durable = durable,
+        .id = fired->row.id,
+        .handler = handler->name,
+        .key = fired->row.key,
+        .key_size = fired->row.key_size,
+        .payload = fired->row.payload,
+        .payload_size = fired->row.payload_size,
+        .due_ns = fired->row.due_ns,
+        .now_ns = run->now_ns,
+        .attempt = run->attempt,
+        .context = handler->options.context,
+        .internal = current,
+    };
+    run->next_tick_ns = next_tick(&fired->row, run->now_ns, &firing.missed);
+    fired->has_run = true;
+    fired->late_ns = run->now_ns - fired->row.due_ns;
+    running = current;
+    run->verdict = handler->options.handler(&firing);
+    running = NULL;
+    run->retry_after_ns = current->retry_after_ns;
+}
+
+int verge__settle(struct verge__runner *runner, const struct verge__handler *handler, struct verge__fired *fired,
+                  const struct run *run) {
+    const verge_durable_handler_options *options = &handler->options;
+    if (run->verdict == VERGE_DURABLE_DONE) {
+        fired->ending = ENDS_DONE;
+        if (run->next_tick_ns != VERGE_NEVER) {
+            fire_again(fired, run->next_tick_ns, 0);
+        }
+        return 0;
+    }
+    fired->row.attempt = run->attempt;
+    if (run->verdict == VERGE_DURABLE_RETRY && (options->attempts_max == 0 || run->attempt < options->attempts_max)) {
+        const uint64_t wait_ns =
+            run->retry_after_ns != VERGE_NEVER ? run->retry_after_ns : backoff(runner->durable, options, run->attempt);
+        fire_again(fired, run->now_ns + wait_ns, run->attempt);
+        return 0;
+    }
+    return verge__bury(runner, fired,
+                       run->verdict == VERGE_DURABLE_RETRY ? "its attempts are used up" : "its handler said so");
+}
+
+uint64_t verge__fired_at(const struct verge__runner *runner, const struct verge__fired *fired) {
+    const uint64_t now_ns = runner->connection->now_ns;
+    return now_ns > fired->row.due_ns ? now_ns : fired->row.due_ns;
+}
+
+int verge__fire_inside(struct verge__runner *runner, const struct verge__handler *handler, struct verge__fired *fired,
+                       bool is_counted) {
+    struct verge__connection *connection = runner->connection;
+    struct run run = {.attempt = fired->row.attempt + !is_counted, .now_ns = verge__fired_at(runner, fired)};
+    const char *reason = verge__verdict_before(&handler->options, fired, run.attempt, run.now_ns);
+    if (reason != NULL) {
+        return verge__bury(runner, fired, reason);
+    }
+    struct verge__current current = {
+        .runner = runner,
+        .has_transaction = true,
+        .retry_after_ns = VERGE_NEVER,
+        .back_mark = runner->back_count,
+    };
+    verge__run_handler(runner, handler, fired, &current, &run);
+    if (current.is_broken) {
+        return -EIO;
+    }
+    if (current.has_savepoint) {
+        int error = connection->store->end_savepoint(connection, run.verdict != VERGE_DURABLE_DONE);
+        if (error == -EAGAIN) { /* a statement of the handler's has failed, and it did not say so */
+            run.verdict = VERGE_DURABLE_RETRY;
+            error = connection->store->end_savepoint(connection, true);
+        }
+        if (error != 0) {
+            return error;
+        }
+    }
+    if (run.verdict != VERGE_DURABLE_DONE) {
+        runner->back_count = current.back_mark;
+    }
+    return verge__settle(runner, handler, fired, &run);
+}
