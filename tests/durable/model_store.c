@@ -73,6 +73,9 @@ static void model_disconnect(struct verge__connection *connection) {
 static int model_begin(struct verge__connection *connection) {
     OR_LOST(connection)
     own(connection)->copy = malloc(sizeof(model.now));
+    if (own(connection)->copy == NULL) {
+        return -ENOMEM;
+    }
     *own(connection)->copy = model.now;
     return 0;
 }

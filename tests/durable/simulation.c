@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The core against a model of a store, step by step from a seed. Nodes are stepped in any order, stand still, die and
- * come back; their clocks run apart; requests and answers are lost. At the end, each timer that was promised has run
+ * come back; their clocks run apart; requests and answers are lost, and allocations fail. At the end, each timer that was promised has run
  * exactly once through its transaction, unless it was cancelled. The test also notices a mistake that is planted in the
  * store.
  */
@@ -38,6 +38,39 @@ static uint64_t ids[CALLS_MAX * NODES];
 static enum fate fates[CALLS_MAX * NODES];
 static uint32_t timer_count;
 static struct verge_test_random choices;
+
+/* ---- memory: in the steps of nodes, one of so many allocations fails; 0: none ---- */
+
+static uint32_t memory_loss;
+static uint64_t memory_lost;
+static bool is_stepping;
+
+static bool has_memory(void) {
+    const bool has = !is_stepping || memory_loss == 0 || !verge_test_chance(&choices, memory_loss);
+    memory_lost += !has;
+    return has;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+
+void *__wrap_malloc(size_t size) {
+    return has_memory() ? __real_malloc(size) : NULL;
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return has_memory() ? __real_calloc(count, size) : NULL;
+}
+
+void *__wrap_realloc(void *memory, size_t size) {
+    return has_memory() ? __real_realloc(memory, size) : NULL;
+}
+
+/* ---- nodes ---- */
 
 static verge_durable_verdict write_row(const verge_durable_firing *firing) {
     if (verge_test_chance(&choices, 8)) {
@@ -135,6 +168,7 @@ static void kill_node(struct node *node) {
 static void step_node(struct node *node) {
     verge_durable *durable = node->durable;
     model.local_ns = durable->clock.now_ns(durable->clock.context);
+    is_stepping = true;
     switch (verge_test_below(&choices, 6)) {
     case 0:
     case 1:
@@ -147,6 +181,7 @@ static void step_node(struct node *node) {
         (void)verge__runner_step(&durable->runners[0]);
         break;
     }
+    is_stepping = false;
     assert_true(verge__window_check(durable));
     note_answers(node);
 }
@@ -235,8 +270,9 @@ static const char *audit(void) {
     return NULL;
 }
 
-static const char *simulate(uint64_t seed) {
+static const char *simulate(uint64_t seed, uint32_t loss_of_memory) {
     model_reset(seed);
+    memory_loss = loss_of_memory;
     choices = verge_test_random_from(seed ^ 77);
     timer_count = 0;
     memset(ids, 0, sizeof(ids));
@@ -249,6 +285,7 @@ static const char *simulate(uint64_t seed) {
         act();
     }
     model.loss = 0;
+    memory_loss = 0;
     for (int i = 0; i < NODES; i++) {
         nodes[i].is_stopped = false;
     }
@@ -272,15 +309,16 @@ static void test_simulation(void **state) {
     uint64_t lost = 0;
     model_mistake = NO_MISTAKE;
     do {
-        const char *wrong = simulate(seed + runs);
+        const char *wrong = simulate(seed + runs, runs % 2 == 0 ? 0 : 4 + (uint32_t)(runs % 60));
         if (wrong != NULL) {
             fail_msg("seed %llu: %s", (unsigned long long)(seed + runs), wrong);
         }
         lost += model.lost;
         runs++;
     } while ((double)(verge__monotonic_ns() - began_ns) / 1e9 < seconds);
-    print_message("%llu runs, %llu questions and answers lost\n", (unsigned long long)runs, (unsigned long long)lost);
-    assert_true(lost > 0);
+    print_message("%llu runs, %llu questions and answers lost, %llu allocations failed\n", (unsigned long long)runs,
+                  (unsigned long long)lost, (unsigned long long)memory_lost);
+    assert_true(lost > 0 && (runs < 2 || memory_lost > 0));
 }
 
 static void test_mistakes_are_noticed(void **state) {
@@ -289,7 +327,7 @@ static void test_mistakes_are_noticed(void **state) {
         model_mistake = (enum model_mistake)mistake;
         const char *wrong = NULL;
         for (uint64_t seed = 1; seed < 50 && wrong == NULL; seed++) {
-            wrong = simulate(seed);
+            wrong = simulate(seed, 0);
         }
         print_message("mistake %d: %s\n", mistake, wrong == NULL ? "not noticed" : wrong);
         assert_non_null(wrong);
