@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The core against a model of a store, step by step from a seed. Nodes are stepped in any order, stand still, die and
- * come back; their clocks run apart; requests and answers are lost, and allocations fail. At the end, each timer that was promised has run
- * exactly once through its transaction, unless it was cancelled. The test also notices a mistake that is planted in the
- * store.
+ * come back; their clocks run apart; requests and answers are lost, and allocations fail. At the end, each timer that
+ * was promised has run exactly once through its transaction, unless it was cancelled. The test also notices a mistake
+ * that is planted in the store.
  */
 #include <errno.h>
 #include <stdlib.h>

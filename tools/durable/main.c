@@ -17,7 +17,7 @@ enum { PAGE = 256 };
 static const char usage[] =
     "usage: verge-durable COMMAND URL [ARGUMENT...]\n"
     "  init URL [SHARDS]   creates the tables; SHARDS (default: 64) cannot be changed later\n"
-    "  migrate URL         upgrades the tables to the version of this program; older programs can run at the same time\n"
+    "  migrate URL         upgrades the tables to the version of this program; older ones can run at the same time\n"
     "  contract URL        ends a migration: from now on, programs of an older version are refused\n"
     "  check URL           looks for rows that verge cannot have written; the exit status is 1 if there are any\n"
     "  list URL [dead]     lists the pending or the dead timers: id, due, attempts, handler, key, reason\n"
