@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/one_thread.h"
 
-#if defined(VERGE_ASSERTS) && VERGE_ASSERTS && VERGE__GNU_C
+#if defined(VERGE_ASSERTS) && VERGE_ASSERTS && VERGE__GNU_C && !defined(__STDC_NO_ATOMICS__)
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,7 +18,7 @@
 
 #include "base/compiler.h"
 
-#if defined(VERGE_ASSERTS) && VERGE_ASSERTS && VERGE__GNU_C
+#if defined(VERGE_ASSERTS) && VERGE_ASSERTS && VERGE__GNU_C && !defined(__STDC_NO_ATOMICS__)
 
 #include <stdatomic.h>
 

@@ -50,7 +50,7 @@ static unsigned add_level(verge__calendar *calendar, verge__level_shape shape, u
     calendar->levels[k] = (verge__level){
         .shift = shape.shift,
         .bits = shape.bits,
-        .near_tag = ring_end <= NEAR_BITS && k < VERGE__NEAR_LEVELS ? (uint8_t)(k << 1 | VERGE__NEAR) : 0,
+        .near_tag = ring_end <= NEAR_BITS && k < VERGE__NEAR_LEVELS ? (uint8_t)(k << 1 | VERGE__NEAR) : (uint8_t)0,
     };
     for (; covered < end && covered < 64; covered++) {
         calendar->level_of_zeros[63 - covered] = (uint8_t)k;
@@ -260,7 +260,7 @@ static int ready_level(verge__calendar *calendar, verge__level *level) {
         return -ENOMEM;
     }
     memset(memory, 0, bytes);
-    level->slots = memory;
+    level->slots = (verge__list *)memory;
     level->mask = slots - 1;
     level->occupied = (uint64_t *)(void *)(level->slots + slots);
     calendar->level_bytes += bytes;

@@ -62,7 +62,8 @@ static int find_vacant(verge__chunk_pool *pool, uint32_t *ret_at) {
     }
     if (pool->slab_count == pool->slab_room) {
         uint32_t room = pool->slab_room == 0 ? 8 : pool->slab_room * 2;
-        verge__chunk_slab *slabs = allocate(pool, room * sizeof(verge__chunk_slab), _Alignof(verge__chunk_slab));
+        verge__chunk_slab *slabs =
+            (verge__chunk_slab *)allocate(pool, room * sizeof(verge__chunk_slab), _Alignof(verge__chunk_slab));
         if (slabs == NULL) {
             return -ENOMEM;
         }
@@ -85,7 +86,7 @@ static int add_slab(verge__chunk_pool *pool, size_t count, bool prefault) {
     }
     size_t bytes = count * VERGE__CHUNK_BYTES;
     size_t alignment = bytes % HUGE_PAGE_BYTES == 0 ? HUGE_PAGE_BYTES : VERGE__CHUNK_BYTES;
-    verge__chunk *chunks = allocate(pool, bytes, alignment);
+    verge__chunk *chunks = (verge__chunk *)allocate(pool, bytes, alignment);
     if (chunks == NULL) {
         return -ENOMEM;
     }

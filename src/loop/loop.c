@@ -78,7 +78,7 @@ static void take_due(verge_loop *loop, uint64_t now) {
     for (size_t count = BATCH; count == BATCH;) {
         count = verge_wheel_poll(loop->wheel, now, out, BATCH);
         for (size_t i = 0; i < count; i++) {
-            verge_loop_timer *timer = out[i].data;
+            verge_loop_timer *timer = (verge_loop_timer *)out[i].data;
             timer->is_due = true;
             timer->next = due;
             due = timer;

@@ -376,7 +376,7 @@ static VERGE__NOINLINE size_t run_due(verge_wheel *wheel, uint64_t now_ns, on_ex
     if (stays_quiet(wheel, now_ns)) {
         return 0;
     }
-    verge__handout to = {.on_expiry = on_expiry, .context = context, .limit = SIZE_MAX, .budget = work_limit(wheel)};
+    verge__handout to = {.limit = SIZE_MAX, .on_expiry = on_expiry, .context = context, .budget = work_limit(wheel)};
     return advance(wheel, now_ns, &to, false);
 }
 

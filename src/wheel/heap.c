@@ -11,7 +11,8 @@
 static int resize(verge_wheel *wheel, size_t room) {
     verge__heap *heap = &wheel->heap;
     const verge_allocator *allocator = &wheel->allocator;
-    verge__chunk **chunks = allocator->allocate(allocator->context, room * sizeof(*chunks), _Alignof(verge__chunk *));
+    verge__chunk **chunks =
+        (verge__chunk **)allocator->allocate(allocator->context, room * sizeof(*chunks), _Alignof(verge__chunk *));
     if (chunks == NULL) {
         return -ENOMEM;
     }

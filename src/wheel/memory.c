@@ -205,7 +205,7 @@ bool verge__wheel_give_back(verge_wheel *wheel) {
 /* ---- compact ---- */
 
 static bool compact_entry(void *context, verge_wheel *wheel, verge__entry entry, verge__node *node) {
-    uint64_t *last_tick = context;
+    uint64_t *last_tick = (uint64_t *)context;
     (void)entry;
     if (!verge__node_is_pending(node)) {
         verge__wheel_drop(wheel, node);

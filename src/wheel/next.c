@@ -46,7 +46,7 @@ static void extent_add(const verge_wheel *wheel, extent *found, uint64_t deadlin
 static bool add_any(void *context, verge_wheel *wheel, verge__entry entry, verge__node *node) {
     (void)entry;
     if (verge__node_is_pending(node)) {
-        extent_add(wheel, context, node->deadline_ns);
+        extent_add(wheel, (extent *)context, node->deadline_ns);
     }
     return true;
 }

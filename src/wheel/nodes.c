@@ -95,7 +95,7 @@ static int grow_arrays(verge__nodes *nodes) {
     }
     verge__nodes before = *nodes;
     memset(memory, 0, array_bytes(room));
-    nodes->with_free = memory;
+    nodes->with_free = (uint64_t *)memory;
     nodes->info = (verge__slab *)(void *)(nodes->with_free + words_for(room));
     nodes->slabs = (unsigned char **)(void *)(nodes->info + room);
     nodes->slab_room = room;
@@ -112,7 +112,7 @@ static int grow_arrays(verge__nodes *nodes) {
 static int grow_first(verge__nodes *nodes) {
     uint32_t before = nodes->first_room;
     uint32_t room = before * 2;
-    unsigned char *slab = allocate(nodes, slab_bytes(nodes, room), 64);
+    unsigned char *slab = (unsigned char *)allocate(nodes, slab_bytes(nodes, room), 64);
     if (slab == NULL) {
         return -ENOMEM;
     }
@@ -151,7 +151,7 @@ static int add_slab(verge__nodes *nodes) {
     bool is_new = slab == nodes->slab_count;
     uint32_t first_room = is_new && slab == 0 ? FIRST_ROOM_MIN : nodes->first_room;
     uint32_t node_count = slab == 0 ? first_room : VERGE__SLAB_NODES;
-    unsigned char *memory = allocate(nodes, slab_bytes(nodes, node_count), 64);
+    unsigned char *memory = (unsigned char *)allocate(nodes, slab_bytes(nodes, node_count), 64);
     if (memory == NULL) {
         return -ENOMEM;
     }

@@ -40,7 +40,7 @@ typedef struct iteration {
 
 /* Timeouts; timers with handles are found in the table. */
 static bool visit_timeout(void *context, verge_wheel *wheel, verge__entry entry, verge__node *node) {
-    iteration *iteration_ = context;
+    iteration *iteration_ = (iteration *)context;
     if (!verge__entry_is_in_table(entry) && verge__node_is_pending(node)) {
         verge_expiry expiry = verge__wheel_expiry(wheel, entry);
         VERGE__OUTSIDE(wheel, iteration_->result = iteration_->visit(iteration_->context, &expiry));

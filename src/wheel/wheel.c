@@ -53,7 +53,7 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     uint8_t shift = levels[0].shift;
     verge_allocator allocator = options->allocator != NULL ? *options->allocator : *verge_allocator_default();
     bool ordered = options->order != VERGE_ORDER_ANY;
-    verge_wheel *wheel = allocator.allocate(allocator.context, sizeof(*wheel), 64);
+    verge_wheel *wheel = (verge_wheel *)allocator.allocate(allocator.context, sizeof(*wheel), 64);
     if (wheel == NULL) {
         return -ENOMEM;
     }
@@ -69,16 +69,17 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     verge__nodes_init(&wheel->nodes, next_generation_base(), ordered, &wheel->allocator);
     wheel->nodes.stack = wheel->stack;
     uint64_t precision_ns = UINT64_C(1) << shift;
-    verge__calendar_init(&wheel->calendar, &(verge__calendar_setup){
-                                               .levels = wheel->levels,
-                                               .level_count = level_count,
-                                               .shift = shift,
-                                               .bias_ns = options->strict ? precision_ns : precision_ns - 1,
-                                               .first_tick = (options->start_ns >> shift) + 1,
-                                               .drains_evenly = options->work_limit != 0,
-                                               .leaves_filed = ordered,
-                                               .allocator = &wheel->allocator,
-                                           });
+    const verge__calendar_setup setup = {
+        .levels = wheel->levels,
+        .level_count = level_count,
+        .bias_ns = options->strict ? precision_ns : precision_ns - 1,
+        .shift = shift,
+        .first_tick = (options->start_ns >> shift) + 1,
+        .drains_evenly = options->work_limit != 0,
+        .leaves_filed = ordered,
+        .allocator = &wheel->allocator,
+    };
+    verge__calendar_init(&wheel->calendar, &setup);
     verge__wheel_set_short_reach(wheel);
     *ret_wheel = wheel;
     return 0;

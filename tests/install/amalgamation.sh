@@ -38,6 +38,16 @@ for compiler in "$cc" gcc clang; do
     "$compiler" -std=c17 $warnings -DVERGE_ASSERTS=1 -DVERGE_UCONTEXT=1 -fsyntax-only "$work/verge_full.c"
     "$compiler" -std=c17 -pedantic-errors $warnings -DVERGE_ISO_C -fno-strict-aliasing -fsyntax-only "$work/verge.c"
 done
+# C++ has reasons for warnings that C has not; what is to be is that it compiles, and works.
+for compiler in "$cxx" g++ clang++; do
+    command -v "$compiler" >/dev/null || continue
+    for standard in c++17 c++20; do
+        step "compiled by $compiler as $standard"
+        "$compiler" -std=$standard -x c++ -w -DVERGE_ASSERTS=1 -fsyntax-only "$work/verge.c"
+        "$compiler" -std=$standard -x c++ -w -O2 -I"$work" "$source/tests/portable/program.c" "$work/verge.c" -o "$work/program"
+        "$work/program"
+    done
+done
 libraries=-pthread
 if [ -n "$io_uring" ]; then
     "$cc" -std=c17 $warnings -DVERGE_HAVE_LIBURING=1 -O2 -c "$work/verge_full.c" -o "$work/verge_full.o"
