@@ -282,7 +282,23 @@ int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, v
     return begin_timer(wheel, deadline_ns, data, ret_timer);
 }
 
-/* The entry has to move. */
+/* Moves a timer whose entry serves, and returns its node; NULL, and nothing has changed: it is not as usual. */
+static VERGE__ALWAYS_INLINE verge__timer_node *extend(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
+    const verge__calendar *calendar = &wheel->calendar;
+    verge__timer_node *node = verge__nodes_find(&wheel->nodes, timer);
+    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
+    if (VERGE__UNLIKELY(node == NULL || tick - calendar->cursor >= calendar->short_reach ||
+                        node->node.deadline_ns == wheel->earliest_ns ||
+                        !verge__calendar_serves(calendar, &node->node, tick))) {
+        return NULL;
+    }
+    node->node.deadline_ns = deadline_ns;
+    verge__wheel_note_deadline(wheel, deadline_ns);
+    VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
+    return node;
+}
+
+/* The same where the entry has to move. */
 static VERGE__NOINLINE int reschedule_anew(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
     verge__calendar *calendar = &wheel->calendar;
     verge__timer_node *node = verge__nodes_find(&wheel->nodes, timer);
@@ -304,18 +320,19 @@ int verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadl
     if (VERGE__UNLIKELY(wheel == NULL)) {
         return -EINVAL;
     }
-    const verge__calendar *calendar = &wheel->calendar;
-    verge__timer_node *node = verge__nodes_find(&wheel->nodes, timer);
-    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    if (VERGE__UNLIKELY(node == NULL || tick - calendar->cursor >= calendar->short_reach ||
-                        node->node.deadline_ns == wheel->earliest_ns ||
-                        !verge__calendar_serves(calendar, &node->node, tick))) {
-        return reschedule_anew(wheel, timer, deadline_ns);
+    return VERGE__LIKELY(extend(wheel, timer, deadline_ns) != NULL) ? 0 : reschedule_anew(wheel, timer, deadline_ns);
+}
+
+static VERGE__NOINLINE int rearm_anew(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data) {
+    verge__timer_node *node = verge__nodes_find(&wheel->nodes, *timer);
+    if (node == NULL) {
+        return verge_wheel_schedule(wheel, deadline_ns, data, timer);
     }
-    node->node.deadline_ns = deadline_ns;
-    verge__wheel_note_deadline(wheel, deadline_ns);
-    VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
-    return 0;
+    int error = reschedule_anew(wheel, *timer, deadline_ns);
+    if (error == 0) {
+        node->data = data;
+    }
+    return error;
 }
 
 int verge_wheel_rearm(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data) {
@@ -323,15 +340,12 @@ int verge_wheel_rearm(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_
     if (VERGE__UNLIKELY(wheel == NULL || timer == NULL)) {
         return -EINVAL;
     }
-    verge__timer_node *node = verge__nodes_find(&wheel->nodes, *timer);
-    if (node == NULL) {
-        return verge_wheel_schedule(wheel, deadline_ns, data, timer);
+    verge__timer_node *node = extend(wheel, *timer, deadline_ns);
+    if (VERGE__UNLIKELY(node == NULL)) {
+        return rearm_anew(wheel, timer, deadline_ns, data);
     }
-    int error = verge_wheel_reschedule(wheel, *timer, deadline_ns);
-    if (error == 0) {
-        node->data = data;
-    }
-    return error;
+    node->data = data;
+    return 0;
 }
 
 int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data) {
