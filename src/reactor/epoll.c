@@ -3,15 +3,20 @@
  * A reactor on epoll, for systems without io_uring. An operation is attempted at once. If it would block, it waits in
  * the list of its descriptor until the descriptor is ready, and is attempted again.
  *
- * Interest is one-shot, and set for each wait. This takes one system call more than edge-triggered interest. But it
- * works even if somebody closes the descriptor and opens it as something else: the kernel then silently forgets the
- * interest, and setting it again returns ENOENT.
+ * Interest is one-shot, and set for each wait. So it works even if somebody closes the descriptor and opens it as
+ * something else: the kernel then silently forgets the interest, and setting it again returns ENOENT.
  *
  * If the last receive emptied a TCP socket, the next one waits without an attempt, which would usually fail. If data
- * came meanwhile, the event comes at once.
+ * came meanwhile, the event comes at once. For such a wait, interest is steady: edge-triggered, and left with the
+ * kernel. The next such wait relies on it without a system call, and is unsure: the descriptor may be another one by
+ * now. All that is unsure is made sure, by setting interest again, before the reactor sleeps, and after it has looked
+ * for events PROBES_MAX times. On a busy worker the event has mostly come by then.
  *
  *   V1  an operation in state STARTED is in the list of its descriptor. Interest is set in all that the operations of
- *       the list wait for, or the descriptor naps. Lists contain no other operations.
+ *       the list wait for, or the descriptor naps, or it is unsure and in the list of those. Lists contain no other
+ *       operations.
+ *   V2  if an event of a steady interest finds nobody who waits, has_come is set, and the next receive begins with an
+ *       attempt. So no edge is lost.
  *
  * Some descriptors report readiness, and the operation still cannot be done: for example, a socket has room to send,
  * but its peer has none. For these, interest is set again only after a nap. Otherwise the event would come again at
@@ -32,7 +37,7 @@
 #include "reactor/attempt.h"
 #include "reactor/reactor.h"
 
-enum { EVENT_BATCH = 128, FILE_COUNT_MIN = 64, NOBODY = -1 };
+enum { EVENT_BATCH = 128, FILE_COUNT_MIN = 64, NOBODY = -1, PROBES_MAX = 16, BUSY_EVENTS = 4 };
 
 static const uint64_t nap_ns = 1000000;
 
@@ -45,7 +50,12 @@ typedef struct watched_file {
     bool is_known; /* the kernel has its interest, as far as we know */
     bool is_tcp;   /* for TCP, a short read means that nothing is left */
     bool naps;
-    int naps_next; /* a descriptor, or NOBODY */
+    bool is_steady;        /* its interest in reading is edge-triggered, and stays */
+    bool has_come;         /* V2 */
+    bool is_unsure;        /* somebody waits, and relies on that */
+    bool is_unsure_listed; /* it is, or was */
+    int naps_next;         /* a descriptor, or NOBODY */
+    int unsure_next;       /* likewise */
 } watched_file;
 
 typedef struct epoll_reactor {
@@ -55,6 +65,9 @@ typedef struct epoll_reactor {
     size_t file_count;
     int naps_first;       /* a descriptor that naps, or NOBODY */
     uint64_t naps_end_ns; /* when all of them do; on the monotonic clock */
+    int unsure_first;     /* a descriptor that is unsure, or was; or NOBODY */
+    int probe_count;      /* since all were made sure */
+    bool is_busy;         /* many events came at once */
 } epoll_reactor;
 
 static epoll_reactor *epoll_of(verge__reactor *reactor) {
@@ -88,7 +101,7 @@ static int epoll_open(const verge_allocator *allocator, unsigned entry_count, ve
         return error;
     }
     epoll_reactor *epoll = epoll_of(reactor);
-    epoll->naps_first = NOBODY;
+    epoll->naps_first = epoll->unsure_first = NOBODY;
     epoll->fd = epoll_create1(EPOLL_CLOEXEC);
     error = epoll->fd < 0 ? -errno : watch_wake(epoll);
     if (error != 0) {
@@ -131,18 +144,27 @@ static bool is_tcp(int fd) {
     return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 && protocol == IPPROTO_TCP;
 }
 
+/* One receive waits, after one that has emptied the socket. */
+static bool can_be_steady(const watched_file *file) {
+    const verge__operation *first = file->waiting.first;
+    return file->is_known && file->is_tcp && first->next == NULL && first->kind == VERGE__RECV && first->expects_wait;
+}
+
 static int set_interest(epoll_reactor *epoll, int fd) {
     watched_file *file = &epoll->files[fd];
-    struct epoll_event event = {.events = EPOLLONESHOT, .data.fd = fd};
+    const bool is_steady = can_be_steady(file);
+    struct epoll_event event = {.events = is_steady ? EPOLLET : EPOLLONESHOT, .data.fd = fd};
     for (const verge__operation *operation = file->waiting.first; operation != NULL; operation = operation->next) {
         event.events |= verge__operation_readiness(operation);
     }
     const bool was_known = file->is_known && epoll_ctl(epoll->fd, EPOLL_CTL_MOD, fd, &event) == 0;
+    file->is_unsure = false;
     int result = was_known ? 0 : epoll_ctl(epoll->fd, EPOLL_CTL_ADD, fd, &event);
     if (result != 0 && errno == EEXIST) {
         result = epoll_ctl(epoll->fd, EPOLL_CTL_MOD, fd, &event);
     }
     file->is_known = result == 0;
+    file->is_steady = is_steady && result == 0;
     if (result != 0) {
         return -errno;
     }
@@ -150,8 +172,24 @@ static int set_interest(epoll_reactor *epoll, int fd) {
     return 0;
 }
 
+/* Without a system call, where interest is steady. */
+static int begin_wait(epoll_reactor *epoll, int fd) {
+    watched_file *file = &epoll->files[fd];
+    if (!file->is_steady || !can_be_steady(file)) {
+        return set_interest(epoll, fd);
+    }
+    file->is_unsure = true;
+    if (!file->is_unsure_listed) {
+        file->is_unsure_listed = true;
+        file->unsure_next = epoll->unsure_first;
+        epoll->unsure_first = fd;
+    }
+    return 0;
+}
+
 static void finish(epoll_reactor *epoll, verge__operation *operation, int32_t result) {
     verge__operations_remove(&epoll->files[operation->fd].waiting, operation);
+    epoll->files[operation->fd].is_unsure = false;
     verge__attempt_end(operation);
     verge__reactor_finish(&epoll->reactor, operation, result);
 }
@@ -186,7 +224,17 @@ static bool leave_to_a_thread(verge__operation *operation) {
 
 static bool is_in_vain(const epoll_reactor *epoll, const verge__operation *operation) {
     const size_t fd = (size_t)operation->fd;
-    return operation->expects_wait && fd < epoll->file_count && epoll->files[fd].is_known && epoll->files[fd].is_tcp;
+    return operation->expects_wait && fd < epoll->file_count && epoll->files[fd].is_known && epoll->files[fd].is_tcp &&
+           !epoll->files[fd].has_come;
+}
+
+static void note_attempt(epoll_reactor *epoll, const verge__operation *operation) {
+    if ((size_t)operation->fd >= epoll->file_count) {
+        return;
+    }
+    watched_file *file = &epoll->files[operation->fd];
+    file->has_come = file->has_come && operation->kind != VERGE__RECV;
+    file->is_steady = file->is_steady && operation->kind != VERGE__CLOSE && operation->kind != VERGE__CONNECT;
 }
 
 static bool epoll_submit(verge__reactor *reactor, verge__operation *operation) {
@@ -196,8 +244,11 @@ static bool epoll_submit(verge__reactor *reactor, verge__operation *operation) {
     if (operation->has_threads && (operation->kind == VERGE__FSYNC || operation->kind == VERGE__OPENAT)) {
         return leave_to_a_thread(operation);
     }
-    if (!is_in_vain(epoll, operation) && verge__attempt(operation, VERGE__NOT_KNOWN, &result)) {
-        return done_at_once(operation, result);
+    if (!is_in_vain(epoll, operation)) {
+        note_attempt(epoll, operation);
+        if (verge__attempt(operation, VERGE__NOT_KNOWN, &result)) {
+            return done_at_once(operation, result);
+        }
     }
     if (operation->blocks) {
         return leave_to_a_thread(operation);
@@ -211,7 +262,7 @@ static bool epoll_submit(verge__reactor *reactor, verge__operation *operation) {
     }
     watched_file *file = &epoll->files[operation->fd];
     verge__operations_append(&file->waiting, operation);
-    error = set_interest(epoll, operation->fd);
+    error = begin_wait(epoll, operation->fd);
     if (error != 0) {
         verge__operations_remove(&file->waiting, operation);
         if (error == -EPERM && operation->has_threads) {
@@ -305,6 +356,7 @@ static bool attempt_in_vain(epoll_reactor *epoll, verge__operation *operation) {
 static void attempt_again(epoll_reactor *epoll, int fd, uint32_t events) {
     bool must_nap = false;
     verge__operation *next;
+    epoll->files[fd].has_come = epoll->files[fd].waiting.first == NULL;
     for (verge__operation *operation = epoll->files[fd].waiting.first; operation != NULL; operation = next) {
         next = operation->next;
         if ((events & (verge__operation_readiness(operation) | EPOLLERR | EPOLLHUP)) != 0) {
@@ -339,6 +391,38 @@ static int wait_for_kernel(epoll_reactor *epoll, struct epoll_event *events, uin
     return epoll_wait(epoll->fd, events, EVENT_BATCH, timeout_ns == VERGE_NEVER ? -1 : limited_ms);
 }
 
+static void make_sure(epoll_reactor *epoll) {
+    int fd = epoll->unsure_first;
+    epoll->unsure_first = NOBODY;
+    epoll->probe_count = 0;
+    while (fd != NOBODY) {
+        watched_file *file = &epoll->files[fd];
+        const int next = file->unsure_next;
+        file->is_unsure_listed = false;
+        if (file->is_unsure) {
+            set_interest_or_fail(epoll, fd);
+        }
+        fd = next;
+    }
+}
+
+/* Events that are there already spare the system calls that would make sure. */
+static int ask_kernel(epoll_reactor *epoll, struct epoll_event *events, uint64_t timeout_ns) {
+    if (epoll->unsure_first != NOBODY) {
+        if (epoll->probe_count++ < PROBES_MAX && (epoll->is_busy || timeout_ns == 0)) {
+            const int count = wait_for_kernel(epoll, events, 0);
+            if (count != 0 || timeout_ns == 0) {
+                return count;
+            }
+        }
+        make_sure(epoll);
+        timeout_ns = epoll->reactor.done.first == NULL ? timeout_ns : 0; /* some may have failed */
+    }
+    const int count = wait_for_kernel(epoll, events, timeout_ns);
+    epoll->is_busy = count >= BUSY_EVENTS;
+    return count;
+}
+
 static int epoll_reactor_wait(verge__reactor *reactor, uint64_t timeout_ns) {
     epoll_reactor *epoll = epoll_of(reactor);
     if (timeout_ns == 0 && reactor->pending_count == 0) {
@@ -346,7 +430,7 @@ static int epoll_reactor_wait(verge__reactor *reactor, uint64_t timeout_ns) {
     }
     struct epoll_event events[EVENT_BATCH];
     const uint64_t nap_left = nap_left_ns(epoll);
-    const int count = wait_for_kernel(epoll, events, nap_left < timeout_ns ? nap_left : timeout_ns);
+    const int count = ask_kernel(epoll, events, nap_left < timeout_ns ? nap_left : timeout_ns);
     if (VERGE__UNLIKELY(count < 0) && errno != EINTR) {
         return -errno;
     }

@@ -223,6 +223,56 @@ static void who_expects_to_wait_for_no_socket_is_told(void **state) {
     run_tasks(1, receives_from_a_file, NULL);
 }
 
+/* ---- a number that was one connection's, and is another's now; beside a worker that is busy with others ---- */
+
+static intptr_t echoes(void *argument) {
+    const int *fd = argument;
+    char bytes[2]; /* room for more than there is, so that each receive takes all */
+    while (verge_recv(*fd, bytes, sizeof(bytes), 0, VERGE_NEVER) == 1 &&
+           verge_send(*fd, bytes, 1, 0, VERGE_NEVER) == 1) {
+    }
+    return 0;
+}
+
+static intptr_t receives_from_another_connection(void *argument) {
+    (void)argument;
+    enum { BUSY = 8, ROUNDS = 30 };
+    struct pair pair = open_tcp_pair(), busy[BUSY];
+    verge_task *servers[BUSY], *clients[BUSY];
+    char buffer[16];
+    for (int i = 0; i < BUSY; i++) { /* a byte for ever to and fro */
+        busy[i] = open_tcp_pair();
+        servers[i] = spawn(echoes, &busy[i].near);
+        clients[i] = spawn(echoes, &busy[i].far);
+        CHECK_EQUAL(write(busy[i].far, "x", 1), 1);
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        verge_task *task = spawn(says_later, &pair.far);
+        CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, verge_deadline_after(MINUTE)), 5);
+        CHECK_EQUAL(join(task), 5);
+        if (i % 5 == 4) {
+            const struct pair other = open_tcp_pair();
+            CHECK_EQUAL(close(pair.far), 0);
+            CHECK_EQUAL(dup2(other.near, pair.near), pair.near);
+            CHECK_EQUAL(close(other.near), 0);
+            pair.far = other.far;
+        }
+    }
+    for (int i = 0; i < BUSY; i++) {
+        CHECK_EQUAL(shutdown(busy[i].far, SHUT_RDWR), 0);
+        CHECK_EQUAL(join(servers[i]), 0);
+        CHECK_EQUAL(join(clients[i]), 0);
+        close_pair(busy[i]);
+    }
+    close_pair(pair);
+    return 0;
+}
+
+static void another_connection_of_the_same_number_is_heard(void **state) {
+    (void)state;
+    run_tasks(1, receives_from_another_connection, NULL);
+}
+
 /* ---- a cancellation that comes when io_uring cannot find what is to be cancelled ---- */
 
 static intptr_t connects_after_cancellation(void *argument) {
@@ -642,6 +692,7 @@ int main(void) {
         cmocka_unit_test(who_sends_to_a_full_queue_does_not_spin),
         cmocka_unit_test(what_was_not_expected_is_received),
         cmocka_unit_test(who_expects_to_wait_for_no_socket_is_told),
+        cmocka_unit_test(another_connection_of_the_same_number_is_heard),
         cmocka_unit_test(what_is_not_waited_for),
 #if defined(VERGE_TEST_LIBURING)
         cmocka_unit_test(who_waits_for_its_buffer_does_not_spin),
