@@ -164,22 +164,23 @@ void verge__rows_committed(verge_durable *durable, const struct verge__row *rows
 
 int verge__notify_near(verge_durable *durable, struct verge__connection *connection, const struct verge__row *rows,
                        size_t count) {
-    (void)pthread_mutex_lock(&durable->lock);
-    const bool owns_all = durable->owned_count == durable->shard_count;
-    (void)pthread_mutex_unlock(&durable->lock);
-    for (size_t i = 0; i < count && !owns_all; i++) {
-        if (rows[i].outcome != 0 || rows[i].due_ns > connection->now_ns + durable->options.horizon_ns) {
-            continue;
-        }
+    enum { NEAR_MAX = 256 };
+    const struct verge__row *near[NEAR_MAX];
+    size_t i = 0;
+    int error = 0;
+    while (i < count && error == 0) { /* that many at a time */
+        size_t near_count = 0;
         (void)pthread_mutex_lock(&durable->lock);
-        const bool is_foreign = durable->epochs[verge__shard_of(rows[i].id)] == 0;
-        (void)pthread_mutex_unlock(&durable->lock);
-        const int error = is_foreign ? durable->store->notify(connection, &rows[i]) : 0;
-        if (error != 0) {
-            return error;
+        for (; i < count && near_count < NEAR_MAX; i++) {
+            if (rows[i].outcome == 0 && rows[i].due_ns <= connection->now_ns + durable->options.horizon_ns &&
+                durable->epochs[verge__shard_of(rows[i].id)] == 0) {
+                near[near_count++] = &rows[i];
+            }
         }
+        (void)pthread_mutex_unlock(&durable->lock);
+        error = near_count == 0 ? 0 : durable->store->notify(connection, near, near_count);
     }
-    return 0;
+    return error;
 }
 
 /* ---- schedule ---- */
@@ -275,7 +276,8 @@ int verge_durable_schedule_in(verge_durable *durable, void *transaction, const v
     }
     error = durable->store->insert(connection, &row, 1);
     if (error == 0 && row.outcome == 0 && row.due_ns <= connection->now_ns + durable->options.horizon_ns) {
-        error = durable->store->notify(connection, &row); /* heard when it is committed, here too */
+        const struct verge__row *const rows[] = {&row};
+        error = durable->store->notify(connection, rows, 1); /* heard when it is committed, here too */
     }
     durable->store->disconnect(connection);
     error = error != 0 ? error : row.outcome;

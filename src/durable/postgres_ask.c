@@ -68,7 +68,7 @@ static const char *const texts[STATEMENT_COUNT] = {
               "LOCKED) UPDATE verge_timer t SET due = r.due, running = 0, revision = t.revision + 1 "
               "FROM l JOIN unnest($1::bigint[], $2::bigint[]) AS r(id, due) ON l.id = r.id WHERE t.id = l.id "
               "RETURNING t.id, (l.running <> 0 AND l.due > (SELECT verge_now()))::int::bigint",
-    [NOTIFY] = "SELECT pg_notify('verge_timer', $1)",
+    [NOTIFY] = "SELECT pg_notify('verge_timer', t) FROM unnest($1::text[]) AS t",
 };
 
 static const int all_binary[PARAMETERS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};

@@ -241,7 +241,7 @@ int verge__postgres_scan(struct verge__connection *connection, const struct verg
 int verge__postgres_wait(struct verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
                          void *context);
 int verge__postgres_insert(struct verge__connection *connection, struct verge__row *rows, size_t count);
-int verge__postgres_notify(struct verge__connection *connection, const struct verge__row *row);
+int verge__postgres_notify(struct verge__connection *connection, const struct verge__row *const *rows, size_t count);
 int verge__postgres_take(struct verge__connection *connection, const struct verge__target *targets, size_t count,
                          verge__visit_row visit, void *context);
 int verge__postgres_claim(struct verge__connection *connection, const struct verge__target *targets, size_t count,

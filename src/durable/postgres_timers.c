@@ -231,12 +231,18 @@ int verge__postgres_insert(struct verge__connection *connection, struct verge__r
     return error;
 }
 
-int verge__postgres_notify(struct verge__connection *connection, const struct verge__row *row) {
+int verge__postgres_notify(struct verge__connection *connection, const struct verge__row *const *rows, size_t count) {
+    struct connection *c = own(connection);
     char text[128];
     struct parameters p = {0};
-    (void)snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 " %s", row->id, row->due_ns, row->handler);
-    add_bytes(&p, text, strlen(text));
-    return verge__pg_tell(own(connection), NOTIFY, &p);
+    struct buffer *texts = begin_array(c, &p, TYPE_TEXT, count);
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 " %s", rows[i]->id, rows[i]->due_ns,
+                       rows[i]->handler);
+        append_item(texts, text, strlen(text));
+    }
+    end_array(&p, texts);
+    return verge__pg_tell(c, NOTIFY, &p);
 }
 
 /* ---- P4 ---- */

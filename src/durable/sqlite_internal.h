@@ -138,7 +138,7 @@ int verge__sqlite_scan(struct verge__connection *connection, const struct verge_
 int verge__sqlite_wait(struct verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
                        void *context);
 int verge__sqlite_insert(struct verge__connection *connection, struct verge__row *rows, size_t count);
-int verge__sqlite_notify(struct verge__connection *connection, const struct verge__row *row);
+int verge__sqlite_notify(struct verge__connection *connection, const struct verge__row *const *rows, size_t count);
 int verge__sqlite_take(struct verge__connection *connection, const struct verge__target *targets, size_t count,
                        verge__visit_row visit, void *context);
 int verge__sqlite_claim(struct verge__connection *connection, const struct verge__target *targets, size_t count,

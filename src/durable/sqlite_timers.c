@@ -122,9 +122,10 @@ int verge__sqlite_insert(struct verge__connection *connection, struct verge__row
     return 0;
 }
 
-int verge__sqlite_notify(struct verge__connection *connection, const struct verge__row *row) {
+int verge__sqlite_notify(struct verge__connection *connection, const struct verge__row *const *rows, size_t count) {
     (void)connection;
-    (void)row;
+    (void)rows;
+    (void)count;
     return 0;
 }
 

@@ -149,7 +149,7 @@ struct verge__store {
     /* P3, in a transaction. Outcomes: 0; -EEXIST: the key is taken. A row whose id is there already is left alone:
      * 0. */
     int (*insert)(struct verge__connection *connection, struct verge__row *rows, size_t count);
-    int (*notify)(struct verge__connection *connection, const struct verge__row *row);
+    int (*notify)(struct verge__connection *connection, const struct verge__row *const *rows, size_t count);
 
     /* P4, in a transaction. take deletes rows that are due and whose shard still has the epoch; claim leaves them, with
      * another attempt, revision and due time; complete deletes what was claimed, if nobody else has claimed it

@@ -274,8 +274,8 @@ static int model_insert(struct verge__connection *connection, struct verge__row 
     return 0;
 }
 
-static int model_notify(struct verge__connection *connection, const struct verge__row *row) {
-    (void)connection, (void)row;
+static int model_notify(struct verge__connection *connection, const struct verge__row *const *rows, size_t count) {
+    (void)connection, (void)rows, (void)count;
     return 0;
 }
 
