@@ -12,7 +12,7 @@
 #include "task/search.h"
 
 /* Tasks that are resumed in a turn, so that timers and I/O have theirs, however many tasks yield. */
-enum { resumes_per_turn = 64 };
+enum { RESUMES_PER_TURN = 64 };
 
 /* ---- open and close ---- */
 
@@ -151,7 +151,7 @@ int verge_yield(void) {
 }
 
 static bool run_tasks(struct verge__runner *runner) {
-    set_resumes_left(runner, resumes_per_turn);
+    set_resumes_left(runner, RESUMES_PER_TURN);
     struct verge_task *task = begin_next(runner, NULL);
     if (runner->has_others) {
         verge__offer_rest(runner);
@@ -165,7 +165,7 @@ static bool run_tasks(struct verge__runner *runner) {
         }
     }
     runner->offers_later = true;
-    const int resumed = resumes_per_turn - resumes_left(runner);
+    const int resumed = RESUMES_PER_TURN - resumes_left(runner);
     verge__count_more(&runner->switches, (uint64_t)resumed);
     return resumed != 0;
 }

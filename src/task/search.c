@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "base/step.h"
 
-enum { few_max = 2, patience_min = 4, patience_max = 16 };
+enum { FEW_MAX = 2, PATIENCE_MIN = 4, PATIENCE_MAX = 16 };
 
 static const uint64_t nap_min_ns = 50000, nap_max_ns = 1600000;
 
@@ -88,7 +88,7 @@ static enum look_result look_at(struct verge__runner *runner, struct verge__runn
     struct verge__search *search = &runner->search;
     const uint32_t head = atomic_load(&victim->ring.head);
     const uint32_t count = atomic_load(&victim->ring.tail) - head;
-    const bool are_few = count <= few_max && atomic_load(&victim->overflow_count) == 0;
+    const bool are_few = count <= FEW_MAX && atomic_load(&victim->overflow_count) == 0;
     const bool are_left = search->few_of == victim && search->few_head == head && tries_few;
     if (are_few && !tries_few) {
         if (count != 0 && search->few_of == NULL) {
@@ -153,7 +153,7 @@ uint64_t verge__search(struct verge__runner *runner) {
     }
     const enum look_result result = look_for_a_while(runner);
     if (result == FOUND_MANY) {
-        search->patience = (uint32_t)clamp((uint64_t)search->patience * 2, patience_min, patience_max);
+        search->patience = (uint32_t)clamp((uint64_t)search->patience * 2, PATIENCE_MIN, PATIENCE_MAX);
         search->nap_ns = 0;
     }
     if (result != FOUND_NOTHING) {

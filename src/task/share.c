@@ -143,11 +143,11 @@ static void adopt(struct verge__runner *runner, struct verge_task *task) {
 
 /* A task that wakes many leaves most of them where they are. */
 bool verge__take_over(struct verge__runner *runner, struct verge_task *task) {
-    enum { own_max = 64 };
+    enum { OWN_MAX = 64 };
     if (!runner->has_others || task->runtime != runner->runtime ||
         !verge__may_be_taken(atomic_load(&task->runner), task) ||
         atomic_load_explicit(&runner->is_retiring, memory_order_relaxed) ||
-        verge__task_ring_count(&runner->ring) >= own_max) {
+        verge__task_ring_count(&runner->ring) >= OWN_MAX) {
         return false;
     }
     adopt(runner, task);

@@ -65,12 +65,12 @@ static void add_credit(struct verge__runner *runner, uint64_t more) {
 }
 
 static int count_task(struct verge_runtime *runtime, struct verge__runner *here) {
-    enum { credit_at_once = 32 };
+    enum { CREDIT_AT_ONCE = 32 };
     const uint64_t max = runtime->options.task_count_max;
     if (max == 0 && here != NULL && here->running != NULL) {
         if (atomic_load_explicit(&here->credit, memory_order_relaxed) == 0) {
-            (void)atomic_fetch_add(&runtime->tasks, credit_at_once);
-            add_credit(here, credit_at_once);
+            (void)atomic_fetch_add(&runtime->tasks, CREDIT_AT_ONCE);
+            add_credit(here, CREDIT_AT_ONCE);
         }
         add_credit(here, UINT64_MAX);
         return 0;

@@ -23,7 +23,7 @@
 #endif
 
 /* Since Linux 6.13; the headers may be older than the kernel. */
-enum { advice_guard_install = 102 };
+enum { ADVICE_GUARD_INSTALL = 102 };
 
 /*
  * Frames of up to this size cannot step over a guard. Larger ones do not if they are compiled with
@@ -31,21 +31,21 @@ enum { advice_guard_install = 102 };
  * page.
  */
 #if defined(__aarch64__)
-enum { guard_size_min = 64 << 10 };
+enum { GUARD_SIZE_MIN = 64 << 10 };
 #else
-enum { guard_size_min = 16 << 10 };
+enum { GUARD_SIZE_MIN = 16 << 10 };
 #endif
 
 enum {
-    region_stack_count = 256,
-    colour_count = 8, /* how many places there are for a head in its page */
-    colour_size = 128,
-    head_size = 32,
-    refill_count = 16, /* how many stacks a cache that is empty takes at once */
+    REGION_STACK_COUNT = 256,
+    COLOUR_COUNT = 8, /* how many places there are for a head in its page */
+    COLOUR_SIZE = 128,
+    HEAD_SIZE = 32,
+    REFILL_COUNT = 16, /* how many stacks a cache that is empty takes at once */
 };
 
-_Static_assert(sizeof(struct verge__stack) <= head_size, "the head has its room");
-_Static_assert(VERGE__STACK_SIZE_MAX == SIZE_MAX / 4 / region_stack_count, "the size of a mapping fits");
+_Static_assert(sizeof(struct verge__stack) <= HEAD_SIZE, "the head has its room");
+_Static_assert(VERGE__STACK_SIZE_MAX == SIZE_MAX / 4 / REGION_STACK_COUNT, "the size of a mapping fits");
 
 static size_t round_up(size_t size, size_t unit) {
     return (size + unit - 1) / unit * unit;
@@ -56,20 +56,20 @@ static size_t stride(const struct verge__stack_store *store) {
 }
 
 static size_t region_size(const struct verge__stack_store *store) {
-    return region_stack_count * stride(store);
+    return REGION_STACK_COUNT * stride(store);
 }
 
 /* ---- where a stack is ---- */
 
 static char *low_of(const struct verge__stack_store *store, uint32_t index) {
-    return store->regions[index / region_stack_count] + index % region_stack_count * stride(store) + store->guard_size;
+    return store->regions[index / REGION_STACK_COUNT] + index % REGION_STACK_COUNT * stride(store) + store->guard_size;
 }
 
 /* Writes the head, which commits its page. */
 static struct verge__stack *head_of(const struct verge__stack_store *store, uint32_t index) {
     char *low = low_of(store, index);
-    const size_t unused = (size_t)(index % colour_count) * colour_size;
-    struct verge__stack *stack = (struct verge__stack *)(void *)(low + store->usable_size - unused - head_size);
+    const size_t unused = (size_t)(index % COLOUR_COUNT) * COLOUR_SIZE;
+    struct verge__stack *stack = (struct verge__stack *)(void *)(low + store->usable_size - unused - HEAD_SIZE);
     *stack = (struct verge__stack){.next = NULL, .low = low, .index = index};
     return stack;
 }
@@ -78,7 +78,7 @@ static struct verge__stack *head_of(const struct verge__stack_store *store, uint
 
 static int install_guard(struct verge__stack_store *store, char *guard) {
     if (!store->guards_by_mprotect) {
-        if (madvise(guard, store->guard_size, advice_guard_install) == 0) {
+        if (madvise(guard, store->guard_size, ADVICE_GUARD_INSTALL) == 0) {
             return 0;
         }
         store->guards_by_mprotect = true;
@@ -88,12 +88,12 @@ static int install_guard(struct verge__stack_store *store, char *guard) {
 
 /* How many bytes at the top of a stack were ever touched, to the page; and how many are resident. */
 static size_t touched_bytes(const struct verge__stack_store *store, char *low, size_t *resident_bytes) {
-    enum { batch_pages = 512 };
-    unsigned char present[batch_pages];
+    enum { BATCH_PAGES = 512 };
+    unsigned char present[BATCH_PAGES];
     const size_t page_count = store->usable_size / store->page_size;
     size_t lowest = page_count;
-    for (size_t page = 0; page < page_count; page += batch_pages) {
-        const size_t count = page_count - page < batch_pages ? page_count - page : batch_pages;
+    for (size_t page = 0; page < page_count; page += BATCH_PAGES) {
+        const size_t count = page_count - page < BATCH_PAGES ? page_count - page : BATCH_PAGES;
         if (mincore(low + page * store->page_size, count * store->page_size, present) != 0) {
             continue;
         }
@@ -123,7 +123,7 @@ static size_t regions_size(size_t region_count) {
 }
 
 static size_t indices_size(size_t region_count) {
-    return region_count * region_stack_count * sizeof(uint32_t);
+    return region_count * REGION_STACK_COUNT * sizeof(uint32_t);
 }
 
 /* Both tables or none. */
@@ -156,7 +156,7 @@ static int reserve_region(struct verge__stack_store *store) {
 }
 
 static int add_region(struct verge__stack_store *store) {
-    if (store->stack_count > UINT32_MAX - region_stack_count || reserve_region(store) != 0) {
+    if (store->stack_count > UINT32_MAX - REGION_STACK_COUNT || reserve_region(store) != 0) {
         return -ENOMEM;
     }
     void *memory = mmap(NULL, region_size(store), PROT_READ | PROT_WRITE,
@@ -171,7 +171,7 @@ static int add_region(struct verge__stack_store *store) {
 
 /* A stack that was never used. */
 static int cut(struct verge__stack_store *store, struct verge__stack **ret_stack) {
-    if (store->stack_count == store->region_count * region_stack_count) {
+    if (store->stack_count == store->region_count * REGION_STACK_COUNT) {
         const int error = add_region(store);
         if (error != 0) {
             return error;
@@ -206,13 +206,13 @@ static void give_to_store(struct verge__stack_store *store, struct verge__stack 
 int verge__stack_store_init(struct verge__stack_store *store, size_t stack_size, size_t block_size,
                             const verge_allocator *allocator) {
     const size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
-    const size_t head_room = round_up(block_size, 16) + head_size + (size_t)colour_count * colour_size;
+    const size_t head_room = round_up(block_size, 16) + HEAD_SIZE + (size_t)COLOUR_COUNT * COLOUR_SIZE;
     if (stack_size > VERGE__STACK_SIZE_MAX || block_size > page_size) {
         return -EINVAL;
     }
     *store = (struct verge__stack_store){
         .page_size = page_size,
-        .guard_size = round_up(guard_size_min, page_size),
+        .guard_size = round_up(GUARD_SIZE_MIN, page_size),
         .usable_size = round_up(stack_size + head_room, page_size),
         .block_size = round_up(block_size, 16),
         .allocator = *allocator,
@@ -281,7 +281,7 @@ static int refill(struct verge__stack_cache *cache) {
     struct verge__stack_store *store = cache->store;
     (void)pthread_mutex_lock(&store->lock);
     int error = 0;
-    while (cache->count < refill_count && error == 0) {
+    while (cache->count < REFILL_COUNT && error == 0) {
         struct verge__stack *stack;
         error = take_from_store(store, &stack);
         if (error == 0) {
@@ -309,7 +309,7 @@ int verge__stack_take(struct verge__stack_cache *cache, struct verge__stack **re
 
 void verge__stack_give(struct verge__stack_cache *cache, struct verge__stack *stack) {
     push(cache, stack);
-    if (cache->count > verge__stack_cache_max) {
-        shrink(cache, verge__stack_cache_max / 2);
+    if (cache->count > VERGE__STACK_CACHE_MAX) {
+        shrink(cache, VERGE__STACK_CACHE_MAX / 2);
     }
 }

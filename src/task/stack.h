@@ -20,7 +20,7 @@
  * Who owns what: the store has the mappings, under a lock; each worker has a cache, without one.
  * A stack taken from one cache may be given to another. Invariants:
  *   K1  a stack is in exactly one of: used, a cache, the store's free list.
- *   K2  a cache holds at most verge__stack_cache_max stacks; they keep their pages.
+ *   K2  a cache holds at most VERGE__STACK_CACHE_MAX stacks; they keep their pages.
  *   K3  a stack in the store's free list has no pages: its memory was given back.
  */
 #ifndef VERGE_SRC_TASK_STACK_H
@@ -33,7 +33,7 @@
 
 #include "verge/base.h"
 
-enum { verge__stack_cache_max = 64 };
+enum { VERGE__STACK_CACHE_MAX = 64 };
 
 /* 256 stacks are one mapping. */
 #define VERGE__STACK_SIZE_MAX (SIZE_MAX / 4 / 256)

@@ -136,7 +136,7 @@ int verge__count_if_timeout(int result) {
 
 /* ---- waiting for other tasks and for time ---- */
 
-enum { at_once_max = 64 };
+enum { AT_ONCE_MAX = 64 };
 
 struct verge_task *verge__begin_call(void) {
     struct verge__runner *runner = verge__current_runner();
@@ -144,7 +144,7 @@ struct verge_task *verge__begin_call(void) {
         return NULL;
     }
     struct verge_task *self = runner->running; /* also if it goes on with another runner */
-    if (++runner->at_once_count > at_once_max) {
+    if (++runner->at_once_count > AT_ONCE_MAX) {
         runner->at_once_count = 0;
         (void)verge_yield();
     }
@@ -222,7 +222,7 @@ static void note_failure(struct verge__runner *runner) {
 
 static int done_at_once(struct verge__runner *runner, const struct verge__operation *operation) {
     note_failure(runner);
-    if (++runner->at_once_count >= at_once_max) {
+    if (++runner->at_once_count >= AT_ONCE_MAX) {
         runner->at_once_count = 0;
         (void)verge_yield();
     }

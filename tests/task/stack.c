@@ -101,7 +101,7 @@ static void memory_follows_use(void **state) {
     for (size_t i = 0; i < count; i++) {
         verge__stack_give(&fixture.cache, stacks[i]);
     }
-    assert_true(stats_of(&fixture).resident_bytes <= verge__stack_cache_max * page_size);
+    assert_true(stats_of(&fixture).resident_bytes <= VERGE__STACK_CACHE_MAX * page_size);
     assert_true(stats_of(&fixture).stack_count <= count + 16);
     for (size_t i = 0; i < count; i++) {
         stacks[i] = take(&fixture);
