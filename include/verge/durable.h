@@ -34,7 +34,7 @@
  * Calls may be made from any thread. Those that talk to the store block the thread until the store has answered. In a
  * task (verge/task.h) they suspend the task instead. In a handler with a transaction they are part of that transaction.
  * All of them may return:
- *   -EHOSTUNREACH  the store could not be reached for patience_ns; nothing has changed
+ *   -EHOSTUNREACH  the store could not be reached for patience_ns (open: at the first try); nothing has changed
  *   -EREMOTEIO     it is not known whether the call took effect
  *   -ENOSPC, -EIO  the store's disk is full or broken; nothing has changed
  *   -EPROTO        the tables are not verge's, or have a version that this library cannot use
