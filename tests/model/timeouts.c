@@ -50,6 +50,15 @@ void run_reserve_timeouts(struct run *run) {
     run->model.reserved_beside = model_handles_pending(&run->model);
 }
 
+/* Whether there is room for so many timeouts: verge_timeout_reserve made it, and no more timers with handles are there
+ * than it, or verge_wheel_reserve, knew of. */
+static bool is_reserved(const struct run *run, size_t timeouts) {
+    const struct model *model = &run->model;
+    const size_t handles = model_handles_pending(model);
+    return timeouts <= model->reserved_timeouts &&
+           (handles <= model->reserved_beside || handles <= model->reserved_handles);
+}
+
 void run_attach(struct run *run) {
     for (uint64_t count = verge_test_below(&run->random, 16); count > 0 && run->timeout_count < RUN_TIMEOUTS_MAX;
          count--) {
@@ -71,7 +80,7 @@ void run_attach(struct run *run) {
             before_unchanged(run, &before);
             return;
         }
-        if (run->timeout_count < run->model.reserved_timeouts) {
+        if (is_reserved(run, run->timeout_count + 1)) {
             before_not_allocated(run, &before);
         }
         run->is_loose[run->timeout_count] = false;
@@ -126,13 +135,10 @@ static void set_to(struct run *run, verge_timeout *timeout, uint64_t deadline_ns
         check_deadline(run, timeout);
         return;
     }
-    const struct model *model = &run->model;
-    const size_t handles = model_handles_pending(model);
-    const bool is_reserved = run->timeout_count <= model->reserved_timeouts &&
-                             (handles <= model->reserved_beside || handles <= model->reserved_handles);
-    if (model->count + (timer == NULL) <= model->reserved || is_reserved) {
+    if (run->model.count + (timer == NULL) <= run->model.reserved || is_reserved(run, run->timeout_count)) {
         before_not_allocated(run, &before);
     }
+    run->comes_early |= run->memory.failures > before.failures;
     if (timer != NULL) {
         model_move(&run->model, timer, deadline_ns, before.backlog);
         run->model.moved++;

@@ -145,7 +145,7 @@ static void flood_for(uint16_t port, uint64_t duration_ns, uint64_t seed) {
 
 static void bad_clients_harm_nothing(void **state) {
     (void)state;
-    const uint64_t turn_ns = (uint64_t)(verge_test_seconds(3) * 1e9 / TURNS);
+    const uint64_t turn_ns = (uint64_t)(verge_test_seconds(3) * 1e9 / (int)TURNS);
     const uint64_t seed = verge_test_seed(1);
     struct verge_test_allocator memory;
     verge_service *service = NULL;
