@@ -45,7 +45,7 @@ int verge__sqlite_read_meta(struct verge__connection *connection, struct verge__
 
 int verge__sqlite_make_tables(struct verge__connection *connection, uint32_t shard_count) {
     struct connection *c = own(connection);
-    struct verge__store_meta meta;
+    struct verge__store_meta meta = {0};
     char rows[256];
     verge__sq_queue_up(c);
     int error = verge__sq_run(c, BEGIN, NULL, 0, NULL);

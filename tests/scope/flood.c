@@ -48,8 +48,10 @@ static void print_lateness(void) {
         const size_t count = records[i].count < RECORDS_MAX ? records[i].count : RECORDS_MAX;
         assert_true(count > 0); /* timers go on */
         qsort(records[i].late_ns, count, sizeof(uint32_t), compare);
-        ms[i][0] = records[i].late_ns[count / 2] / 1e6;
-        ms[i][1] = records[i].late_ns[count * 99 / 100] / 1e6;
+        const size_t middle = count / 2;
+        const size_t near_last = count * 99 / 100;
+        ms[i][0] = records[i].late_ns[middle] / 1e6;
+        ms[i][1] = records[i].late_ns[near_last] / 1e6;
     }
     print_message("late, without the flood: median %.3f ms, 99 %% %.3f ms; with it: %.3f ms, %.3f ms (%+.1f %%)\n",
                   ms[0][0], ms[0][1], ms[1][0], ms[1][1], (ms[1][1] / ms[0][1] - 1) * 100);

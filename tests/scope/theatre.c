@@ -269,7 +269,7 @@ static void obey(char *order) {
 int main(int argc, char **argv) {
     verge_service_options options;
     verge_scope_options scope_options;
-    pthread_t thread;
+    pthread_t thread = 0;
     char order[512];
     is_lively = argc > 3 && strcmp(argv[3], "lively") == 0;
     if (argc < 4) {
