@@ -94,16 +94,17 @@ void verge__visit_fired(void *context, const struct verge__row *row) {
     struct verge__fired *fired = &runner->fired[i];
     fired->row = *row;
     fired->row.handler = runner->durable->handlers[fired->handler].name;
-    fired->memory = malloc(row->key_size + row->payload_size + 1);
-    if (fired->memory == NULL) {
-        return; /* as if it had vanished; the transaction is then given up: see have_memory */
+    char *memory = malloc(row->key_size + row->payload_size + 1);
+    if (memory == NULL) {
+        return; /* as if it had vanished; the transaction is then given up: see look_for_missing */
     }
-    memcpy(fired->memory, row->payload, row->payload_size);
-    fired->row.payload = fired->memory;
+    memcpy(memory, row->payload, row->payload_size);
+    fired->row.payload = memory;
     if (row->key != NULL) {
-        memcpy((char *)fired->memory + row->payload_size, row->key, row->key_size);
-        fired->row.key = (char *)fired->memory + row->payload_size;
+        memcpy(memory + row->payload_size, row->key, row->key_size);
+        fired->row.key = memory + row->payload_size;
     }
+    fired->memory = memory;
     fired->is_there = true;
     runner->fired_count = i + 1;
 }

@@ -192,7 +192,7 @@ static int spawn(struct verge_runtime *runtime, struct verge__runner *here, stru
     if (atomic_load(&runtime->is_stopping)) {
         return -ESHUTDOWN;
     }
-    struct verge_task *task;
+    struct verge_task *task = NULL;
     const int error = create_task(runtime, here, options, ret_task == NULL, &task);
     if (error != 0) {
         return error;
