@@ -90,17 +90,15 @@ static void drain(struct run *run) {
     RUN_CHECK_EQUAL(run, verge_wheel_get_stats(run->wheel, &stats), 0, "get_stats failed");
     const size_t level_count = run->model.options.level_count;
     uint64_t polls_left = 100 + (stats.entries + stats.timers) * (level_count + 20);
-    while (run->model.count > 0 && !run->comes_early) {
+    while (run->model.count > 0) {
         RUN_CHECK(run, polls_left-- > 0, "G3: it does not drain");
         run_poll(run, MODEL_POLL, UINT64_MAX, RUN_OUT_MAX);
     }
     run_check_state(run);
 }
 
-/* Without memory for its level, a timeout comes up after each 2^bits ticks of the levels that there are: until the end
- * of time that takes for ever. tests/wheel/timeouts_memory.c shows that it comes out in time. */
 static void run_random_operations(struct run *run, uint64_t count) {
-    for (uint64_t left = count; left > 0 && !run->comes_early; left--) {
+    for (uint64_t left = count; left > 0; left--) {
         run_random_operation(run);
         if (run->model.count < 40 || left % 8 == 0) {
             run_check_state(run);
@@ -123,7 +121,7 @@ void run_from_bytes(struct run *run, const uint8_t *bytes, size_t byte_count) {
     run->profile = (enum run_profile)verge_test_below(&run->random, RUN_PROFILE_COUNT);
     run->seed = 0;
     set_up(run);
-    while (run->random.byte_count > 0 && !run->comes_early) {
+    while (run->random.byte_count > 0) {
         run_random_operations(run, 1);
     }
     run_check_state(run);
