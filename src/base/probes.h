@@ -24,8 +24,11 @@
 #include <sys/sdt.h>
 
 #if defined(__clang__)
-/* The macros of the header use what ISO C did not allow before C23. */
+/* The macros of the header use what ISO C did not allow before C23. clang 19 has another name for that warning. */
 #pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
+#if __has_warning("-Wc23-extensions")
+#pragma clang diagnostic ignored "-Wc23-extensions"
+#endif
 #endif
 
 #define VERGE__PROBE2(name, a, b) DTRACE_PROBE2(verge, name, a, b)
