@@ -282,7 +282,7 @@ VERGE_API VERGE_MUST_USE int verge_wheel_get(const verge_wheel *wheel, verge_tim
  *   attach   makes it a timeout of this wheel, which is not set. Its contents do not matter, but it must not be
  *            attached already. Makes room for its entry: about 9 bytes. -EINVAL: a NULL. -ENOMEM: it is not attached.
  *   set      starts the timeout, or moves it if it is set. Errors as of schedule, except -ENOMEM: the set of an
- *            attached timeout cannot fail for memory. While there is no memory, it may cause more wake-ups than usual.
+ *            attached timeout cannot fail for memory.
  *   clear    stops it. -ENOENT: it is not set, because a poll returned it, or it was cleared, or never set.
  *   detach   clears it and zeroes its memory. After that, the wheel does not touch it. -EINVAL: it is zeroed.
  *

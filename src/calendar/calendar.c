@@ -295,12 +295,12 @@ int verge__calendar_ready_for(verge__calendar *calendar, uint64_t tick) {
 }
 
 int verge__calendar_ready_all(verge__calendar *calendar) {
-    return ready_levels(calendar, (size_t)calendar->level_count - 1);
+    return calendar->levels_ready == calendar->level_count ? 0
+                                                           : ready_levels(calendar, (size_t)calendar->level_count - 1);
 }
 
 void verge__calendar_shed_levels(verge__calendar *calendar, uint64_t last_tick) {
     size_t keep = last_tick < calendar->cursor ? 0 : verge__calendar_level(calendar, last_tick) + 1;
-    keep = keep == 0 && calendar->promised > 0 ? 1 : keep; /* with any level, an entry can be filed for any time */
     while (calendar->levels_ready > keep) {
         verge__level *level = &calendar->levels[calendar->levels_ready - 1];
         if (verge__level_next(level, 0) != VERGE__NO_TICK) {

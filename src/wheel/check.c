@@ -77,8 +77,11 @@ const char *verge_wheel_check(const verge_wheel *wheel) {
     if (wheel->runs == 0 && calendar->quiet_until > 0 && verge__wheel_has_due(wheel)) {
         return "W5: while something is due, the calendar is not quiet";
     }
-    if (wheel->attached > 0 && (calendar->levels_ready == 0 || calendar->entry_capacity < calendar->promised)) {
+    if (wheel->attached > 0 && calendar->entry_capacity < calendar->promised) {
         return "W6: there is room for an entry of each timeout that is attached";
+    }
+    if (wheel->attached + wheel->loose > 0 && calendar->levels_ready < calendar->level_count) {
+        return "W6: all levels are ready for timeouts";
     }
     return NULL;
 }

@@ -35,11 +35,10 @@ static size_t reserved(const verge_wheel *wheel) {
     return is_any ? timers + max_of(wheel->reserved_timeouts, wheel->attached) : 0;
 }
 
-/* A level is needed, too: with one, an entry for any time can be filed, and comes up early if that level does not reach
- * so far. */
+/* All levels are needed, too: an entry whose level has no memory would come up early, again and again. */
 static int promise(verge_wheel *wheel, size_t entries) {
     verge__calendar *calendar = &wheel->calendar;
-    int error = verge__calendar_ready_for(calendar, calendar->cursor);
+    int error = verge__calendar_ready_all(calendar);
     if (error == 0 && entries > calendar->entry_capacity) {
         error = verge__calendar_secure(calendar, entries + entries / 8, false);
         error = error == 0 ? 0 : verge__calendar_secure(calendar, entries, false);
@@ -231,7 +230,7 @@ void verge_wheel_compact(verge_wheel *wheel) {
     }
     (void)release_slabs(wheel, max_of(live, wheel->reserved_nodes), UINT32_MAX);
     size_t keep = reserved(wheel) == 0 ? 0 : entries_for(max_of(reserved(wheel), (size_t)verge__wheel_pending(wheel)));
-    if (keep == 0) {
+    if (keep == 0 && wheel->attached + wheel->loose == 0) { /* W6 */
         verge__calendar_shed_levels(&wheel->calendar, last_tick);
     }
     verge__calendar_shrink(&wheel->calendar, keep);

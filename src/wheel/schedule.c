@@ -107,9 +107,11 @@ int verge__wheel_arm(verge_wheel *wheel, verge__entry entry, verge__node *node, 
     bool is_alone = verge__wheel_pending(wheel) == verge__node_is_pending(node);
     bool is_timeout = !verge__entry_is_in_table(entry);
     bool is_promised = is_timeout && verge__timeout_is_attached(node); /* W6 */
-    error = tick >= target ? verge__calendar_ready_for(calendar, tick) : 0;
-    error =
-        is_timeout && calendar->levels_ready > 0 ? 0 : error; /* else its entry comes up early, and is filed again */
+    if (is_timeout) { /* for all times that it may be moved to: a move must not fail (W6) */
+        error = verge__calendar_ready_all(calendar);
+    } else if (tick >= target) {
+        error = verge__calendar_ready_for(calendar, tick);
+    }
     if (error == 0 && !is_promised && !has_entry) {
         error = secure_entry(wheel, entry);
     }

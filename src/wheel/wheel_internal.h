@@ -25,7 +25,7 @@
  *   W4  earliest_ns is the smallest deadline, or 0: not known
  *   W5  while something is due that was not handed out, the calendar is not quiet
  *   W6  if timeouts are attached, there is room for an entry of each of them, of each other timeout that is set, and of
- *       each timer with a handle, the nodes on the stack included
+ *       each timer with a handle, the nodes on the stack included. If any is attached or set, all levels are ready
  */
 #ifndef VERGE_SRC_WHEEL_WHEEL_INTERNAL_H
 #define VERGE_SRC_WHEEL_WHEEL_INTERNAL_H

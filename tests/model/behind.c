@@ -50,13 +50,9 @@ static void poll_some(struct behind *behind, uint64_t now_ns, size_t limit) {
 
 /*
  * Each entry is moved at most once for each of its levels, up to the last of time, filed again at most once, and
- * sorted: it takes part in as many merges as their number has bits. Whoever moved it again and again did more. (A
- * timeout that was set while there was no memory for its level comes up early, as often as it has to: wheel.h.)
+ * sorted: it takes part in as many merges as their number has bits. Whoever moved it again and again did more.
  */
 static void check_work(struct behind *behind) {
-    if (behind->run->comes_early) {
-        return;
-    }
     enum { LEVELS = 28, MERGES = 12 };
     const uint64_t work_max = (LEVELS + MERGES) * (behind->timers + 1);
     RUN_CHECK_VALUES(behind->run, behind->work <= work_max, "G8: work for a backlog", behind->work, work_max);

@@ -44,7 +44,6 @@ static void set_up(struct run *run) {
     run->operation_count = 0;
     run->entries_filed = 0;
     run->gave_back = false;
-    run->comes_early = false;
     run->sequence_end = UINT64_MAX;
     static const size_t timers_max[RUN_PROFILE_COUNT] = {[RUN_DENSE] = 200, [RUN_CROWDED] = 600};
     const size_t some = 20 + (size_t)verge_test_below(&run->random, 100);

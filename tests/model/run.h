@@ -38,7 +38,6 @@ struct run {
     uint64_t operation_count;
     size_t timers_max;                         /* about as many are pending at a time */
     bool gave_back;                            /* polls or compact gave memory back */
-    bool comes_early;                          /* a timeout was set while there was no memory for its level */
     uint64_t entries_filed;                    /* when it was looked at last */
     uint64_t sequence_end;                     /* what was set from here on is not to come out: it was set in a call */
     verge_timeout *timeouts[RUN_TIMEOUTS_MAX]; /* attached, each in memory of its own */

@@ -138,7 +138,6 @@ static void set_to(struct run *run, verge_timeout *timeout, uint64_t deadline_ns
     if (run->model.count + (timer == NULL) <= run->model.reserved || is_reserved(run, run->timeout_count)) {
         before_not_allocated(run, &before);
     }
-    run->comes_early |= run->memory.failures > before.failures;
     if (timer != NULL) {
         model_move(&run->model, timer, deadline_ns, before.backlog);
         run->model.moved++;
