@@ -30,7 +30,7 @@ static int check_key(const void *key, size_t *key_size) {
     return *key_size > VERGE_DURABLE_KEY_MAX ? -ENAMETOOLONG : 0;
 }
 
-static int row_of(const verge_durable_request *request, struct verge__row *row) {
+static int row_of(const verge_durable_request *request, verge__row *row) {
     static const uint64_t none[4] = {0};
     if (request == NULL || !verge__is_handler_name(request->handler) ||
         (unsigned)request->policy > VERGE_INTERVAL_SKIP || (request->payload == NULL && request->payload_size > 0) ||
@@ -45,7 +45,7 @@ static int row_of(const verge_durable_request *request, struct verge__row *row) 
         request->period_ns > VERGE__TIME_MAX_NS / 4) {
         return -EOVERFLOW;
     }
-    *row = (struct verge__row){
+    *row = (verge__row){
         .id = request->id,
         .due_ns = request->due_ns != 0 ? request->due_ns : request->delay_ns,
         .due_is_delay = request->due_ns == 0,
@@ -62,15 +62,15 @@ static int row_of(const verge_durable_request *request, struct verge__row *row) 
 
 /* ---- waiting ---- */
 
-void verge__call_submit(verge_durable *durable, struct verge__call *call) {
+void verge__call_submit(verge_durable *durable, verge__call *call) {
     call->next = NULL;
     *durable->calls_end = call;
     durable->calls_end = &call->next;
     (void)pthread_cond_signal(&durable->work);
 }
 
-static void withdraw(verge_durable *durable, struct verge__call *call) {
-    struct verge__call **link = &durable->calls;
+static void withdraw(verge_durable *durable, verge__call *call) {
+    verge__call **link = &durable->calls;
     while (*link != call) {
         link = &(*link)->next;
     }
@@ -80,7 +80,7 @@ static void withdraw(verge_durable *durable, struct verge__call *call) {
     }
 }
 
-void verge__call_finish(struct verge__call *call, int result) {
+void verge__call_finish(verge__call *call, int result) {
     call->result = result;
     if (call->channel != NULL) {
         (void)!verge_channel_try_send(call->channel, "");
@@ -88,14 +88,14 @@ void verge__call_finish(struct verge__call *call, int result) {
     (void)sem_post(&call->done);
 }
 
-static void wait_for(struct verge__call *call) {
+static void wait_for(verge__call *call) {
     while (sem_wait(&call->done) != 0) { /* a signal handler has run */
     }
 }
 
 /* A task is suspended, until its deadline scope ends or it is cancelled; then the call is withdrawn, if the writer does
  * not have it yet. It is over in the time of a commit if it has. */
-static int wait_in_task(verge_durable *durable, struct verge__call *call) {
+static int wait_in_task(verge_durable *durable, verge__call *call) {
     char item;
     const int error = verge_channel_receive(call->channel, &item);
     if (error != 0) {
@@ -115,7 +115,7 @@ static int wait_in_task(verge_durable *durable, struct verge__call *call) {
     return call->result;
 }
 
-static int perform(verge_durable *durable, struct verge__call *call) {
+static int perform(verge_durable *durable, verge__call *call) {
     if (verge_task_current() != NULL) {
         const int error = verge_channel_create(1, 1, NULL, &call->channel);
         if (error != 0) {
@@ -145,10 +145,10 @@ static int perform(verge_durable *durable, struct verge__call *call) {
 
 /* ---- rows that are there now ---- */
 
-void verge__rows_committed(verge_durable *durable, const struct verge__row *rows, size_t count) {
+void verge__rows_committed(verge_durable *durable, const verge__row *rows, size_t count) {
     (void)pthread_mutex_lock(&durable->lock);
     for (size_t i = 0; i < count; i++) {
-        const struct verge__row *row = &rows[i];
+        const verge__row *row = &rows[i];
         if (row->outcome != 0) {
             continue;
         }
@@ -162,10 +162,9 @@ void verge__rows_committed(verge_durable *durable, const struct verge__row *rows
     (void)pthread_mutex_unlock(&durable->lock);
 }
 
-int verge__notify_near(verge_durable *durable, struct verge__connection *connection, const struct verge__row *rows,
-                       size_t count) {
+int verge__notify_near(verge_durable *durable, verge__connection *connection, const verge__row *rows, size_t count) {
     enum { NEAR_MAX = 256 };
-    const struct verge__row *near[NEAR_MAX];
+    const verge__row *near[NEAR_MAX];
     size_t i = 0;
     int error = 0;
     while (i < count && error == 0) { /* that many at a time */
@@ -185,7 +184,7 @@ int verge__notify_near(verge_durable *durable, struct verge__connection *connect
 
 /* ---- schedule ---- */
 
-static int give_ids(verge_durable *durable, struct verge__row *rows, size_t count) {
+static int give_ids(verge_durable *durable, verge__row *rows, size_t count) {
     int error = 0;
     (void)pthread_mutex_lock(&durable->lock);
     for (size_t i = 0; i < count && error == 0; i++) {
@@ -200,9 +199,9 @@ static int give_ids(verge_durable *durable, struct verge__row *rows, size_t coun
 }
 
 /* In the transaction of the handler that runs. */
-static int schedule_in_handler(struct verge__current *current, struct verge__row *rows, size_t count) {
+static int schedule_in_handler(verge__current *current, verge__row *rows, size_t count) {
     verge_durable *durable = current->runner->durable;
-    struct verge__connection *connection = current->runner->connection;
+    verge__connection *connection = current->runner->connection;
     int error = verge__current_begin(current);
     error = error != 0 ? error : give_ids(durable, rows, count);
     error = error != 0 ? error : durable->store->insert(connection, rows, count);
@@ -213,17 +212,17 @@ static int schedule_in_handler(struct verge__current *current, struct verge__row
     return error;
 }
 
-static int schedule_rows(verge_durable *durable, struct verge__row *rows, size_t count) {
-    struct verge__current *current = verge__current_of(durable);
+static int schedule_rows(verge_durable *durable, verge__row *rows, size_t count) {
+    verge__current *current = verge__current_of(durable);
     if (current != NULL) {
         return schedule_in_handler(current, rows, count);
     }
-    struct verge__call call = {.kind = VERGE__CALL_SCHEDULE, .rows = rows, .row_count = count};
+    verge__call call = {.kind = VERGE__CALL_SCHEDULE, .rows = rows, .row_count = count};
     return perform(durable, &call);
 }
 
 int verge_durable_schedule(verge_durable *durable, const verge_durable_request *request, verge_durable_id *ret_id) {
-    struct verge__row row;
+    verge__row row;
     int error = durable == NULL ? -EINVAL : row_of(request, &row);
     if (error != 0) {
         return error;
@@ -244,7 +243,7 @@ int verge_durable_schedule_many(verge_durable *durable, const verge_durable_requ
     if (count == 0) {
         return 0;
     }
-    struct verge__row *rows = calloc(count, sizeof(*rows));
+    verge__row *rows = calloc(count, sizeof(*rows));
     int error = rows == NULL ? -ENOMEM : 0;
     for (size_t i = 0; i < count && error == 0; i++) {
         error = row_of(&requests[i], &rows[i]);
@@ -266,8 +265,8 @@ int verge_durable_schedule_many(verge_durable *durable, const verge_durable_requ
 
 int verge_durable_schedule_in(verge_durable *durable, void *transaction, const verge_durable_request *request,
                               verge_durable_id *ret_id) {
-    struct verge__row row;
-    struct verge__connection *connection;
+    verge__row row;
+    verge__connection *connection;
     int error = durable == NULL || transaction == NULL ? -EINVAL : row_of(request, &row);
     error = error != 0 ? error : give_ids(durable, &row, 1);
     error = error != 0 ? error : durable->store->borrow(transaction, &connection);
@@ -276,7 +275,7 @@ int verge_durable_schedule_in(verge_durable *durable, void *transaction, const v
     }
     error = durable->store->insert(connection, &row, 1);
     if (error == 0 && row.outcome == 0 && row.due_ns <= connection->now_ns + durable->options.horizon_ns) {
-        const struct verge__row *const rows[] = {&row};
+        const verge__row *const rows[] = {&row};
         error = durable->store->notify(connection, rows, 1); /* heard when it is committed, here too */
     }
     durable->store->disconnect(connection);
@@ -296,9 +295,9 @@ static bool is_id(verge_durable_id id) {
     return id != 0 && id <= VERGE__TIME_MAX_NS;
 }
 
-static int change_in_handler(struct verge__current *current, struct verge__call *call) {
-    struct verge__connection *connection = current->runner->connection;
-    const struct verge__store *store = connection->store;
+static int change_in_handler(verge__current *current, verge__call *call) {
+    verge__connection *connection = current->runner->connection;
+    const verge__store *store = connection->store;
     int error = verge__current_begin(current);
     if (error != 0) {
         return error;
@@ -318,15 +317,15 @@ static int change_in_handler(struct verge__current *current, struct verge__call 
     return error != 0 ? error : call->change.outcome == -EAGAIN ? VERGE_RUNNING : call->change.outcome;
 }
 
-static int change(verge_durable *durable, enum verge__call_kind kind, verge_durable_id id, uint64_t due_ns) {
+static int change(verge_durable *durable, verge__call_kind kind, verge_durable_id id, uint64_t due_ns) {
     if (durable == NULL || due_ns > VERGE__TIME_MAX_NS) {
         return -EINVAL;
     }
     if (!is_id(id)) {
         return -ENOENT;
     }
-    struct verge__call call = {.kind = kind, .change = {.id = id, .due_ns = due_ns}};
-    struct verge__current *current = verge__current_of(durable);
+    verge__call call = {.kind = kind, .change = {.id = id, .due_ns = due_ns}};
+    verge__current *current = verge__current_of(durable);
     return current != NULL ? change_in_handler(current, &call) : perform(durable, &call);
 }
 
@@ -348,13 +347,13 @@ int verge_durable_forget(verge_durable *durable, verge_durable_id id) {
 
 /* ---- what only reads ---- */
 
-static int read_store(verge_durable *durable, struct verge__call *call) {
-    struct verge__current *current = verge__current_of(durable);
+static int read_store(verge_durable *durable, verge__call *call) {
+    verge__current *current = verge__current_of(durable);
     call->kind = VERGE__CALL_READ;
     return current != NULL ? call->read(durable, current->runner->connection, call) : perform(durable, call);
 }
 
-static int read_find(verge_durable *durable, struct verge__connection *connection, struct verge__call *call) {
+static int read_find(verge_durable *durable, verge__connection *connection, verge__call *call) {
     return durable->store->find(connection, call->in[0], call->in[1], (size_t)call->numbers[0], call->out[0]);
 }
 
@@ -367,11 +366,11 @@ int verge_durable_find(verge_durable *durable, const char *handler, const void *
     if (error != 0) {
         return error;
     }
-    struct verge__call call = {.read = read_find, .in = {handler, key}, .numbers = {key_size}, .out = {ret_id}};
+    verge__call call = {.read = read_find, .in = {handler, key}, .numbers = {key_size}, .out = {ret_id}};
     return read_store(durable, &call);
 }
 
-static int read_look(verge_durable *durable, struct verge__connection *connection, struct verge__call *call) {
+static int read_look(verge_durable *durable, verge__connection *connection, verge__call *call) {
     return durable->store->look(connection, call->numbers[0], call->out[0], call->out[1], (size_t)call->numbers[1]);
 }
 
@@ -383,11 +382,11 @@ int verge_durable_get(verge_durable *durable, verge_durable_id id, verge_durable
     if (!is_id(id)) {
         return -ENOENT;
     }
-    struct verge__call call = {.read = read_look, .numbers = {id, size}, .out = {ret_info, payload}};
+    verge__call call = {.read = read_look, .numbers = {id, size}, .out = {ret_info, payload}};
     return read_store(durable, &call);
 }
 
-static int read_list(verge_durable *durable, struct verge__connection *connection, struct verge__call *call) {
+static int read_list(verge_durable *durable, verge__connection *connection, verge__call *call) {
     return durable->store->list(connection, call->numbers[0] != 0, call->numbers[1], call->out[0],
                                 (size_t)call->numbers[2]);
 }
@@ -397,11 +396,11 @@ int verge_durable_list(verge_durable *durable, bool dead, verge_durable_id after
     if (durable == NULL || (ret_infos == NULL && count > 0) || count > 100000 || after > VERGE__TIME_MAX_NS) {
         return -EINVAL;
     }
-    struct verge__call call = {.read = read_list, .numbers = {dead, after, count}, .out = {ret_infos}};
+    verge__call call = {.read = read_list, .numbers = {dead, after, count}, .out = {ret_infos}};
     return read_store(durable, &call);
 }
 
-static int read_count(verge_durable *durable, struct verge__connection *connection, struct verge__call *call) {
+static int read_count(verge_durable *durable, verge__connection *connection, verge__call *call) {
     return durable->store->count(connection, call->out[0], call->out[1], call->out[2]);
 }
 
@@ -410,7 +409,7 @@ int verge_durable_count(verge_durable *durable, uint64_t *ret_pending, uint64_t 
     if (durable == NULL) {
         return -EINVAL;
     }
-    struct verge__call call = {.read = read_count, .out = {&counts[0], &counts[1], &counts[2]}};
+    verge__call call = {.read = read_count, .out = {&counts[0], &counts[1], &counts[2]}};
     const int error = read_store(durable, &call);
     uint64_t *const wanted[3] = {ret_pending, ret_overdue, ret_dead};
     for (int i = 0; i < 3 && error == 0; i++) {
@@ -421,7 +420,7 @@ int verge_durable_count(verge_durable *durable, uint64_t *ret_pending, uint64_t 
     return error;
 }
 
-static int read_check(verge_durable *durable, struct verge__connection *connection, struct verge__call *call) {
+static int read_check(verge_durable *durable, verge__connection *connection, verge__call *call) {
     return durable->store->check(connection, durable->shard_count, call->out[0], (size_t)call->numbers[0]);
 }
 
@@ -430,6 +429,6 @@ int verge_durable_check(verge_durable *durable, char *text, /* NOLINT(readabilit
     if (durable == NULL || (text == NULL && size > 0)) {
         return -EINVAL;
     }
-    struct verge__call call = {.read = read_check, .numbers = {size}, .out = {text}};
+    verge__call call = {.read = read_check, .numbers = {size}, .out = {text}};
     return read_store(durable, &call);
 }

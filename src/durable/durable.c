@@ -76,7 +76,7 @@ bool verge__is_lost(int error) {
     return error == -EHOSTUNREACH || error == -EREMOTEIO;
 }
 
-int verge__connect(verge_durable *durable, struct verge__connection **connection) {
+int verge__connect(verge_durable *durable, verge__connection **connection) {
     if (*connection != NULL) {
         return 0;
     }
@@ -89,7 +89,7 @@ int verge__connect(verge_durable *durable, struct verge__connection **connection
     return error;
 }
 
-void verge__disconnect(verge_durable *durable, struct verge__connection **connection) {
+void verge__disconnect(verge_durable *durable, verge__connection **connection) {
     if (*connection != NULL) {
         durable->store->disconnect(*connection);
         *connection = NULL;
@@ -108,7 +108,7 @@ uint64_t verge__new_id(verge_durable *durable, uint64_t due_ns) {
            durable->id_counter++ << VERGE__ID_SHARD_BITS | shard;
 }
 
-int verge__refresh_incarnation(verge_durable *durable, struct verge__connection *connection) {
+int verge__refresh_incarnation(verge_durable *durable, verge__connection *connection) {
     (void)pthread_mutex_lock(&durable->lock);
     const bool is_enough = durable->incarnation != 0 && durable->id_counter >> (VERGE__ID_COUNTER_BITS - 1) == 0;
     (void)pthread_mutex_unlock(&durable->lock);
@@ -139,7 +139,7 @@ void verge__wake_keeper(verge_durable *durable) {
 
 /* ---- create ---- */
 
-static int init_runner(verge_durable *durable, struct verge__runner *runner, size_t fired_size) {
+static int init_runner(verge_durable *durable, verge__runner *runner, size_t fired_size) {
     const size_t batch = durable->options.batch;
     runner->durable = durable;
     runner->due = calloc(batch, sizeof(*runner->due));
@@ -155,7 +155,7 @@ static int init_runner(verge_durable *durable, struct verge__runner *runner, siz
 
 void verge__durable_free(verge_durable *durable) {
     for (uint32_t i = 0; i < VERGE__RUNNERS_MAX; i++) {
-        struct verge__runner *runner = &durable->runners[i];
+        verge__runner *runner = &durable->runners[i];
         verge__disconnect(durable, &runner->connection);
         free(runner->due);
         free(runner->targets);
@@ -204,7 +204,7 @@ static char *name_of(const verge_durable_options *options) {
     return strdup(name);
 }
 
-int verge__durable_create(const verge_durable_options *options, const struct verge__store *store, verge_clock clock,
+int verge__durable_create(const verge_durable_options *options, const verge__store *store, verge_clock clock,
                           verge_durable **ret_durable) {
     verge_durable_options given = default_options;
     if (options == NULL || options->struct_size < sizeof(options->struct_size)) {
@@ -252,7 +252,7 @@ int verge__durable_create(const verge_durable_options *options, const struct ver
 /* ---- the schema ---- */
 
 /* 0: this library may use the tables. */
-static int judge_meta(const struct verge__store_meta *meta) {
+static int judge_meta(const verge__store_meta *meta) {
     if (meta->min_version > VERGE_DURABLE_SCHEMA_VERSION || meta->version < VERGE_DURABLE_SCHEMA_VERSION ||
         meta->min_version > meta->version || meta->shard_count < 1 || meta->shard_count > VERGE_DURABLE_SHARDS_MAX) {
         return -EPROTO;
@@ -260,8 +260,8 @@ static int judge_meta(const struct verge__store_meta *meta) {
     return 0;
 }
 
-static int look_at_tables(const struct verge__store *store, struct verge__connection *connection, bool create,
-                          uint32_t shard_count, struct verge__store_meta *ret_meta) {
+static int look_at_tables(const verge__store *store, verge__connection *connection, bool create, uint32_t shard_count,
+                          verge__store_meta *ret_meta) {
     int error = store->read_meta(connection, ret_meta);
     if (create && (error == -ENOENT || (error == 0 && ret_meta->version < VERGE_DURABLE_SCHEMA_VERSION))) {
         error = store->make_tables(connection, shard_count);
@@ -271,7 +271,7 @@ static int look_at_tables(const struct verge__store *store, struct verge__connec
 }
 
 /* A connection of its own, for the schema. */
-static int connect_to(const char *url, const struct verge__store **ret_store, struct verge__connection **ret) {
+static int connect_to(const char *url, const verge__store **ret_store, verge__connection **ret) {
     bool is_missing = false;
     *ret_store = url == NULL ? NULL : verge__store_of(url, &is_missing);
     if (*ret_store == NULL) {
@@ -281,9 +281,9 @@ static int connect_to(const char *url, const struct verge__store **ret_store, st
 }
 
 int verge_durable_migrate(const char *url, uint32_t shard_count) {
-    const struct verge__store *store;
-    struct verge__connection *connection;
-    struct verge__store_meta meta;
+    const verge__store *store;
+    verge__connection *connection;
+    verge__store_meta meta;
     if (shard_count < 1 || shard_count > VERGE_DURABLE_SHARDS_MAX) {
         return -EINVAL;
     }
@@ -296,9 +296,9 @@ int verge_durable_migrate(const char *url, uint32_t shard_count) {
 }
 
 int verge_durable_contract(const char *url) {
-    const struct verge__store *store;
-    struct verge__connection *connection;
-    struct verge__store_meta meta;
+    const verge__store *store;
+    verge__connection *connection;
+    verge__store_meta meta;
     int error = connect_to(url, &store, &connection);
     if (error == 0) {
         error = look_at_tables(store, connection, false, 0, &meta);
@@ -312,12 +312,12 @@ int verge_durable_contract(const char *url) {
 
 static int begin_node(verge_durable *durable) {
     const verge_durable_options *options = &durable->options;
-    struct verge__store_meta meta;
+    verge__store_meta meta;
     int error = verge__connect(durable, &durable->keeper_connection);
     if (error != 0) {
         return error;
     }
-    struct verge__connection *connection = durable->keeper_connection;
+    verge__connection *connection = durable->keeper_connection;
     error = look_at_tables(durable->store, connection, options->create, options->shard_count, &meta);
     if (error != 0) {
         return error;
@@ -348,7 +348,7 @@ static int start_threads(verge_durable *durable) {
         return 0;
     }
     for (uint32_t i = 0; i < durable->options.runners; i++) {
-        struct verge__runner *runner = &durable->runners[i];
+        verge__runner *runner = &durable->runners[i];
         (void)pthread_mutex_lock(&durable->lock);
         durable->runners_alive++;
         (void)pthread_mutex_unlock(&durable->lock);
@@ -505,7 +505,7 @@ int verge_durable_register_with(verge_durable *durable, const char *name,
     } else if (durable->handler_count == VERGE_DURABLE_HANDLERS_MAX) {
         error = -ENOSPC;
     } else {
-        struct verge__handler *handler = &durable->handlers[durable->handler_count++];
+        verge__handler *handler = &durable->handlers[durable->handler_count++];
         (void)snprintf(handler->name, sizeof(handler->name), "%s", name);
         handler->options = given;
         durable->scan_now = true; /* for the rows that have waited for it */

@@ -33,20 +33,20 @@ enum {
 #define VERGE__NO_ENTRY UINT32_MAX
 #define VERGE__NO_HANDLER UINT32_MAX
 
-struct verge__handler {
+typedef struct verge__handler {
     char name[VERGE_DURABLE_HANDLER_NAME_MAX + 1];
     verge_durable_handler_options options;
     uint32_t running;         /* batches that have it */
     uint64_t next_allowed_ns; /* rate: the next run, on the local clock */
-};
+} verge__handler;
 
-enum verge__entry_state {
+typedef enum verge__entry_state {
     VERGE__ENTRY_FREE = 0,
     VERGE__ENTRY_WAITING, /* in the wheel */
     VERGE__ENTRY_FIRING,  /* a runner has it */
-};
+} verge__entry_state;
 
-struct verge__entry {
+typedef struct verge__entry {
     uint64_t id;
     uint64_t due_ns; /* as the row has it, or had */
     verge_timer timer;
@@ -55,11 +55,11 @@ struct verge__entry {
     uint8_t state;
     bool is_moved; /* while firing: due_ns is another one than the one it fires for */
     bool is_paced; /* rate: it has had its slot */
-};
+} verge__entry;
 
-struct verge__window {
+typedef struct verge__window {
     verge_wheel *wheel; /* on store time */
-    struct verge__entry *entries;
+    verge__entry *entries;
     uint32_t entry_count; /* that were ever used */
     uint32_t capacity;
     uint32_t free;
@@ -69,34 +69,34 @@ struct verge__window {
     bool is_cut; /* it was full: rows from cut on are not in it */
     uint64_t cut_due_ns;
     uint64_t cut_id;
-};
+} verge__window;
 
 /* Where the store's clock is: it has reached the local clock + offset. The best lower bound of this period and the
  * last. */
-struct verge__estimate {
+typedef struct verge__estimate {
     bool is_known;
     int64_t offset_ns;
     int64_t last_offset_ns;
     uint64_t period_began_ns;
-};
+} verge__estimate;
 
-enum verge__call_kind {
+typedef enum verge__call_kind {
     VERGE__CALL_SCHEDULE,
     VERGE__CALL_CANCEL,
     VERGE__CALL_RESET,
     VERGE__CALL_REVIVE,
     VERGE__CALL_FORGET,
     VERGE__CALL_READ, /* by function: reads only, outside of the transaction */
-};
+} verge__call_kind;
 
 /* A call on its way through the writer. On the caller's stack: he waits for it. */
-struct verge__call {
+typedef struct verge__call {
     struct verge__call *next;
-    enum verge__call_kind kind;
-    struct verge__row *rows; /* schedule */
+    verge__call_kind kind;
+    verge__row *rows; /* schedule */
     size_t row_count;
-    struct verge__change change;
-    int (*read)(verge_durable *durable, struct verge__connection *connection, struct verge__call *call);
+    verge__change change;
+    int (*read)(verge_durable *durable, verge__connection *connection, struct verge__call *call);
     void *out[4];
     const void *in[2];
     uint64_t numbers[3];
@@ -106,33 +106,33 @@ struct verge__call {
     bool is_taken;          /* the writer has it: it cannot be withdrawn */
     verge_channel *channel; /* a task waits for it; NULL: a thread */
     sem_t done;             /* posted last: then the call is the waiter's again */
-};
+} verge__call;
 
-struct verge__fired;
+typedef struct verge__fired verge__fired;
 
-struct verge__runner {
+typedef struct verge__runner {
     verge_durable *durable;
-    struct verge__connection *connection;
+    verge__connection *connection;
     pthread_t thread;
     bool is_started;
     bool has_turn;
     verge_expiry *due;
-    struct verge__target *targets;
+    verge__target *targets;
     uint64_t *run_ns;
     uint32_t *batch; /* entries */
-    struct verge__fired *fired;
+    verge__fired *fired;
     size_t target_count;
     size_t fired_count;
-    struct verge__row *back; /* rows to be inserted: retries, next ticks, what handlers have scheduled */
+    verge__row *back; /* rows to be inserted: retries, next ticks, what handlers have scheduled */
     size_t back_count;
     size_t back_capacity;
-};
+} verge__runner;
 
 struct verge_durable {
     verge_durable_options options;
     char *url;
     char *name;
-    const struct verge__store *store;
+    const verge__store *store;
     verge_clock clock; /* local */
     uint32_t shard_count;
 
@@ -146,15 +146,15 @@ struct verge_durable {
     bool is_keeper_started;
     bool is_writer_started;
 
-    struct verge__window window;
-    struct verge__estimate estimate;
-    struct verge__handler handlers[VERGE_DURABLE_HANDLERS_MAX];
+    verge__window window;
+    verge__estimate estimate;
+    verge__handler handlers[VERGE_DURABLE_HANDLERS_MAX];
     uint32_t handler_count;
 
     /* what the node owns; epoch 0: not its own */
     uint64_t node;
     uint64_t epochs[VERGE_DURABLE_SHARDS_MAX];
-    struct verge__shard owned[VERGE_DURABLE_SHARDS_MAX];
+    verge__shard owned[VERGE_DURABLE_SHARDS_MAX];
     uint32_t owned_count;
     uint32_t live_nodes;
 
@@ -181,16 +181,16 @@ struct verge_durable {
     uint64_t read_until_ns; /* store time: up to there the window was read */
     bool scan_now;
     uint32_t scan_rows; /* of one page */
-    struct verge__connection *keeper_connection;
+    verge__connection *keeper_connection;
     pthread_t keeper_thread;
 
     /* writer */
-    struct verge__call *calls;
-    struct verge__call **calls_end;
-    struct verge__connection *writer_connection;
-    struct verge__row *group_rows;
+    verge__call *calls;
+    verge__call **calls_end;
+    verge__connection *writer_connection;
+    verge__row *group_rows;
     size_t group_row_capacity;
-    struct verge__change *group_changes;
+    verge__change *group_changes;
     size_t group_change_capacity;
     pthread_t writer_thread;
 
@@ -198,13 +198,13 @@ struct verge_durable {
     verge_histogram lateness;
     uint64_t random;
 
-    struct verge__runner runners[VERGE__RUNNERS_MAX];
+    verge__runner runners[VERGE__RUNNERS_MAX];
 };
 
 /* ---- durable.c ---- */
 
 /* A verge_durable without threads. store NULL: by the URL; clock.now_ns NULL: monotonic. */
-int verge__durable_create(const verge_durable_options *options, const struct verge__store *store, verge_clock clock,
+int verge__durable_create(const verge_durable_options *options, const verge__store *store, verge_clock clock,
                           verge_durable **ret_durable);
 void verge__durable_free(verge_durable *durable);
 
@@ -213,13 +213,13 @@ uint64_t verge__random(verge_durable *durable);                                /
 uint32_t verge__handler_index(const verge_durable *durable, const char *name); /* VERGE__NO_HANDLER */
 
 /* A connection if there is none, and its time noted. */
-int verge__connect(verge_durable *durable, struct verge__connection **connection);
-void verge__disconnect(verge_durable *durable, struct verge__connection **connection);
+int verge__connect(verge_durable *durable, verge__connection **connection);
+void verge__disconnect(verge_durable *durable, verge__connection **connection);
 bool verge__is_lost(int error); /* the connection is of no further use */
 
 /* An id in a shard of the node's own, or in any; under the lock. 0: there is none left for now. */
 uint64_t verge__new_id(verge_durable *durable, uint64_t due_ns);
-int verge__refresh_incarnation(verge_durable *durable, struct verge__connection *connection);
+int verge__refresh_incarnation(verge_durable *durable, verge__connection *connection);
 
 void verge__wake_keeper(verge_durable *durable);
 bool verge__is_handler_name(const char *name); /* calls.c */
@@ -227,18 +227,18 @@ size_t verge__fired_size(void);                /* firing.c */
 
 /* ---- window.c: under the lock ---- */
 
-int verge__window_init(struct verge__window *window, const verge_durable_options *options);
-void verge__window_end(struct verge__window *window);
-uint32_t verge__window_find(const struct verge__window *window, uint64_t id);
+int verge__window_init(verge__window *window, const verge_durable_options *options);
+void verge__window_end(verge__window *window);
+uint32_t verge__window_find(const verge__window *window, uint64_t id);
 void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uint32_t handler);
-void verge__window_drop(struct verge__window *window, uint32_t index);
+void verge__window_drop(verge__window *window, uint32_t index);
 void verge__window_file(verge_durable *durable, uint32_t index, uint64_t at_ns); /* a firing entry waits again */
 void verge__window_drop_foreign(verge_durable *durable); /* those of shards that are no longer owned */
 bool verge__window_check(const verge_durable *durable);
 
-void verge__note_time(verge_durable *durable, const struct verge__connection *connection);
-void verge__doubt_time(verge_durable *durable, const struct verge__connection *connection); /* it went back */
-uint64_t verge__store_now(const verge_durable *durable);                                    /* 0: not known */
+void verge__note_time(verge_durable *durable, const verge__connection *connection);
+void verge__doubt_time(verge_durable *durable, const verge__connection *connection); /* it went back */
+uint64_t verge__store_now(const verge_durable *durable);                             /* 0: not known */
 
 /* ---- the steps ---- */
 
@@ -246,14 +246,14 @@ uint64_t verge__store_now(const verge_durable *durable);                        
 uint64_t verge__keeper_step(verge_durable *durable, int *ret_error);
 void verge__keeper_leave(verge_durable *durable);
 
-enum verge__progress {
+typedef enum verge__progress {
     VERGE__IDLE = 0, /* there was nothing to do */
     VERGE__WORKED,
     VERGE__FAILED, /* the store could not be asked: wait a little, then try again */
-};
+} verge__progress;
 
-enum verge__progress verge__writer_step(verge_durable *durable);
-enum verge__progress verge__runner_step(struct verge__runner *runner);
+verge__progress verge__writer_step(verge_durable *durable);
+verge__progress verge__runner_step(verge__runner *runner);
 
 void *verge__keeper_run(void *argument); /* the durable */
 void *verge__writer_run(void *argument); /* the durable */
@@ -261,29 +261,28 @@ void *verge__runner_run(void *argument); /* the runner */
 
 /* ---- calls.c ---- */
 
-void verge__call_submit(verge_durable *durable, struct verge__call *call); /* under the lock */
-void verge__call_finish(struct verge__call *call, int result);
+void verge__call_submit(verge_durable *durable, verge__call *call); /* under the lock */
+void verge__call_finish(verge__call *call, int result);
 
 /* Of rows that were committed: puts into the window what is near and ours. notify_near, in the transaction: tells other
  * nodes. */
-void verge__rows_committed(verge_durable *durable, const struct verge__row *rows, size_t count);
-int verge__notify_near(verge_durable *durable, struct verge__connection *connection, const struct verge__row *rows,
-                       size_t count);
+void verge__rows_committed(verge_durable *durable, const verge__row *rows, size_t count);
+int verge__notify_near(verge_durable *durable, verge__connection *connection, const verge__row *rows, size_t count);
 
 /* ---- firing.c: the handler that runs on this thread ---- */
 
 /* What a firing's `internal` points to. */
-struct verge__current {
-    struct verge__runner *runner;
+typedef struct verge__current {
+    verge__runner *runner;
     bool has_transaction;
     bool has_savepoint;
     bool is_broken;          /* the savepoint could not be made */
     uint64_t retry_after_ns; /* VERGE_NEVER: the backoff says */
     size_t back_mark;
-};
+} verge__current;
 
-struct verge__current *verge__current_of(const verge_durable *durable); /* NULL: none with a transaction */
-int verge__current_begin(struct verge__current *current);               /* the savepoint, if there is none */
-int verge__current_scheduled(struct verge__current *current, const struct verge__row *row);
+verge__current *verge__current_of(const verge_durable *durable); /* NULL: none with a transaction */
+int verge__current_begin(verge__current *current);               /* the savepoint, if there is none */
+int verge__current_scheduled(verge__current *current, const verge__row *row);
 
 #endif

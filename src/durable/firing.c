@@ -9,22 +9,22 @@
 #include <string.h>
 
 size_t verge__fired_size(void) {
-    return sizeof(struct verge__fired);
+    return sizeof(verge__fired);
 }
 
 /* ---- the handler that runs on this thread ---- */
 
-static _Thread_local struct verge__current *running;
+static _Thread_local verge__current *running;
 
-struct verge__current *verge__current_of(const verge_durable *durable) {
+verge__current *verge__current_of(const verge_durable *durable) {
     return running != NULL && running->runner->durable == durable && running->has_transaction ? running : NULL;
 }
 
-int verge__current_begin(struct verge__current *current) {
+int verge__current_begin(verge__current *current) {
     if (current->has_savepoint || current->is_broken) {
         return current->is_broken ? -EIO : 0;
     }
-    struct verge__connection *connection = current->runner->connection;
+    verge__connection *connection = current->runner->connection;
     const int error = connection->store->savepoint(connection);
     current->has_savepoint = error == 0;
     current->is_broken = error != 0;
@@ -32,7 +32,7 @@ int verge__current_begin(struct verge__current *current) {
 }
 
 void *verge_durable_transaction(const verge_durable_firing *firing) {
-    struct verge__current *current = firing == NULL ? NULL : firing->internal;
+    verge__current *current = firing == NULL ? NULL : firing->internal;
     if (current == NULL || !current->has_transaction) {
         return NULL;
     }
@@ -42,17 +42,17 @@ void *verge_durable_transaction(const verge_durable_firing *firing) {
 
 void verge_durable_retry_after(const verge_durable_firing *firing, uint64_t delay_ns) {
     if (firing != NULL && firing->internal != NULL) {
-        struct verge__current *current = firing->internal;
+        verge__current *current = firing->internal;
         current->retry_after_ns = delay_ns > VERGE__TIME_MAX_NS / 4 ? VERGE__TIME_MAX_NS / 4 : delay_ns;
     }
 }
 
 /* ---- rows that are inserted with the batch, or were by a handler: for the window, after the commit ---- */
 
-int verge__keep_back(struct verge__runner *runner, const struct verge__row *row) {
+int verge__keep_back(verge__runner *runner, const verge__row *row) {
     if (runner->back_count == runner->back_capacity) {
         const size_t capacity = runner->back_capacity == 0 ? 64 : runner->back_capacity * 2;
-        struct verge__row *larger = realloc(runner->back, capacity * sizeof(*larger));
+        verge__row *larger = realloc(runner->back, capacity * sizeof(*larger));
         if (larger == NULL) {
             return -ENOMEM;
         }
@@ -65,9 +65,9 @@ int verge__keep_back(struct verge__runner *runner, const struct verge__row *row)
 
 /* Of what a handler has scheduled only id and time are kept, and the name if it is that of a handler of ours: the rest
  * is the caller's memory. */
-int verge__current_scheduled(struct verge__current *current, const struct verge__row *row) {
+int verge__current_scheduled(verge__current *current, const verge__row *row) {
     verge_durable *durable = current->runner->durable;
-    struct verge__row kept = {.id = row->id, .due_ns = row->due_ns, .handler = "", .outcome = row->outcome};
+    verge__row kept = {.id = row->id, .due_ns = row->due_ns, .handler = "", .outcome = row->outcome};
     (void)pthread_mutex_lock(&durable->lock);
     const uint32_t handler = verge__handler_index(durable, row->handler);
     if (handler != VERGE__NO_HANDLER) {
@@ -79,8 +79,8 @@ int verge__current_scheduled(struct verge__current *current, const struct verge_
 
 /* ---- one firing ---- */
 
-void verge__visit_fired(void *context, const struct verge__row *row) {
-    struct verge__runner *runner = context;
+void verge__visit_fired(void *context, const verge__row *row) {
+    verge__runner *runner = context;
     size_t i = runner->fired_count; /* where it is, if they come in the order in which they were asked for */
     for (size_t tries = 0; tries < runner->target_count; tries++, i++) {
         i = i >= runner->target_count ? 0 : i;
@@ -91,7 +91,7 @@ void verge__visit_fired(void *context, const struct verge__row *row) {
     if (i >= runner->target_count || runner->targets[i].id != row->id) {
         return;
     }
-    struct verge__fired *fired = &runner->fired[i];
+    verge__fired *fired = &runner->fired[i];
     fired->row = *row;
     fired->row.handler = runner->durable->handlers[fired->handler].name;
     char *memory = malloc(row->key_size + row->payload_size + 1);
@@ -120,7 +120,7 @@ static uint64_t backoff(verge_durable *durable, const verge_durable_handler_opti
     return wait_ns / 2 + random % (wait_ns / 2 + 1);
 }
 
-const char *verge__verdict_before(const verge_durable_handler_options *options, const struct verge__fired *fired,
+const char *verge__verdict_before(const verge_durable_handler_options *options, const verge__fired *fired,
                                   uint32_t attempt, uint64_t now_ns) {
     if (options->attempts_max != 0 && attempt > options->attempts_max) {
         return "its process ended in each attempt";
@@ -132,7 +132,7 @@ const char *verge__verdict_before(const verge_durable_handler_options *options, 
 }
 
 /* The next tick of a periodic timer; VERGE_NEVER: there is none. */
-static uint64_t next_tick(const struct verge__row *row, uint64_t now_ns, uint64_t *ret_missed) {
+static uint64_t next_tick(const verge__row *row, uint64_t now_ns, uint64_t *ret_missed) {
     verge_interval interval;
     verge_tick tick = {0};
     *ret_missed = 0;
@@ -146,20 +146,20 @@ static uint64_t next_tick(const struct verge__row *row, uint64_t now_ns, uint64_
     return next_ns > VERGE__TIME_MAX_NS ? VERGE_NEVER : next_ns;
 }
 
-int verge__bury(struct verge__runner *runner, struct verge__fired *fired, const char *reason) {
+int verge__bury(verge__runner *runner, verge__fired *fired, const char *reason) {
     fired->ending = ENDS_DEAD;
     return runner->connection->store->bury(runner->connection, &fired->row, reason);
 }
 
-static void fire_again(struct verge__fired *fired, uint64_t due_ns, uint32_t attempt) {
+static void fire_again(verge__fired *fired, uint64_t due_ns, uint32_t attempt) {
     fired->ending = ENDS_AGAIN;
     fired->again_ns = due_ns;
     fired->row.due_ns = due_ns;
     fired->row.attempt = attempt;
 }
 
-void verge__run_handler(struct verge__runner *runner, const struct verge__handler *handler, struct verge__fired *fired,
-                        struct verge__current *current, struct run *run) {
+void verge__run_handler(verge__runner *runner, const verge__handler *handler, verge__fired *fired,
+                        verge__current *current, verge__run *run) {
     verge_durable *durable = runner->durable;
     verge_durable_firing firing = {
         .durable = durable,
@@ -184,8 +184,7 @@ void verge__run_handler(struct verge__runner *runner, const struct verge__handle
     run->retry_after_ns = current->retry_after_ns;
 }
 
-int verge__settle(struct verge__runner *runner, const struct verge__handler *handler, struct verge__fired *fired,
-                  const struct run *run) {
+int verge__settle(verge__runner *runner, const verge__handler *handler, verge__fired *fired, const verge__run *run) {
     const verge_durable_handler_options *options = &handler->options;
     if (run->verdict == VERGE_DURABLE_DONE) {
         fired->ending = ENDS_DONE;
@@ -205,20 +204,19 @@ int verge__settle(struct verge__runner *runner, const struct verge__handler *han
                        run->verdict == VERGE_DURABLE_RETRY ? "its attempts are used up" : "its handler said so");
 }
 
-uint64_t verge__fired_at(const struct verge__runner *runner, const struct verge__fired *fired) {
+uint64_t verge__fired_at(const verge__runner *runner, const verge__fired *fired) {
     const uint64_t now_ns = runner->connection->now_ns;
     return now_ns > fired->row.due_ns ? now_ns : fired->row.due_ns;
 }
 
-int verge__fire_inside(struct verge__runner *runner, const struct verge__handler *handler, struct verge__fired *fired,
-                       bool is_counted) {
-    struct verge__connection *connection = runner->connection;
-    struct run run = {.attempt = fired->row.attempt + !is_counted, .now_ns = verge__fired_at(runner, fired)};
+int verge__fire_inside(verge__runner *runner, const verge__handler *handler, verge__fired *fired, bool is_counted) {
+    verge__connection *connection = runner->connection;
+    verge__run run = {.attempt = fired->row.attempt + !is_counted, .now_ns = verge__fired_at(runner, fired)};
     const char *reason = verge__verdict_before(&handler->options, fired, run.attempt, run.now_ns);
     if (reason != NULL) {
         return verge__bury(runner, fired, reason);
     }
-    struct verge__current current = {
+    verge__current current = {
         .runner = runner,
         .has_transaction = true,
         .retry_after_ns = VERGE_NEVER,

@@ -13,7 +13,7 @@
 
 /* ---- P1: shards ---- */
 
-static void own_shard(verge_durable *durable, const struct verge__shard *shard) {
+static void own_shard(verge_durable *durable, const verge__shard *shard) {
     if (shard->shard < durable->shard_count && durable->owned_count < VERGE_DURABLE_SHARDS_MAX) {
         durable->epochs[shard->shard] = shard->epoch;
         durable->owned[durable->owned_count++] = *shard;
@@ -21,7 +21,7 @@ static void own_shard(verge_durable *durable, const struct verge__shard *shard) 
 }
 
 /* What the store says we own is what we own. */
-static void note_cluster(verge_durable *durable, const struct verge__cluster *cluster) {
+static void note_cluster(verge_durable *durable, const verge__cluster *cluster) {
     bool has_lost = false;
     uint64_t before[VERGE_DURABLE_SHARDS_MAX];
     memcpy(before, durable->epochs, sizeof(before));
@@ -40,7 +40,7 @@ static void note_cluster(verge_durable *durable, const struct verge__cluster *cl
     }
 }
 
-static void note_acquired(verge_durable *durable, const struct verge__cluster *acquired) {
+static void note_acquired(verge_durable *durable, const verge__cluster *acquired) {
     for (uint32_t i = 0; i < acquired->owned_count; i++) {
         own_shard(durable, &acquired->owned[i]);
         durable->scan_now = true;
@@ -54,7 +54,7 @@ static void note_acquired(verge_durable *durable, const struct verge__cluster *a
 /* Other nodes have less than their share: gives back what is above ours. Nothing of it is fired from here on; what is
  * being fired is waited for by the store, whose row of the shard is locked. */
 static int release_surplus(verge_durable *durable, uint32_t share) {
-    struct verge__shard surplus[VERGE_DURABLE_SHARDS_MAX];
+    verge__shard surplus[VERGE_DURABLE_SHARDS_MAX];
     uint32_t count = 0;
     (void)pthread_mutex_lock(&durable->lock);
     while (durable->owned_count > share) {
@@ -70,8 +70,8 @@ static int release_surplus(verge_durable *durable, uint32_t share) {
 }
 
 static int tend_shards(verge_durable *durable, uint64_t *ret_next_expiry_ns) {
-    struct verge__cluster cluster;
-    struct verge__connection *connection = durable->keeper_connection;
+    verge__cluster cluster;
+    verge__connection *connection = durable->keeper_connection;
     int error = durable->store->renew(connection, durable->node, durable->options.lease_ns, &cluster);
     if (error != 0) {
         return error;
@@ -117,7 +117,7 @@ static void plan_renewal(verge_durable *durable, uint64_t next_expiry_ns) {
 
 enum { FOUND_MAX = 256 };
 
-struct page {
+typedef struct verge__page {
     verge_durable *durable;
     uint32_t handler_count; /* when it began: those that come later ask for another scan */
     uint32_t rows;
@@ -130,9 +130,9 @@ struct page {
         uint64_t due_ns;
         uint32_t handler;
     } found[FOUND_MAX]; /* for the window */
-};
+} verge__page;
 
-static void add_found(struct page *page) {
+static void add_found(verge__page *page) {
     verge_durable *durable = page->durable;
     (void)pthread_mutex_lock(&durable->lock);
     durable->stats.unknown += page->unknown;
@@ -145,8 +145,8 @@ static void add_found(struct page *page) {
     page->found_count = page->unknown = 0;
 }
 
-static void visit_row(void *context, const struct verge__row *row) {
-    struct page *page = context;
+static void visit_row(void *context, const verge__row *row) {
+    verge__page *page = context;
     page->rows++;
     page->last_due_ns = row->due_ns;
     page->last_id = row->id;
@@ -166,8 +166,8 @@ static void visit_row(void *context, const struct verge__row *row) {
     }
 }
 
-static void visit_notified(void *context, const struct verge__row *row) {
-    struct page *page = context;
+static void visit_notified(void *context, const verge__row *row) {
+    verge__page *page = context;
     if (row->handler[0] == '\0') { /* it was moved, and only a scan knows its handler */
         (void)pthread_mutex_lock(&page->durable->lock);
         page->durable->scan_now |= page->durable->epochs[verge__shard_of(row->id)] != 0;
@@ -183,9 +183,9 @@ static void visit_notified(void *context, const struct verge__row *row) {
 
 /* Reads the window: all of it, or, if it was full, from where it was cut. */
 static int scan(verge_durable *durable, bool whole) {
-    struct verge__shard shards[VERGE_DURABLE_SHARDS_MAX];
-    struct verge__window *window = &durable->window;
-    struct page page = {.durable = durable};
+    verge__shard shards[VERGE_DURABLE_SHARDS_MAX];
+    verge__window *window = &durable->window;
+    verge__page page = {.durable = durable};
     (void)pthread_mutex_lock(&durable->lock);
     page.handler_count = durable->handler_count;
     const uint32_t shard_count = durable->owned_count;
@@ -284,8 +284,8 @@ void verge__keeper_leave(verge_durable *durable) {
 
 /* Waits, and hears of timers that other nodes have scheduled. */
 static void wait(verge_durable *durable, uint64_t wait_ns) {
-    struct page page = {.durable = durable};
-    struct verge__connection *connection = durable->keeper_connection;
+    verge__page page = {.durable = durable};
+    verge__connection *connection = durable->keeper_connection;
     uint64_t ignored;
     if (connection == NULL) {
         struct pollfd fd = {.fd = durable->wake_fd, .events = POLLIN};

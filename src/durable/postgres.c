@@ -4,7 +4,7 @@
 
 #include "durable/postgres_internal.h"
 
-const struct verge__store verge__postgres_store = {
+const verge__store verge__postgres_store = {
     .name = "postgresql",
     .connect = verge__postgres_connect,
     .disconnect = verge__postgres_disconnect,

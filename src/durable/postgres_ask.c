@@ -94,7 +94,7 @@ static int error_of_state(const char *state) {
     return -EIO;
 }
 
-int verge__pg_error_of(const struct connection *c, const PGresult *result) {
+int verge__pg_error_of(const verge__postgres *c, const PGresult *result) {
     const ExecStatusType status = PQresultStatus(result);
     if (result != NULL && (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK)) {
         return 0;
@@ -107,7 +107,7 @@ int verge__pg_error_of(const struct connection *c, const PGresult *result) {
 
 /* ---- asking, with a limit on how long the answer may take ---- */
 
-static bool wait_for_answer(struct connection *c) {
+static bool wait_for_answer(verge__postgres *c) {
     const uint64_t until_ns = verge__monotonic_ns() + c->answer_ns;
     while (PQisBusy(c->pg)) {
         const int unsent = PQflush(c->pg);
@@ -125,7 +125,7 @@ static bool wait_for_answer(struct connection *c) {
 }
 
 /* The last result of what was sent, or the first that failed; NULL: the connection is lost. */
-PGresult *verge__pg_answer(struct connection *c, int sent) {
+PGresult *verge__pg_answer(verge__postgres *c, int sent) {
     PGresult *last = NULL;
     c->base.query_count++;
     if (!sent) {
@@ -147,14 +147,14 @@ PGresult *verge__pg_answer(struct connection *c, int sent) {
 }
 
 /* SQL without parameters; the answer is text. */
-int verge__pg_say(struct connection *c, const char *text) {
+int verge__pg_say(verge__postgres *c, const char *text) {
     PGresult *result = verge__pg_answer(c, PQsendQuery(c->pg, text));
     const int error = verge__pg_error_of(c, result);
     PQclear(result);
     return error;
 }
 
-int verge__pg_ask_named(struct connection *c, const char *name, const struct parameters *p, PGresult **ret_result) {
+int verge__pg_ask_named(verge__postgres *c, const char *name, const verge__parameters *p, PGresult **ret_result) {
     if (is_broken(c)) {
         return -ENOMEM;
     }
@@ -169,14 +169,14 @@ int verge__pg_ask_named(struct connection *c, const char *name, const struct par
     return error;
 }
 
-int verge__pg_prepare(struct connection *c, const char *name, const char *text) {
+int verge__pg_prepare(verge__postgres *c, const char *name, const char *text) {
     PGresult *result = verge__pg_answer(c, PQsendPrepare(c->pg, name, text, 0, NULL));
     const int error = verge__pg_error_of(c, result);
     PQclear(result);
     return error;
 }
 
-int verge__pg_ask_text(struct connection *c, const char *text, const struct parameters *p, PGresult **ret_result) {
+int verge__pg_ask_text(verge__postgres *c, const char *text, const verge__parameters *p, PGresult **ret_result) {
     if (is_broken(c)) {
         return -ENOMEM;
     }
@@ -191,7 +191,8 @@ int verge__pg_ask_text(struct connection *c, const char *text, const struct para
     return error;
 }
 
-int verge__pg_ask(struct connection *c, enum statement which, const struct parameters *p, PGresult **ret_result) {
+int verge__pg_ask(verge__postgres *c, verge__postgres_statement which, const verge__parameters *p,
+                  PGresult **ret_result) {
     char name[16];
     if (c->is_borrowed) { /* nothing of ours is left in it */
         return verge__pg_ask_text(c, texts[which], p, ret_result);
@@ -208,7 +209,7 @@ int verge__pg_ask(struct connection *c, enum statement which, const struct param
 }
 
 /* Asks, and is not interested in rows. */
-int verge__pg_tell(struct connection *c, enum statement which, const struct parameters *p) {
+int verge__pg_tell(verge__postgres *c, verge__postgres_statement which, const verge__parameters *p) {
     PGresult *result;
     const int error = verge__pg_ask(c, which, p, &result);
     if (error == 0) {

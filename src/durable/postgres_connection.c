@@ -11,8 +11,8 @@
 
 /* ---- connections, transactions ---- */
 
-void verge__postgres_disconnect(struct verge__connection *connection) {
-    struct connection *c = own(connection);
+void verge__postgres_disconnect(verge__connection *connection) {
+    verge__postgres *c = own(connection);
     if (!c->is_borrowed) {
         PQfinish(c->pg);
     }
@@ -42,8 +42,8 @@ static void ignore_notice(void *context, const PGresult *result) {
     (void)result;
 }
 
-int verge__postgres_connect(const char *url, uint64_t lease_ns, struct verge__connection **ret_connection) {
-    struct connection *c = calloc(1, sizeof(*c));
+int verge__postgres_connect(const char *url, uint64_t lease_ns, verge__connection **ret_connection) {
+    verge__postgres *c = calloc(1, sizeof(*c));
     if (c == NULL) {
         return -ENOMEM;
     }
@@ -81,11 +81,11 @@ int verge__postgres_connect(const char *url, uint64_t lease_ns, struct verge__co
     return 0;
 }
 
-int verge__postgres_borrow(void *transaction, struct verge__connection **ret_connection) {
+int verge__postgres_borrow(void *transaction, verge__connection **ret_connection) {
     if (PQtransactionStatus(transaction) != PQTRANS_INTRANS || PQisnonblocking(transaction)) {
         return -EINVAL;
     }
-    struct connection *c = calloc(1, sizeof(*c));
+    verge__postgres *c = calloc(1, sizeof(*c));
     if (c == NULL) {
         return -ENOMEM;
     }
@@ -93,7 +93,7 @@ int verge__postgres_borrow(void *transaction, struct verge__connection **ret_con
     c->pg = transaction;
     c->is_borrowed = true;
     c->answer_ns = UINT64_C(60000000000);
-    const struct parameters none = {0};
+    const verge__parameters none = {0};
     PGresult *result;
     const uint64_t asked_ns = verge__monotonic_ns();
     const int error = verge__pg_ask_text(c, "SELECT verge_now()", &none, &result);
@@ -107,15 +107,15 @@ int verge__postgres_borrow(void *transaction, struct verge__connection **ret_con
     return 0;
 }
 
-void *verge__postgres_handle(struct verge__connection *connection) {
-    struct connection *c = own(connection);
+void *verge__postgres_handle(verge__connection *connection) {
+    verge__postgres *c = own(connection);
     (void)PQsetnonblocking(c->pg, 0); /* for the handler */
     return c->pg;
 }
 
 /* One round trip: the time comes with the beginning. */
-int verge__postgres_begin(struct verge__connection *connection) {
-    struct connection *c = own(connection);
+int verge__postgres_begin(verge__connection *connection) {
+    verge__postgres *c = own(connection);
     const uint64_t asked_ns = verge__monotonic_ns();
     PGresult *result = verge__pg_answer(c, PQsendQuery(c->pg, "BEGIN; SELECT verge_now()"));
     const int error = verge__pg_error_of(c, result);
@@ -128,8 +128,8 @@ int verge__postgres_begin(struct verge__connection *connection) {
     return error;
 }
 
-void verge__postgres_rollback(struct verge__connection *connection) {
-    struct connection *c = own(connection);
+void verge__postgres_rollback(verge__connection *connection) {
+    verge__postgres *c = own(connection);
     if (PQtransactionStatus(c->pg) != PQTRANS_IDLE) {
         (void)verge__pg_say(c, "ROLLBACK");
     }
@@ -143,7 +143,7 @@ void verge__postgres_rollback(struct verge__connection *connection) {
  * the mark is there, and was committed; or it is the asker's now, and the transaction cannot be committed any more.
  */
 
-static int find_out(struct connection *c, uint64_t mark) {
+static int find_out(verge__postgres *c, uint64_t mark) {
     char query[256];
     int error = -EREMOTEIO;
     (void)snprintf(query, sizeof(query),
@@ -152,8 +152,8 @@ static int find_out(struct connection *c, uint64_t mark) {
                    mark, c->base.now_ns);
     const uint64_t until_ns = verge__monotonic_ns() + c->answer_ns;
     while (error == -EREMOTEIO && verge__monotonic_ns() < until_ns) {
-        struct connection other = {.pg = verge__pg_dial(c->url),
-                                   .answer_ns = c->answer_ns / 4}; /* it is worth another try */
+        verge__postgres other = {.pg = verge__pg_dial(c->url),
+                                 .answer_ns = c->answer_ns / 4}; /* it is worth another try */
         PGresult *result =
             PQstatus(other.pg) == CONNECTION_OK ? verge__pg_answer(&other, PQsendQuery(other.pg, query)) : NULL;
         if (result != NULL && PQresultStatus(result) == PGRES_TUPLES_OK) {
@@ -170,8 +170,8 @@ static int find_out(struct connection *c, uint64_t mark) {
     return error;
 }
 
-int verge__postgres_commit(struct verge__connection *connection, uint64_t mark) {
-    struct connection *c = own(connection);
+int verge__postgres_commit(verge__connection *connection, uint64_t mark) {
+    verge__postgres *c = own(connection);
     char text[256] = "COMMIT";
     if (mark != 0) {
         (void)snprintf(text, sizeof(text),
@@ -196,12 +196,12 @@ int verge__postgres_commit(struct verge__connection *connection, uint64_t mark) 
     return error;
 }
 
-int verge__postgres_savepoint(struct verge__connection *connection) {
+int verge__postgres_savepoint(verge__connection *connection) {
     return verge__pg_say(own(connection), "SAVEPOINT verge_handler");
 }
 
-int verge__postgres_end_savepoint(struct verge__connection *connection, bool undo) {
-    struct connection *c = own(connection);
+int verge__postgres_end_savepoint(verge__connection *connection, bool undo) {
+    verge__postgres *c = own(connection);
     (void)PQsetnonblocking(c->pg, 1);
     switch (PQtransactionStatus(c->pg)) {
     case PQTRANS_INTRANS:

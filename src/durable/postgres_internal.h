@@ -34,7 +34,7 @@ enum {
 
 #define MARK_KEPT_NS UINT64_C(3600000000000) /* and removed some time after that, by whoever joins */
 
-enum statement {
+typedef enum verge__postgres_statement {
     RENEW,
     ACQUIRE,
     RELEASE,
@@ -52,17 +52,17 @@ enum statement {
     RESET,
     NOTIFY,
     STATEMENT_COUNT,
-};
+} verge__postgres_statement;
 
-struct buffer {
+typedef struct verge__buffer {
     char *data;
     size_t size;
     size_t capacity;
     bool is_broken; /* there was no memory */
-};
+} verge__buffer;
 
-struct connection {
-    struct verge__connection base;
+typedef struct verge__postgres {
+    verge__connection base;
     PGconn *pg;
     char *url;
     uint64_t answer_ns; /* how long an answer may take */
@@ -71,19 +71,19 @@ struct connection {
     bool is_prepared[STATEMENT_COUNT];
     uint64_t scan_key;  /* of the shards that the prepared scan is for; 0: none */
     uint64_t last_mark; /* of a commit of this connection; 0: none */
-    struct buffer buffers[PARAMETERS_MAX];
-};
+    verge__buffer buffers[PARAMETERS_MAX];
+} verge__postgres;
 
 /* The parameters of a statement, all in binary. */
-struct parameters {
+typedef struct verge__parameters {
     int count;
     const char *values[PARAMETERS_MAX];
     int lengths[PARAMETERS_MAX];
     uint64_t numbers[PARAMETERS_MAX]; /* as the server wants them */
-};
+} verge__parameters;
 
-static inline struct connection *own(struct verge__connection *connection) {
-    return (struct connection *)connection;
+static inline verge__postgres *own(verge__connection *connection) {
+    return (verge__postgres *)connection;
 }
 
 /* ---- parameters ---- */
@@ -92,18 +92,18 @@ static inline uint64_t to_server(uint64_t value) {
     return htobe64(value);
 }
 
-static inline void add_bytes(struct parameters *p, const void *bytes, size_t size) {
+static inline void add_bytes(verge__parameters *p, const void *bytes, size_t size) {
     p->values[p->count] = bytes;
     p->lengths[p->count] = (int)size;
     p->count++;
 }
 
-static inline void add_number(struct parameters *p, uint64_t value) {
+static inline void add_number(verge__parameters *p, uint64_t value) {
     p->numbers[p->count] = to_server(value);
     add_bytes(p, &p->numbers[p->count], sizeof(value));
 }
 
-static inline void append(struct buffer *buffer, const void *bytes, size_t size) {
+static inline void append(verge__buffer *buffer, const void *bytes, size_t size) {
     if (buffer->size + size > buffer->capacity) {
         const size_t capacity = (buffer->size + size) * 2 + 256;
         char *larger = buffer->is_broken ? NULL : realloc(buffer->data, capacity);
@@ -120,14 +120,14 @@ static inline void append(struct buffer *buffer, const void *bytes, size_t size)
     }
 }
 
-static inline void append_u32(struct buffer *buffer, uint32_t value) {
+static inline void append_u32(verge__buffer *buffer, uint32_t value) {
     const uint32_t swapped = htobe32(value);
     append(buffer, &swapped, sizeof(swapped));
 }
 
 /* An array of one dimension, as the server reads it. */
-static inline struct buffer *begin_array(struct connection *c, struct parameters *p, uint32_t type, size_t count) {
-    struct buffer *buffer = &c->buffers[p->count];
+static inline verge__buffer *begin_array(verge__postgres *c, verge__parameters *p, uint32_t type, size_t count) {
+    verge__buffer *buffer = &c->buffers[p->count];
     buffer->size = 0;
     append_u32(buffer, 1); /* dimensions */
     append_u32(buffer, 1); /* there may be NULLs */
@@ -137,21 +137,21 @@ static inline struct buffer *begin_array(struct connection *c, struct parameters
     return buffer;
 }
 
-static inline void append_item(struct buffer *buffer, const void *bytes, size_t size) {
+static inline void append_item(verge__buffer *buffer, const void *bytes, size_t size) {
     append_u32(buffer, bytes == NULL ? UINT32_MAX : (uint32_t)size); /* -1: NULL */
     append(buffer, bytes, bytes == NULL ? 0 : size);
 }
 
-static inline void append_number(struct buffer *buffer, uint64_t value) {
+static inline void append_number(verge__buffer *buffer, uint64_t value) {
     const uint64_t swapped = to_server(value);
     append_item(buffer, &swapped, sizeof(swapped));
 }
 
-static inline void end_array(struct parameters *p, struct buffer *buffer) {
+static inline void end_array(verge__parameters *p, verge__buffer *buffer) {
     add_bytes(p, buffer->data, buffer->size);
 }
 
-static inline bool is_broken(struct connection *c) {
+static inline bool is_broken(verge__postgres *c) {
     bool broken = false;
     for (int i = 0; i < PARAMETERS_MAX; i++) {
         broken |= c->buffers[i].is_broken;
@@ -170,8 +170,8 @@ static inline uint64_t number(const PGresult *result, int row, int column) {
     return be64toh(value);
 }
 
-static inline void read_row(const PGresult *result, int i, struct verge__row *row) {
-    *row = (struct verge__row){
+static inline void read_row(const PGresult *result, int i, verge__row *row) {
+    *row = (verge__row){
         .id = number(result, i, 0),
         .due_ns = number(result, i, 1),
         .attempt = (uint32_t)number(result, i, 2),
@@ -186,7 +186,7 @@ static inline void read_row(const PGresult *result, int i, struct verge__row *ro
     };
 }
 
-static inline void note_time(struct connection *c, uint64_t now_ns, uint64_t asked_ns) {
+static inline void note_time(verge__postgres *c, uint64_t now_ns, uint64_t asked_ns) {
     c->base.now_ns = now_ns;
     c->base.asked_ns = asked_ns;
     c->base.answered_ns = verge__monotonic_ns();
@@ -196,74 +196,72 @@ static inline void note_time(struct connection *c, uint64_t now_ns, uint64_t ask
  * whose rows do not matter; answer: the last result of what was sent, or the first that failed, NULL if the connection
  * is lost ---- */
 
-int verge__pg_error_of(const struct connection *c, const PGresult *result);
-PGresult *verge__pg_answer(struct connection *c, int sent);
-int verge__pg_say(struct connection *c, const char *text);
-int verge__pg_ask_named(struct connection *c, const char *name, const struct parameters *p, PGresult **ret_result);
-int verge__pg_prepare(struct connection *c, const char *name, const char *text);
-int verge__pg_ask_text(struct connection *c, const char *text, const struct parameters *p, PGresult **ret_result);
-int verge__pg_ask(struct connection *c, enum statement which, const struct parameters *p, PGresult **ret_result);
-int verge__pg_tell(struct connection *c, enum statement which, const struct parameters *p);
+int verge__pg_error_of(const verge__postgres *c, const PGresult *result);
+PGresult *verge__pg_answer(verge__postgres *c, int sent);
+int verge__pg_say(verge__postgres *c, const char *text);
+int verge__pg_ask_named(verge__postgres *c, const char *name, const verge__parameters *p, PGresult **ret_result);
+int verge__pg_prepare(verge__postgres *c, const char *name, const char *text);
+int verge__pg_ask_text(verge__postgres *c, const char *text, const verge__parameters *p, PGresult **ret_result);
+int verge__pg_ask(verge__postgres *c, verge__postgres_statement which, const verge__parameters *p,
+                  PGresult **ret_result);
+int verge__pg_tell(verge__postgres *c, verge__postgres_statement which, const verge__parameters *p);
 
 /* ---- postgres_connection.c ---- */
 
-void verge__postgres_disconnect(struct verge__connection *connection);
+void verge__postgres_disconnect(verge__connection *connection);
 PGconn *verge__pg_dial(const char *url);
-int verge__postgres_connect(const char *url, uint64_t lease_ns, struct verge__connection **ret_connection);
-int verge__postgres_borrow(void *transaction, struct verge__connection **ret_connection);
-void *verge__postgres_handle(struct verge__connection *connection);
-int verge__postgres_begin(struct verge__connection *connection);
-void verge__postgres_rollback(struct verge__connection *connection);
-int verge__postgres_commit(struct verge__connection *connection, uint64_t mark);
-int verge__postgres_savepoint(struct verge__connection *connection);
-int verge__postgres_end_savepoint(struct verge__connection *connection, bool undo);
+int verge__postgres_connect(const char *url, uint64_t lease_ns, verge__connection **ret_connection);
+int verge__postgres_borrow(void *transaction, verge__connection **ret_connection);
+void *verge__postgres_handle(verge__connection *connection);
+int verge__postgres_begin(verge__connection *connection);
+void verge__postgres_rollback(verge__connection *connection);
+int verge__postgres_commit(verge__connection *connection, uint64_t mark);
+int verge__postgres_savepoint(verge__connection *connection);
+int verge__postgres_end_savepoint(verge__connection *connection, bool undo);
 
 /* ---- postgres_shards.c ---- */
 
-int verge__postgres_read_meta(struct verge__connection *connection, struct verge__store_meta *ret_meta);
-int verge__postgres_make_tables(struct verge__connection *connection, uint32_t shard_count);
-int verge__postgres_contract(struct verge__connection *connection);
-int verge__postgres_new_incarnation(struct verge__connection *connection, uint64_t *ret_incarnation);
-int verge__postgres_join(struct verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node);
-int verge__postgres_renew(struct verge__connection *connection, uint64_t node, uint64_t lease_ns,
-                          struct verge__cluster *ret_cluster);
-int verge__postgres_acquire(struct verge__connection *connection, uint64_t node, uint32_t count,
-                            struct verge__cluster *ret_new);
-int verge__postgres_release(struct verge__connection *connection, uint64_t node, const struct verge__shard *shards,
-                            uint32_t count);
-int verge__postgres_leave(struct verge__connection *connection, uint64_t node);
+int verge__postgres_read_meta(verge__connection *connection, verge__store_meta *ret_meta);
+int verge__postgres_make_tables(verge__connection *connection, uint32_t shard_count);
+int verge__postgres_contract(verge__connection *connection);
+int verge__postgres_new_incarnation(verge__connection *connection, uint64_t *ret_incarnation);
+int verge__postgres_join(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node);
+int verge__postgres_renew(verge__connection *connection, uint64_t node, uint64_t lease_ns, verge__cluster *ret_cluster);
+int verge__postgres_acquire(verge__connection *connection, uint64_t node, uint32_t count, verge__cluster *ret_new);
+int verge__postgres_release(verge__connection *connection, uint64_t node, const verge__shard *shards, uint32_t count);
+int verge__postgres_leave(verge__connection *connection, uint64_t node);
 
 /* ---- postgres_timers.c ---- */
 
-int verge__postgres_scan(struct verge__connection *connection, const struct verge__shard *shards, uint32_t count,
+int verge__postgres_scan(verge__connection *connection, const verge__shard *shards, uint32_t count,
                          uint64_t after_due_ns, uint64_t after_id, uint64_t until_ns, uint32_t limit,
                          verge__visit_row visit, void *context);
-int verge__postgres_wait(struct verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
+int verge__postgres_wait(verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
                          void *context);
-int verge__postgres_insert(struct verge__connection *connection, struct verge__row *rows, size_t count);
-int verge__postgres_notify(struct verge__connection *connection, const struct verge__row *const *rows, size_t count);
-int verge__postgres_take(struct verge__connection *connection, const struct verge__target *targets, size_t count,
+int verge__postgres_insert(verge__connection *connection, verge__row *rows, size_t count);
+int verge__postgres_notify(verge__connection *connection, const verge__row *const *rows, size_t count);
+int verge__postgres_take(verge__connection *connection, const verge__target *targets, size_t count,
                          verge__visit_row visit, void *context);
-int verge__postgres_claim(struct verge__connection *connection, const struct verge__target *targets, size_t count,
+int verge__postgres_claim(verge__connection *connection, const verge__target *targets, size_t count,
                           const uint64_t *run_ns, verge__visit_row visit, void *context);
-int verge__postgres_complete(struct verge__connection *connection, struct verge__change *changes, size_t count);
-int verge__postgres_count_attempt(struct verge__connection *connection, const struct verge__target *target);
-int verge__postgres_bury(struct verge__connection *connection, const struct verge__row *row, const char *reason);
-int verge__postgres_cancel(struct verge__connection *connection, struct verge__change *changes, size_t count);
-int verge__postgres_reset(struct verge__connection *connection, struct verge__change *changes, size_t count);
+int verge__postgres_complete(verge__connection *connection, verge__change *changes, size_t count);
+int verge__postgres_count_attempt(verge__connection *connection, const verge__target *target);
+int verge__postgres_bury(verge__connection *connection, const verge__row *row, const char *reason);
+int verge__postgres_cancel(verge__connection *connection, verge__change *changes, size_t count);
+int verge__postgres_reset(verge__connection *connection, verge__change *changes, size_t count);
 
 /* ---- postgres_look.c ---- */
 
-int verge__postgres_find(struct verge__connection *connection, const char *handler, const void *key, size_t key_size,
+int verge__postgres_find(verge__connection *connection, const char *handler, const void *key, size_t key_size,
                          uint64_t *ret_id);
-int verge__postgres_look(struct verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,
+int verge__postgres_look(verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,
                          size_t size);
-int verge__postgres_list(struct verge__connection *connection, bool dead, uint64_t after, verge_durable_info *ret_infos,
+int verge__postgres_list(verge__connection *connection, bool dead, uint64_t after, verge_durable_info *ret_infos,
                          size_t count);
-int verge__postgres_forget(struct verge__connection *connection, uint64_t id);
-int verge__postgres_revive(struct verge__connection *connection, uint64_t id);
-int verge__postgres_count(struct verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue,
+int verge__postgres_forget(verge__connection *connection, uint64_t id);
+int verge__postgres_revive(verge__connection *connection, uint64_t id);
+int verge__postgres_count(verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue,
                           uint64_t *ret_dead);
-int verge__postgres_check(struct verge__connection *connection, uint32_t shard_count, char *text, size_t size);
+int verge__postgres_check(verge__connection *connection, uint32_t shard_count, char *text, size_t size);
 
 #endif

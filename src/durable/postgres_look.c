@@ -12,9 +12,9 @@
 
 /* ---- for people ---- */
 
-int verge__postgres_find(struct verge__connection *connection, const char *handler, const void *key, size_t key_size,
+int verge__postgres_find(verge__connection *connection, const char *handler, const void *key, size_t key_size,
                          uint64_t *ret_id) {
-    struct parameters p = {0};
+    verge__parameters p = {0};
     PGresult *result;
     add_bytes(&p, handler, strlen(handler));
     add_bytes(&p, key, key_size);
@@ -51,10 +51,10 @@ static void read_info(const PGresult *result, int i, verge_durable_info *info) {
 static const char look_timers[] = "SELECT " INFO_COLUMNS "running, '', 0::bigint FROM verge_timer ";
 static const char look_dead[] = "SELECT " INFO_COLUMNS "0::bigint, reason, died FROM verge_dead ";
 
-int verge__postgres_look(struct verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,
+int verge__postgres_look(verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,
                          size_t size) {
     char text[512];
-    struct parameters p = {0};
+    verge__parameters p = {0};
     PGresult *result;
     add_number(&p, id);
     (void)snprintf(text, sizeof(text), "%s WHERE id = $1::bigint UNION ALL %s WHERE id = $1::bigint", look_timers,
@@ -74,10 +74,10 @@ int verge__postgres_look(struct verge__connection *connection, uint64_t id, verg
     return error;
 }
 
-int verge__postgres_list(struct verge__connection *connection, bool dead, uint64_t after, verge_durable_info *ret_infos,
+int verge__postgres_list(verge__connection *connection, bool dead, uint64_t after, verge_durable_info *ret_infos,
                          size_t count) {
     char text[512];
-    struct parameters p = {0};
+    verge__parameters p = {0};
     PGresult *result;
     add_number(&p, after);
     add_number(&p, count);
@@ -95,8 +95,8 @@ int verge__postgres_list(struct verge__connection *connection, bool dead, uint64
     return found;
 }
 
-static int change_dead(struct connection *c, const char *text, uint64_t id) {
-    struct parameters p = {0};
+static int change_dead(verge__postgres *c, const char *text, uint64_t id) {
+    verge__parameters p = {0};
     PGresult *result;
     add_number(&p, id);
     int error = verge__pg_ask_text(c, text, &p, &result);
@@ -107,11 +107,11 @@ static int change_dead(struct connection *c, const char *text, uint64_t id) {
     return error;
 }
 
-int verge__postgres_forget(struct verge__connection *connection, uint64_t id) {
+int verge__postgres_forget(verge__connection *connection, uint64_t id) {
     return change_dead(own(connection), "DELETE FROM verge_dead WHERE id = $1 RETURNING id", id);
 }
 
-int verge__postgres_revive(struct verge__connection *connection, uint64_t id) {
+int verge__postgres_revive(verge__connection *connection, uint64_t id) {
     return change_dead(
         own(connection),
         "WITH d AS (DELETE FROM verge_dead WHERE id = $1 RETURNING *) INSERT INTO verge_timer (id, shard, due, "
@@ -120,9 +120,9 @@ int verge__postgres_revive(struct verge__connection *connection, uint64_t id) {
         id);
 }
 
-int verge__postgres_count(struct verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue,
+int verge__postgres_count(verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue,
                           uint64_t *ret_dead) {
-    const struct parameters none = {0};
+    const verge__parameters none = {0};
     PGresult *result;
     const int error =
         verge__pg_ask_text(own(connection),
@@ -138,9 +138,9 @@ int verge__postgres_count(struct verge__connection *connection, uint64_t *ret_pe
     return error;
 }
 
-int verge__postgres_check(struct verge__connection *connection, uint32_t shard_count, char *text, size_t size) {
+int verge__postgres_check(verge__connection *connection, uint32_t shard_count, char *text, size_t size) {
     char query[2048];
-    const struct parameters none = {0};
+    const verge__parameters none = {0};
     PGresult *result;
     (void)snprintf(query, sizeof(query), VERGE__CHECK, shard_count, shard_count);
     const int error = verge__pg_ask_text(own(connection), query, &none, &result);

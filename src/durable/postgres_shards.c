@@ -11,9 +11,9 @@
 
 /* ---- the tables ---- */
 
-int verge__postgres_read_meta(struct verge__connection *connection, struct verge__store_meta *ret_meta) {
-    struct connection *c = own(connection);
-    const struct parameters none = {0};
+int verge__postgres_read_meta(verge__connection *connection, verge__store_meta *ret_meta) {
+    verge__postgres *c = own(connection);
+    const verge__parameters none = {0};
     PGresult *result;
     int error = verge__pg_ask_text(
         c, "SELECT count(*) FROM pg_class WHERE pg_table_is_visible(oid) AND relname LIKE 'verge\\_%'", &none, &result);
@@ -31,7 +31,7 @@ int verge__postgres_read_meta(struct verge__connection *connection, struct verge
     }
     error = PQntuples(result) == 1 ? 0 : -EPROTO;
     if (error == 0) {
-        *ret_meta = (struct verge__store_meta){
+        *ret_meta = (verge__store_meta){
             .version = (uint32_t)number(result, 0, 0),
             .min_version = (uint32_t)number(result, 0, 1),
             .shard_count = (uint32_t)number(result, 0, 2),
@@ -50,9 +50,9 @@ static const char now_function[] =
 static const char mark_table[] =
     "CREATE TABLE verge_mark (id bigint PRIMARY KEY, at bigint NOT NULL, committed bigint NOT NULL);";
 
-int verge__postgres_make_tables(struct verge__connection *connection, uint32_t shard_count) {
-    struct connection *c = own(connection);
-    struct verge__store_meta meta;
+int verge__postgres_make_tables(verge__connection *connection, uint32_t shard_count) {
+    verge__postgres *c = own(connection);
+    verge__store_meta meta;
     char text[6000];
     int error = verge__pg_say(c, "BEGIN; SELECT pg_advisory_xact_lock(6001247)"); /* two that make them at once */
     const int found = error == 0 ? verge__postgres_read_meta(connection, &meta) : error;
@@ -82,14 +82,14 @@ int verge__postgres_make_tables(struct verge__connection *connection, uint32_t s
     return verge__pg_say(c, "COMMIT");
 }
 
-int verge__postgres_contract(struct verge__connection *connection) {
+int verge__postgres_contract(verge__connection *connection) {
     return verge__pg_say(own(connection), "UPDATE verge_meta SET min_version = version");
 }
 
 /* ---- P1 ---- */
 
-int verge__postgres_new_incarnation(struct verge__connection *connection, uint64_t *ret_incarnation) {
-    const struct parameters none = {0};
+int verge__postgres_new_incarnation(verge__connection *connection, uint64_t *ret_incarnation) {
+    const verge__parameters none = {0};
     PGresult *result;
     const int error = verge__pg_ask_text(
         own(connection), "UPDATE verge_meta SET incarnation = incarnation + 1 RETURNING incarnation", &none, &result);
@@ -100,23 +100,22 @@ int verge__postgres_new_incarnation(struct verge__connection *connection, uint64
     return error;
 }
 
-static int forget_marks(struct connection *c) {
+static int forget_marks(verge__postgres *c) {
     char text[128];
     (void)snprintf(text, sizeof(text), "DELETE FROM verge_mark WHERE at + %" PRIu64 " < (SELECT verge_now())",
                    MARK_KEPT_NS);
     return verge__pg_say(c, text);
 }
 
-int verge__postgres_join(struct verge__connection *connection, const char *name, uint64_t lease_ns,
-                         uint64_t *ret_node) {
-    struct connection *c = own(connection);
+int verge__postgres_join(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node) {
+    verge__postgres *c = own(connection);
     uint64_t node;
     int error = verge__postgres_new_incarnation(connection, &node);
     error = error != 0 ? error : forget_marks(c);
     if (error != 0) {
         return error;
     }
-    struct parameters p = {0};
+    verge__parameters p = {0};
     PGresult *result;
     const uint64_t asked_ns = verge__monotonic_ns();
     if (lease_ns > 0) {
@@ -139,17 +138,17 @@ int verge__postgres_join(struct verge__connection *connection, const char *name,
     return error;
 }
 
-static void add_shard(struct verge__cluster *cluster, uint64_t shard, uint64_t epoch, bool was_clean) {
+static void add_shard(verge__cluster *cluster, uint64_t shard, uint64_t epoch, bool was_clean) {
     if (shard < VERGE_DURABLE_SHARDS_MAX && cluster->owned_count < VERGE_DURABLE_SHARDS_MAX) {
         cluster->owned[cluster->owned_count++] =
-            (struct verge__shard){.shard = (uint32_t)shard, .epoch = epoch, .was_clean = was_clean};
+            (verge__shard){.shard = (uint32_t)shard, .epoch = epoch, .was_clean = was_clean};
     }
 }
 
-int verge__postgres_renew(struct verge__connection *connection, uint64_t node, uint64_t lease_ns,
-                          struct verge__cluster *ret_cluster) {
-    struct connection *c = own(connection);
-    struct parameters p = {0};
+int verge__postgres_renew(verge__connection *connection, uint64_t node, uint64_t lease_ns,
+                          verge__cluster *ret_cluster) {
+    verge__postgres *c = own(connection);
+    verge__parameters p = {0};
     PGresult *result;
     add_number(&p, node);
     add_number(&p, lease_ns);
@@ -159,7 +158,7 @@ int verge__postgres_renew(struct verge__connection *connection, uint64_t node, u
         return error;
     }
     note_time(c, number(result, 0, 0), asked_ns);
-    *ret_cluster = (struct verge__cluster){
+    *ret_cluster = (verge__cluster){
         .live_nodes = (uint32_t)number(result, 0, 1),
         .next_expiry_ns = number(result, 0, 2),
     };
@@ -170,10 +169,9 @@ int verge__postgres_renew(struct verge__connection *connection, uint64_t node, u
     return 0;
 }
 
-int verge__postgres_acquire(struct verge__connection *connection, uint64_t node, uint32_t count,
-                            struct verge__cluster *ret_new) {
-    struct connection *c = own(connection);
-    struct parameters p = {0};
+int verge__postgres_acquire(verge__connection *connection, uint64_t node, uint32_t count, verge__cluster *ret_new) {
+    verge__postgres *c = own(connection);
+    verge__parameters p = {0};
     PGresult *result;
     add_number(&p, node);
     add_number(&p, count);
@@ -186,17 +184,16 @@ int verge__postgres_acquire(struct verge__connection *connection, uint64_t node,
         add_shard(ret_new, number(result, i, 0), number(result, i, 1), number(result, i, 2) != 0);
     }
     PQclear(result);
-    p = (struct parameters){0};
+    p = (verge__parameters){0};
     add_number(&p, c->answer_ns);
     return ret_new->owned_count == 0 ? 0 : verge__pg_tell(c, FORGET_NODES, &p);
 }
 
-int verge__postgres_release(struct verge__connection *connection, uint64_t node, const struct verge__shard *shards,
-                            uint32_t count) {
-    struct connection *c = own(connection);
-    struct parameters p = {0};
+int verge__postgres_release(verge__connection *connection, uint64_t node, const verge__shard *shards, uint32_t count) {
+    verge__postgres *c = own(connection);
+    verge__parameters p = {0};
     add_number(&p, node);
-    struct buffer *array = begin_array(c, &p, TYPE_INT8, count);
+    verge__buffer *array = begin_array(c, &p, TYPE_INT8, count);
     for (uint32_t i = 0; i < count; i++) {
         append_number(array, shards[i].shard);
     }
@@ -204,8 +201,8 @@ int verge__postgres_release(struct verge__connection *connection, uint64_t node,
     return verge__pg_tell(c, RELEASE, &p);
 }
 
-int verge__postgres_leave(struct verge__connection *connection, uint64_t node) {
-    struct parameters p = {0};
+int verge__postgres_leave(verge__connection *connection, uint64_t node) {
+    verge__parameters p = {0};
     add_number(&p, node);
     return verge__pg_tell(own(connection), LEAVE, &p);
 }

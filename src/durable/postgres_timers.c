@@ -13,7 +13,7 @@
 
 /* A scan is a merge of one ordered scan a shard, which the server reads only as far as it needs: the shards are a part
  * of the text. It is prepared anew when they change. */
-static int prepare_scan(struct connection *c, const struct verge__shard *shards, uint32_t count) {
+static int prepare_scan(verge__postgres *c, const verge__shard *shards, uint32_t count) {
     uint64_t key = 1469598103934665603U;
     for (uint32_t i = 0; i < count; i++) {
         key = (key ^ (shards[i].shard + 1)) * 1099511628211U;
@@ -21,7 +21,7 @@ static int prepare_scan(struct connection *c, const struct verge__shard *shards,
     if (c->scan_key == key) {
         return 0;
     }
-    struct buffer *text = &c->buffers[0];
+    verge__buffer *text = &c->buffers[0];
     char part[256];
     text->size = 0;
     append(text, "SELECT id, due, handler, (SELECT verge_now()) FROM (", 52);
@@ -48,10 +48,10 @@ static int prepare_scan(struct connection *c, const struct verge__shard *shards,
     return error;
 }
 
-int verge__postgres_scan(struct verge__connection *connection, const struct verge__shard *shards, uint32_t count,
+int verge__postgres_scan(verge__connection *connection, const verge__shard *shards, uint32_t count,
                          uint64_t after_due_ns, uint64_t after_id, uint64_t until_ns, uint32_t limit,
                          verge__visit_row visit, void *context) {
-    struct connection *c = own(connection);
+    verge__postgres *c = own(connection);
     int error =
         c->is_listening ? 0 : verge__pg_say(c, "LISTEN verge_timer"); /* before it looks, so that nothing is missed */
     c->is_listening = error == 0;
@@ -59,7 +59,7 @@ int verge__postgres_scan(struct verge__connection *connection, const struct verg
     if (error != 0) {
         return error;
     }
-    struct parameters p = {0};
+    verge__parameters p = {0};
     PGresult *result;
     add_number(&p, after_due_ns);
     add_number(&p, after_id);
@@ -71,7 +71,7 @@ int verge__postgres_scan(struct verge__connection *connection, const struct verg
         return error;
     }
     for (int i = 0; i < PQntuples(result); i++) {
-        const struct verge__row row = {
+        const verge__row row = {
             .id = number(result, i, 0),
             .due_ns = number(result, i, 1),
             .handler = PQgetvalue(result, i, 2),
@@ -91,14 +91,14 @@ static void visit_notification(const PGnotify *notification, verge__visit_row vi
     const uint64_t id = strtoull(notification->extra, &end, 10);
     const uint64_t due_ns = strtoull(end, &end, 10);
     if (id != 0 && id <= VERGE__TIME_MAX_NS && due_ns <= VERGE__TIME_MAX_NS && *end == ' ') {
-        const struct verge__row row = {.id = id, .due_ns = due_ns, .handler = end + 1};
+        const verge__row row = {.id = id, .due_ns = due_ns, .handler = end + 1};
         visit(context, &row);
     }
 }
 
-int verge__postgres_wait(struct verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
+int verge__postgres_wait(verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
                          void *context) {
-    struct connection *c = own(connection);
+    verge__postgres *c = own(connection);
     const uint64_t until_ns = verge__monotonic_ns() + timeout_ns;
     for (;;) {
         const uint64_t now_ns = verge__monotonic_ns();
@@ -121,57 +121,57 @@ int verge__postgres_wait(struct verge__connection *connection, int wake_fd, uint
 
 /* ---- P3 ---- */
 
-static uint64_t due_of(const struct verge__row *row) {
+static uint64_t due_of(const verge__row *row) {
     return row->due_is_delay ? (uint64_t)(-1 - (int64_t)row->due_ns) : row->due_ns;
 }
 
-static void add_numbers_of(struct connection *c, struct parameters *p, const struct verge__row *rows, size_t count,
-                           uint64_t (*read)(const struct verge__row *row)) {
-    struct buffer *array = begin_array(c, p, TYPE_INT8, count);
+static void add_numbers_of(verge__postgres *c, verge__parameters *p, const verge__row *rows, size_t count,
+                           uint64_t (*read)(const verge__row *row)) {
+    verge__buffer *array = begin_array(c, p, TYPE_INT8, count);
     for (size_t i = 0; i < count; i++) {
         append_number(array, read(&rows[i]));
     }
     end_array(p, array);
 }
 
-static uint64_t id_of(const struct verge__row *row) {
+static uint64_t id_of(const verge__row *row) {
     return row->id;
 }
 
-static uint64_t attempt_of(const struct verge__row *row) {
+static uint64_t attempt_of(const verge__row *row) {
     return row->attempt;
 }
 
-static uint64_t revision_of(const struct verge__row *row) {
+static uint64_t revision_of(const verge__row *row) {
     return row->revision;
 }
 
-static uint64_t period_of(const struct verge__row *row) {
+static uint64_t period_of(const verge__row *row) {
     return row->period_ns;
 }
 
-static uint64_t policy_of(const struct verge__row *row) {
+static uint64_t policy_of(const verge__row *row) {
     return row->policy;
 }
 
-static void add_rows(struct connection *c, struct parameters *p, const struct verge__row *rows, size_t count) {
+static void add_rows(verge__postgres *c, verge__parameters *p, const verge__row *rows, size_t count) {
     add_numbers_of(c, p, rows, count, id_of);
     add_numbers_of(c, p, rows, count, due_of);
     add_numbers_of(c, p, rows, count, attempt_of);
     add_numbers_of(c, p, rows, count, revision_of);
     add_numbers_of(c, p, rows, count, period_of);
     add_numbers_of(c, p, rows, count, policy_of);
-    struct buffer *handlers = begin_array(c, p, TYPE_TEXT, count);
+    verge__buffer *handlers = begin_array(c, p, TYPE_TEXT, count);
     for (size_t i = 0; i < count; i++) {
         append_item(handlers, rows[i].handler, strlen(rows[i].handler));
     }
     end_array(p, handlers);
-    struct buffer *names = begin_array(c, p, TYPE_BYTEA, count);
+    verge__buffer *names = begin_array(c, p, TYPE_BYTEA, count);
     for (size_t i = 0; i < count; i++) {
         append_item(names, rows[i].key, rows[i].key_size);
     }
     end_array(p, names);
-    struct buffer *payloads = begin_array(c, p, TYPE_BYTEA, count);
+    verge__buffer *payloads = begin_array(c, p, TYPE_BYTEA, count);
     for (size_t i = 0; i < count; i++) {
         append_item(payloads, rows[i].payload_size == 0 ? "" : rows[i].payload, rows[i].payload_size);
     }
@@ -179,7 +179,7 @@ static void add_rows(struct connection *c, struct parameters *p, const struct ve
 }
 
 /* Ids and times of the answer go to their rows, which are about in the same order. */
-static size_t match(const PGresult *result, struct verge__row *rows, size_t count) {
+static size_t match(const PGresult *result, verge__row *rows, size_t count) {
     size_t at = 0;
     size_t matched = 0;
     for (int i = 0; i < PQntuples(result); i++) {
@@ -199,9 +199,9 @@ static size_t match(const PGresult *result, struct verge__row *rows, size_t coun
     return matched;
 }
 
-int verge__postgres_insert(struct verge__connection *connection, struct verge__row *rows, size_t count) {
-    struct connection *c = own(connection);
-    struct parameters p = {0};
+int verge__postgres_insert(verge__connection *connection, verge__row *rows, size_t count) {
+    verge__postgres *c = own(connection);
+    verge__parameters p = {0};
     PGresult *result;
     bool are_new = true;
     for (size_t i = 0; i < count; i++) {
@@ -221,7 +221,7 @@ int verge__postgres_insert(struct verge__connection *connection, struct verge__r
         return 0;
     }
     /* Those that were not inserted: by a key that is taken, or because they are there. */
-    p = (struct parameters){0};
+    p = (verge__parameters){0};
     add_numbers_of(c, &p, rows, count, id_of);
     error = verge__pg_ask(c, EXISTING, &p, &result);
     if (error == 0) {
@@ -231,11 +231,11 @@ int verge__postgres_insert(struct verge__connection *connection, struct verge__r
     return error;
 }
 
-int verge__postgres_notify(struct verge__connection *connection, const struct verge__row *const *rows, size_t count) {
-    struct connection *c = own(connection);
+int verge__postgres_notify(verge__connection *connection, const verge__row *const *rows, size_t count) {
+    verge__postgres *c = own(connection);
     char text[128];
-    struct parameters p = {0};
-    struct buffer *texts = begin_array(c, &p, TYPE_TEXT, count);
+    verge__parameters p = {0};
+    verge__buffer *texts = begin_array(c, &p, TYPE_TEXT, count);
     for (size_t i = 0; i < count; i++) {
         (void)snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 " %s", rows[i]->id, rows[i]->due_ns,
                        rows[i]->handler);
@@ -248,7 +248,7 @@ int verge__postgres_notify(struct verge__connection *connection, const struct ve
 /* ---- P4 ---- */
 
 /* The shards of the targets with their epochs, each once; then the ids. */
-static void add_targets(struct connection *c, struct parameters *p, const struct verge__target *targets, size_t count) {
+static void add_targets(verge__postgres *c, verge__parameters *p, const verge__target *targets, size_t count) {
     uint64_t epochs[VERGE_DURABLE_SHARDS_MAX] = {0};
     size_t shard_count = 0;
     for (size_t i = 0; i < count; i++) {
@@ -256,36 +256,36 @@ static void add_targets(struct connection *c, struct parameters *p, const struct
         shard_count += *epoch == 0;
         *epoch = targets[i].epoch;
     }
-    struct buffer *shards = begin_array(c, p, TYPE_INT8, shard_count);
+    verge__buffer *shards = begin_array(c, p, TYPE_INT8, shard_count);
     for (uint64_t i = 0; i < VERGE_DURABLE_SHARDS_MAX; i++) {
         if (epochs[i] != 0) {
             append_number(shards, i);
         }
     }
     end_array(p, shards);
-    struct buffer *numbers = begin_array(c, p, TYPE_INT8, shard_count);
+    verge__buffer *numbers = begin_array(c, p, TYPE_INT8, shard_count);
     for (size_t i = 0; i < VERGE_DURABLE_SHARDS_MAX; i++) {
         if (epochs[i] != 0) {
             append_number(numbers, epochs[i]);
         }
     }
     end_array(p, numbers);
-    struct buffer *ids = begin_array(c, p, TYPE_INT8, count);
+    verge__buffer *ids = begin_array(c, p, TYPE_INT8, count);
     for (size_t i = 0; i < count; i++) {
         append_number(ids, targets[i].id);
     }
     end_array(p, ids);
 }
 
-static int visit_all(struct connection *c, enum statement which, const struct parameters *p, verge__visit_row visit,
-                     void *context) {
+static int visit_all(verge__postgres *c, verge__postgres_statement which, const verge__parameters *p,
+                     verge__visit_row visit, void *context) {
     PGresult *result;
     const int error = verge__pg_ask(c, which, p, &result);
     if (error != 0) {
         return error;
     }
     for (int i = 0; i < PQntuples(result); i++) {
-        struct verge__row row;
+        verge__row row;
         read_row(result, i, &row);
         visit(context, &row);
     }
@@ -293,18 +293,18 @@ static int visit_all(struct connection *c, enum statement which, const struct pa
     return 0;
 }
 
-int verge__postgres_take(struct verge__connection *connection, const struct verge__target *targets, size_t count,
+int verge__postgres_take(verge__connection *connection, const verge__target *targets, size_t count,
                          verge__visit_row visit, void *context) {
-    struct parameters p = {0};
+    verge__parameters p = {0};
     add_targets(own(connection), &p, targets, count);
     return visit_all(own(connection), TAKE, &p, visit, context);
 }
 
-int verge__postgres_claim(struct verge__connection *connection, const struct verge__target *targets, size_t count,
+int verge__postgres_claim(verge__connection *connection, const verge__target *targets, size_t count,
                           const uint64_t *run_ns, verge__visit_row visit, void *context) {
     int error = 0;
     for (size_t i = 0; i < count && error == 0; i++) {
-        struct parameters p = {0};
+        verge__parameters p = {0};
         add_targets(own(connection), &p, &targets[i], 1);
         add_number(&p, run_ns[i]);
         error = visit_all(own(connection), CLAIM, &p, visit, context);
@@ -312,9 +312,9 @@ int verge__postgres_claim(struct verge__connection *connection, const struct ver
     return error;
 }
 
-int verge__postgres_complete(struct verge__connection *connection, struct verge__change *changes, size_t count) {
+int verge__postgres_complete(verge__connection *connection, verge__change *changes, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        struct parameters p = {0};
+        verge__parameters p = {0};
         PGresult *result;
         add_number(&p, changes[i].id);
         add_number(&p, changes[i].revision);
@@ -328,16 +328,16 @@ int verge__postgres_complete(struct verge__connection *connection, struct verge_
     return 0;
 }
 
-int verge__postgres_count_attempt(struct verge__connection *connection, const struct verge__target *target) {
-    struct parameters p = {0};
+int verge__postgres_count_attempt(verge__connection *connection, const verge__target *target) {
+    verge__parameters p = {0};
     add_number(&p, target->id);
     add_number(&p, verge__shard_of(target->id));
     add_number(&p, target->epoch);
     return verge__pg_tell(own(connection), ATTEMPT, &p);
 }
 
-int verge__postgres_bury(struct verge__connection *connection, const struct verge__row *row, const char *reason) {
-    struct parameters p = {0};
+int verge__postgres_bury(verge__connection *connection, const verge__row *row, const char *reason) {
+    verge__parameters p = {0};
     add_number(&p, row->id);
     add_number(&p, row->due_ns);
     add_number(&p, row->attempt);
@@ -353,7 +353,7 @@ int verge__postgres_bury(struct verge__connection *connection, const struct verg
 /* ---- P5 ---- */
 
 /* Ids of the answer: those that were changed, and whether they run. */
-static void match_changes(const PGresult *result, struct verge__change *changes, size_t count, int outcome) {
+static void match_changes(const PGresult *result, verge__change *changes, size_t count, int outcome) {
     for (int row = 0; row < PQntuples(result); row++) {
         const uint64_t id = number(result, row, 0);
         for (size_t i = 0; i < count; i++) {
@@ -365,18 +365,18 @@ static void match_changes(const PGresult *result, struct verge__change *changes,
     }
 }
 
-static int change_some(struct connection *c, enum statement which, struct verge__change *changes, size_t count) {
-    struct parameters p = {0};
+static int change_some(verge__postgres *c, verge__postgres_statement which, verge__change *changes, size_t count) {
+    verge__parameters p = {0};
     PGresult *result;
-    struct buffer *ids = begin_array(c, &p, TYPE_INT8, count);
+    verge__buffer *ids = begin_array(c, &p, TYPE_INT8, count);
     for (size_t i = 0; i < count; i++) {
         append_number(ids, changes[i].id);
         changes[i].outcome = -ENOENT;
     }
     end_array(&p, ids);
-    struct parameters only_ids = p;
+    verge__parameters only_ids = p;
     if (which == RESET) {
-        struct buffer *dues = begin_array(c, &p, TYPE_INT8, count);
+        verge__buffer *dues = begin_array(c, &p, TYPE_INT8, count);
         for (size_t i = 0; i < count; i++) {
             append_number(dues, changes[i].due_ns);
         }
@@ -401,7 +401,7 @@ static int change_some(struct connection *c, enum statement which, struct verge_
     return error;
 }
 
-static int change_all(struct verge__connection *connection, enum statement which, struct verge__change *changes,
+static int change_all(verge__connection *connection, verge__postgres_statement which, verge__change *changes,
                       size_t count) {
     int error = 0;
     for (size_t i = 0; i < count && error == 0; i += ARRAY_MAX) {
@@ -410,10 +410,10 @@ static int change_all(struct verge__connection *connection, enum statement which
     return error;
 }
 
-int verge__postgres_cancel(struct verge__connection *connection, struct verge__change *changes, size_t count) {
+int verge__postgres_cancel(verge__connection *connection, verge__change *changes, size_t count) {
     return change_all(connection, CANCEL, changes, count);
 }
 
-int verge__postgres_reset(struct verge__connection *connection, struct verge__change *changes, size_t count) {
+int verge__postgres_reset(verge__connection *connection, verge__change *changes, size_t count) {
     return change_all(connection, RESET, changes, count);
 }

@@ -28,22 +28,22 @@
 
 /* ---- what is due ---- */
 
-enum choice {
+typedef enum verge__choice {
     TAKE,
     LATER,
     DROP,
-};
+} verge__choice;
 
-struct selection {
+typedef struct verge__selection {
     uint64_t now_ns;
     uint64_t later_ns; /* LATER: when */
     bool is_outside;
     bool has_handler[VERGE_DURABLE_HANDLERS_MAX]; /* in this batch */
-};
+} verge__selection;
 
 /* rate: each run has a slot, an interval after the one before. */
-static bool is_paced(verge_durable *durable, struct verge__handler *handler, struct verge__entry *entry,
-                     struct selection *selection) {
+static bool is_paced(verge_durable *durable, verge__handler *handler, verge__entry *entry,
+                     verge__selection *selection) {
     if (handler->options.rate == 0 || entry->is_paced) {
         return true;
     }
@@ -55,9 +55,9 @@ static bool is_paced(verge_durable *durable, struct verge__handler *handler, str
     return slot_ns < selection->now_ns + durable->options.precision_ns;
 }
 
-static enum choice choose(struct verge__runner *runner, struct verge__entry *entry, struct selection *selection) {
+static verge__choice choose(verge__runner *runner, verge__entry *entry, verge__selection *selection) {
     verge_durable *durable = runner->durable;
-    struct verge__handler *handler = &durable->handlers[entry->handler];
+    verge__handler *handler = &durable->handlers[entry->handler];
     const uint32_t outside_max = durable->options.runners > 1 ? durable->options.runners - 1 : 1;
     if (durable->epochs[verge__shard_of(entry->id)] == 0) {
         return DROP;
@@ -80,18 +80,18 @@ static enum choice choose(struct verge__runner *runner, struct verge__entry *ent
     return TAKE;
 }
 
-static void add_target(struct verge__runner *runner, uint32_t index, struct selection *selection) {
+static void add_target(verge__runner *runner, uint32_t index, verge__selection *selection) {
     verge_durable *durable = runner->durable;
-    const struct verge__entry *entry = &durable->window.entries[index];
-    struct verge__handler *handler = &durable->handlers[entry->handler];
+    const verge__entry *entry = &durable->window.entries[index];
+    verge__handler *handler = &durable->handlers[entry->handler];
     const size_t i = runner->target_count++;
     runner->batch[i] = index;
-    runner->targets[i] = (struct verge__target){
+    runner->targets[i] = (verge__target){
         .id = entry->id,
         .epoch = durable->epochs[verge__shard_of(entry->id)],
     };
     runner->run_ns[i] = handler->options.run_ns;
-    runner->fired[i] = (struct verge__fired){.ending = ENDS_GONE, .handler = entry->handler};
+    runner->fired[i] = (verge__fired){.ending = ENDS_GONE, .handler = entry->handler};
     selection->is_outside = handler->options.outside;
     if (!selection->has_handler[entry->handler]) {
         selection->has_handler[entry->handler] = true;
@@ -105,9 +105,9 @@ static bool is_held(const verge_durable *durable) {
 }
 
 /* Under the lock: what is due, in addition to what the batch has. */
-static void select_batch(struct verge__runner *runner, struct selection *selection) {
+static void select_batch(verge__runner *runner, verge__selection *selection) {
     verge_durable *durable = runner->durable;
-    struct verge__window *window = &durable->window;
+    verge__window *window = &durable->window;
     selection->now_ns = verge__store_now(durable);
     if (durable->is_stopping || selection->now_ns == 0 || (durable->is_careful && durable->is_careful_running)) {
         return;
@@ -117,7 +117,7 @@ static void select_batch(struct verge__runner *runner, struct selection *selecti
     const size_t count = room == 0 ? 0 : verge_wheel_poll(window->wheel, selection->now_ns, runner->due, room);
     for (size_t i = 0; i < count; i++) {
         const uint32_t index = (uint32_t)(uintptr_t)runner->due[i].data;
-        struct verge__entry *entry = &window->entries[index];
+        verge__entry *entry = &window->entries[index];
         VERGE__INVARIANT(entry->state == VERGE__ENTRY_WAITING, "V1: what comes out of the wheel has waited");
         entry->state = VERGE__ENTRY_FIRING;
         switch (choose(runner, entry, selection)) {
@@ -138,7 +138,7 @@ static void select_batch(struct verge__runner *runner, struct selection *selecti
 
 /* One runner at a time begins a transaction: what it leaves is for the next. Where one transaction writes at a time it
  * keeps the turn until its end. */
-static bool take_turn(struct verge__runner *runner, struct selection *selection) {
+static bool take_turn(verge__runner *runner, verge__selection *selection) {
     verge_durable *durable = runner->durable;
     runner->target_count = 0;
     (void)pthread_mutex_lock(&durable->lock);
@@ -151,7 +151,7 @@ static bool take_turn(struct verge__runner *runner, struct selection *selection)
     return runner->has_turn;
 }
 
-static void give_turn(struct verge__runner *runner) {
+static void give_turn(verge__runner *runner) {
     if (runner->has_turn) {
         (void)pthread_mutex_lock(&runner->durable->lock);
         runner->has_turn = runner->durable->is_turn_taken = false;
@@ -163,10 +163,10 @@ static void give_turn(struct verge__runner *runner) {
 /* ---- a batch in its transaction ---- */
 
 /* A target without a row: is the row gone, or not due yet? The latter if the store's clock was set back. */
-static int look_for_missing(struct verge__runner *runner) {
-    struct verge__connection *connection = runner->connection;
+static int look_for_missing(verge__runner *runner) {
+    verge__connection *connection = runner->connection;
     for (size_t i = 0; i < runner->target_count; i++) {
-        struct verge__fired *fired = &runner->fired[i];
+        verge__fired *fired = &runner->fired[i];
         if (fired->is_there) {
             continue;
         }
@@ -187,11 +187,11 @@ static int look_for_missing(struct verge__runner *runner) {
     return 0;
 }
 
-static int insert_again(struct verge__runner *runner) {
-    struct verge__connection *connection = runner->connection;
+static int insert_again(verge__runner *runner) {
+    verge__connection *connection = runner->connection;
     const size_t first = runner->back_count;
     for (size_t i = 0; i < runner->target_count; i++) {
-        struct verge__fired *fired = &runner->fired[i];
+        verge__fired *fired = &runner->fired[i];
         if (fired->ending == ENDS_AGAIN) {
             const int error = verge__keep_back(runner, &fired->row);
             if (error != 0) {
@@ -204,16 +204,16 @@ static int insert_again(struct verge__runner *runner) {
                : connection->store->insert(connection, runner->back + first, runner->back_count - first);
 }
 
-static int fire_batch(struct verge__runner *runner, bool is_counted) {
+static int fire_batch(verge__runner *runner, bool is_counted) {
     verge_durable *durable = runner->durable;
-    const struct verge__store *store = durable->store;
-    struct verge__connection *connection = runner->connection;
+    const verge__store *store = durable->store;
+    verge__connection *connection = runner->connection;
     verge__failpoint("fire.began");
     int error = store->take(connection, runner->targets, runner->target_count, verge__visit_fired, runner);
     verge__failpoint("fire.taken");
     error = error != 0 ? error : look_for_missing(runner);
     for (size_t i = 0; i < runner->target_count && error == 0; i++) {
-        struct verge__fired *fired = &runner->fired[i];
+        verge__fired *fired = &runner->fired[i];
         if (fired->is_there) {
             error = verge__fire_inside(runner, &durable->handlers[fired->handler], fired, is_counted);
         }
@@ -226,7 +226,7 @@ static int fire_batch(struct verge__runner *runner, bool is_counted) {
 
 /* A batch needs no mark: if its commit was not answered it is fired once more, and finds no rows, or rows that are due
  * later. An attempt that was counted without a run may have been the last one, so such a commit is found out. */
-static int begin(struct verge__runner *runner) {
+static int begin(verge__runner *runner) {
     verge_durable *durable = runner->durable;
     int error = verge__connect(durable, &runner->connection);
     error = error != 0 ? error : durable->store->begin(runner->connection);
@@ -238,7 +238,7 @@ static int begin(struct verge__runner *runner) {
     return error;
 }
 
-static int end(struct verge__runner *runner, int error, bool must_know) {
+static int end(verge__runner *runner, int error, bool must_know) {
     verge_durable *durable = runner->durable;
     uint64_t mark = 0;
     if (error == 0 && must_know) {
@@ -255,7 +255,7 @@ static int end(struct verge__runner *runner, int error, bool must_know) {
 }
 
 /* Before a batch of one, after a crash: only who is alone is known to have ended the process. A commit of its own. */
-static int count_attempt(struct verge__runner *runner) {
+static int count_attempt(verge__runner *runner) {
     const int error = end(runner, runner->durable->store->count_attempt(runner->connection, &runner->targets[0]), true);
     verge__failpoint("attempt.counted");
     return error != 0 ? error : begin(runner);
@@ -263,10 +263,10 @@ static int count_attempt(struct verge__runner *runner) {
 
 /* ---- outside of a transaction ---- */
 
-static int complete(struct verge__runner *runner, const struct verge__handler *handler, const struct run *run) {
-    const struct verge__store *store = runner->durable->store;
-    struct verge__fired *fired = &runner->fired[0];
-    struct verge__change change = {.id = fired->row.id, .revision = fired->row.revision};
+static int complete(verge__runner *runner, const verge__handler *handler, const verge__run *run) {
+    const verge__store *store = runner->durable->store;
+    verge__fired *fired = &runner->fired[0];
+    verge__change change = {.id = fired->row.id, .revision = fired->row.revision};
     int error = begin(runner);
     if (error != 0) {
         return error;
@@ -274,7 +274,7 @@ static int complete(struct verge__runner *runner, const struct verge__handler *h
     error = store->complete(runner->connection, &change, 1);
     verge__failpoint("complete.deleted");
     if (error == 0 && change.outcome == 0) {
-        struct verge__row row = fired->row; /* as it was claimed: this may be tried again */
+        verge__row row = fired->row; /* as it was claimed: this may be tried again */
         runner->back_count = 0;
         error = verge__settle(runner, handler, fired, run);
         error = error != 0 ? error : insert_again(runner);
@@ -287,7 +287,7 @@ static int complete(struct verge__runner *runner, const struct verge__handler *h
     return error;
 }
 
-static bool may_try_again(struct verge__runner *runner, uint64_t until_ns) {
+static bool may_try_again(verge__runner *runner, uint64_t until_ns) {
     const struct timespec nap = {.tv_nsec = COMPLETE_NAP_MS * 1000000L};
     if (!runner->is_started || verge__local_now(runner->durable) >= until_ns) {
         return false;
@@ -296,20 +296,20 @@ static bool may_try_again(struct verge__runner *runner, uint64_t until_ns) {
     return true;
 }
 
-static int fire_outside(struct verge__runner *runner, const struct verge__handler *handler) {
+static int fire_outside(verge__runner *runner, const verge__handler *handler) {
     verge_durable *durable = runner->durable;
-    struct verge__fired *fired = &runner->fired[0];
+    verge__fired *fired = &runner->fired[0];
     int error =
         durable->store->claim(runner->connection, runner->targets, 1, runner->run_ns, verge__visit_fired, runner);
     error = error != 0 ? error : look_for_missing(runner);
-    struct run run = {.attempt = fired->row.attempt + 1};
+    verge__run run = {.attempt = fired->row.attempt + 1};
     const char *reason = NULL;
     if (error == 0 && fired->is_there) {
         run.now_ns = verge__fired_at(runner, fired);
         reason = verge__verdict_before(&handler->options, fired, run.attempt, run.now_ns);
     }
     if (reason != NULL) {
-        struct verge__change change = {.id = fired->row.id, .revision = fired->row.revision};
+        verge__change change = {.id = fired->row.id, .revision = fired->row.revision};
         error = durable->store->complete(runner->connection, &change, 1);
         error = error != 0 ? error : verge__bury(runner, fired, reason);
     }
@@ -320,7 +320,7 @@ static int fire_outside(struct verge__runner *runner, const struct verge__handle
         return error;
     }
     const uint64_t until_ns = verge__local_now(durable) + handler->options.run_ns;
-    struct verge__current current = {.runner = runner, .retry_after_ns = VERGE_NEVER};
+    verge__current current = {.runner = runner, .retry_after_ns = VERGE_NEVER};
     verge__run_handler(runner, handler, fired, &current, &run);
     do {
         error = complete(runner, handler, &run);
@@ -333,7 +333,7 @@ static int fire_outside(struct verge__runner *runner, const struct verge__handle
 
 /* ---- after the batch ---- */
 
-static void count_ending(verge_durable *durable, const struct verge__fired *fired) {
+static void count_ending(verge_durable *durable, const verge__fired *fired) {
     verge_durable_stats *stats = &durable->stats;
     stats->early += fired->ending == ENDS_EARLY;
     stats->fenced += fired->ending == ENDS_GONE && fired->again_ns != 0;
@@ -344,8 +344,8 @@ static void count_ending(verge_durable *durable, const struct verge__fired *fire
 }
 
 /* Under the lock. */
-static void end_entry(verge_durable *durable, uint32_t index, const struct verge__fired *fired) {
-    struct verge__entry *entry = &durable->window.entries[index];
+static void end_entry(verge_durable *durable, uint32_t index, const verge__fired *fired) {
+    verge__entry *entry = &durable->window.entries[index];
     const bool comes_again = fired->ending == ENDS_AGAIN || fired->ending == ENDS_EARLY;
     if (comes_again && fired->again_ns <= durable->read_until_ns) {
         entry->due_ns = fired->again_ns;
@@ -372,7 +372,7 @@ static void note_success(verge_durable *durable, int error) {
     (void)pthread_cond_broadcast(&durable->due); /* those that were held, if it was careful */
 }
 
-static void end_batch(struct verge__runner *runner, const struct selection *selection, int error) {
+static void end_batch(verge__runner *runner, const verge__selection *selection, int error) {
     verge_durable *durable = runner->durable;
     const uint64_t nap_ns = verge__is_lost(error) ? LOST_NAP_NS : error == -EAGAIN ? BUSY_NAP_NS : FAILED_NAP_NS;
     if (error == 0) {
@@ -387,7 +387,7 @@ static void end_batch(struct verge__runner *runner, const struct selection *sele
     bool is_early = false;
     (void)pthread_mutex_lock(&durable->lock);
     for (size_t i = 0; i < runner->target_count; i++) {
-        struct verge__fired *fired = &runner->fired[i];
+        verge__fired *fired = &runner->fired[i];
         if (fired->has_run) {
             verge_histogram_record(&durable->lateness, fired->late_ns);
         }
@@ -420,7 +420,7 @@ static void end_batch(struct verge__runner *runner, const struct selection *sele
 }
 
 /* In the transaction that begin has begun. */
-static int fire(struct verge__runner *runner, const struct selection *selection, bool is_counted) {
+static int fire(verge__runner *runner, const verge__selection *selection, bool is_counted) {
     runner->fired_count = 0;
     runner->back_count = 0;
     const int error = is_counted ? count_attempt(runner) : 0;
@@ -435,9 +435,9 @@ static int fire(struct verge__runner *runner, const struct selection *selection,
     return fired;
 }
 
-enum verge__progress verge__runner_step(struct verge__runner *runner) {
+verge__progress verge__runner_step(verge__runner *runner) {
     verge_durable *durable = runner->durable;
-    struct selection selection = {0};
+    verge__selection selection = {0};
     if (!take_turn(runner, &selection)) {
         return VERGE__IDLE;
     }
@@ -482,11 +482,11 @@ static void wait_for_due(verge_durable *durable) {
 }
 
 void *verge__runner_run(void *argument) {
-    struct verge__runner *runner = argument;
+    verge__runner *runner = argument;
     verge_durable *durable = runner->durable;
     bool is_over = false;
     while (!is_over) {
-        const enum verge__progress progress = verge__runner_step(runner);
+        const verge__progress progress = verge__runner_step(runner);
         if (progress == VERGE__FAILED) { /* there may be more that is due, and the store is not asked all the time */
             const bool is_lost = runner->connection == NULL;
             const struct timespec nap = {.tv_nsec = is_lost ? (long)LOST_NAP_NS : FAILED_STEP_NAP_MS * 1000000L};

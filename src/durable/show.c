@@ -12,12 +12,12 @@
 #define PART_NS (5 * SECOND_NS)
 
 /* Lateness is told of the last 5 to 10 seconds: since the part of 5 seconds before this one began. */
-struct shown {
+typedef struct verge__shown {
     verge_durable *durable;
     uint64_t part_began_ns;
     verge_histogram part_began;
     verge_histogram last_part_began;
-};
+} verge__shown;
 
 /* Under the lock. The store answers if the next renewal of the lease is not overdue. How long the lease lasts follows
  * from when that is: at the latest wait_ns after the last one. */
@@ -30,7 +30,7 @@ static void get_lease(const verge_durable *durable, bool *ret_answers, uint64_t 
 }
 
 /* After nobody has looked for a while, what is recent begins now. */
-static void turn_part(struct shown *shown, const verge_histogram *now) {
+static void turn_part(verge__shown *shown, const verge_histogram *now) {
     const uint64_t now_ns = verge__local_now(shown->durable), passed_ns = now_ns - shown->part_began_ns;
     if (passed_ns >= PART_NS) {
         shown->last_part_began = passed_ns < 2 * PART_NS ? shown->part_began : *now;
@@ -39,7 +39,7 @@ static void turn_part(struct shown *shown, const verge_histogram *now) {
     }
 }
 
-static void get_recent_lateness(struct shown *shown, uint64_t *ret_median_ns, uint64_t *ret_late99_ns) {
+static void get_recent_lateness(verge__shown *shown, uint64_t *ret_median_ns, uint64_t *ret_late99_ns) {
     verge_histogram now = {0}, recent = {0};
     (void)verge_durable_get_lateness(shown->durable, &now);
     turn_part(shown, &now);
@@ -54,7 +54,7 @@ static void get_recent_lateness(struct shown *shown, uint64_t *ret_median_ns, ui
 }
 
 static size_t ask(void *context, verge_scope_figure *ret_figures, size_t count) {
-    struct shown *shown = context;
+    verge__shown *shown = context;
     verge_durable *durable = shown->durable;
     verge_durable_stats stats = {.struct_size = sizeof(stats)};
     bool answers = true;
@@ -100,7 +100,7 @@ int verge_durable_show(verge_durable *durable, verge_scope *scope, verge_scope_p
     if (durable == NULL || scope == NULL) {
         return -EINVAL;
     }
-    struct shown *shown = calloc(1, sizeof(*shown));
+    verge__shown *shown = calloc(1, sizeof(*shown));
     if (shown == NULL) {
         return -ENOMEM;
     }

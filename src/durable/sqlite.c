@@ -4,7 +4,7 @@
 
 #include "durable/sqlite_internal.h"
 
-const struct verge__store verge__sqlite_store = {
+const verge__store verge__sqlite_store = {
     .name = "sqlite",
     .has_one_writer = true,
     .connect = verge__sqlite_connect,

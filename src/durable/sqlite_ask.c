@@ -100,7 +100,7 @@ int verge__sq_error_of(sqlite3 *db, int code) {
     }
 }
 
-int verge__sq_prepare(struct connection *c, const char *text, sqlite3_stmt **statement) {
+int verge__sq_prepare(verge__sqlite *c, const char *text, sqlite3_stmt **statement) {
     if (*statement == NULL) {
         return verge__sq_error_of(c->db,
                                   sqlite3_prepare_v3(c->db, text, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL));
@@ -109,7 +109,8 @@ int verge__sq_prepare(struct connection *c, const char *text, sqlite3_stmt **sta
 }
 
 /* A statement with its first parameters bound to numbers. */
-int verge__sq_with(struct connection *c, enum statement which, const int64_t *values, int count, sqlite3_stmt **ret) {
+int verge__sq_with(verge__sqlite *c, verge__sqlite_statement which, const int64_t *values, int count,
+                   sqlite3_stmt **ret) {
     int error = verge__sq_prepare(c, texts[which], &c->statements[which]);
     for (int i = 0; i < count && error == 0; i++) {
         error = verge__sq_error_of(c->db, sqlite3_bind_int64(c->statements[which], i + 1, values[i]));
@@ -119,7 +120,7 @@ int verge__sq_with(struct connection *c, enum statement which, const int64_t *va
 }
 
 /* 1: a row is there; 0: none any more. After anything but a row the statement can be used again. */
-int verge__sq_step(struct connection *c, sqlite3_stmt *statement) {
+int verge__sq_step(verge__sqlite *c, sqlite3_stmt *statement) {
     const int code = sqlite3_step(statement);
     if (code == SQLITE_ROW) {
         return 1;
@@ -131,7 +132,8 @@ int verge__sq_step(struct connection *c, sqlite3_stmt *statement) {
 
 /* Runs a statement to its end; *ret_first, which may be NULL, gets the first column of its first row, or stays as it
  * is. */
-int verge__sq_run(struct connection *c, enum statement which, const int64_t *values, int count, int64_t *ret_first) {
+int verge__sq_run(verge__sqlite *c, verge__sqlite_statement which, const int64_t *values, int count,
+                  int64_t *ret_first) {
     sqlite3_stmt *statement = NULL;
     int error = verge__sq_with(c, which, values, count, &statement);
     if (error != 0) {

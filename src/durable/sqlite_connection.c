@@ -17,13 +17,13 @@ enum {
 };
 
 static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct file *files;
+static verge__sqlite_file *files;
 
 /* ---- the queue of writers ---- */
 
-static struct file *file_of(const char *path) {
+static verge__sqlite_file *file_of(const char *path) {
     (void)pthread_mutex_lock(&files_lock);
-    struct file *file = files;
+    verge__sqlite_file *file = files;
     while (file != NULL && strcmp(file->path, path) != 0) {
         file = file->next;
     }
@@ -47,10 +47,10 @@ static struct file *file_of(const char *path) {
     return file;
 }
 
-static void file_leave(struct file *file) {
+static void file_leave(verge__sqlite_file *file) {
     (void)pthread_mutex_lock(&files_lock);
     if (--file->users == 0) {
-        struct file **link = &files;
+        verge__sqlite_file **link = &files;
         while (*link != file) {
             link = &(*link)->next;
         }
@@ -63,7 +63,7 @@ static void file_leave(struct file *file) {
     (void)pthread_mutex_unlock(&files_lock);
 }
 
-void verge__sq_queue_up(struct connection *c) {
+void verge__sq_queue_up(verge__sqlite *c) {
     if (c->file != NULL) {
         (void)pthread_mutex_lock(&c->file->lock);
         const uint64_t ticket = c->file->taken++;
@@ -75,7 +75,7 @@ void verge__sq_queue_up(struct connection *c) {
     c->is_writing = true;
 }
 
-void verge__sq_queue_leave(struct connection *c) {
+void verge__sq_queue_leave(verge__sqlite *c) {
     if (!c->is_writing) {
         return;
     }
@@ -97,7 +97,7 @@ void verge__sq_queue_leave(struct connection *c) {
  */
 
 static int note_log(void *context, sqlite3 *db, const char *name, int pages) {
-    struct file *file = context;
+    verge__sqlite_file *file = context;
     const uint64_t one = 1;
     (void)pthread_mutex_lock(&file->lock);
     file->log_pages = pages;
@@ -111,7 +111,7 @@ static int note_log(void *context, sqlite3 *db, const char *name, int pages) {
     return SQLITE_OK;
 }
 
-void verge__sq_checkpoint(struct connection *c) {
+void verge__sq_checkpoint(verge__sqlite *c) {
     int pages = 0;
     int copied = 0;
     (void)pthread_mutex_lock(&c->file->lock);
@@ -143,7 +143,7 @@ static int wait_for_other_process(void *context, int tries) {
 }
 
 /* Reads the store's time: the machine's, held back from going back. */
-int verge__sq_tell_time(struct connection *c) {
+int verge__sq_tell_time(verge__sqlite *c) {
     int64_t seen = 0;
     c->base.asked_ns = verge__monotonic_ns();
     const int error = verge__sq_run(c, SEEN, NULL, 0, &seen);
@@ -160,8 +160,8 @@ int verge__sq_tell_time(struct connection *c) {
     return 0;
 }
 
-void verge__sqlite_disconnect(struct verge__connection *connection) {
-    struct connection *c = own(connection);
+void verge__sqlite_disconnect(verge__connection *connection) {
+    verge__sqlite *c = own(connection);
     for (int i = 0; i < STATEMENT_COUNT; i++) {
         (void)sqlite3_finalize(c->statements[i]);
     }
@@ -181,13 +181,13 @@ void verge__sqlite_disconnect(struct verge__connection *connection) {
     free(c);
 }
 
-int verge__sqlite_connect(const char *url, uint64_t lease_ns, struct verge__connection **ret_connection) {
+int verge__sqlite_connect(const char *url, uint64_t lease_ns, verge__connection **ret_connection) {
     (void)lease_ns;
     const char *path = url + strlen("sqlite:");
     if (*path == '\0' || *path == ':') {
         return -EINVAL; /* a database in memory is not durable, and each connection would have its own */
     }
-    struct connection *c = calloc(1, sizeof(*c));
+    verge__sqlite *c = calloc(1, sizeof(*c));
     if (c == NULL) {
         return -ENOMEM;
     }
@@ -212,8 +212,8 @@ int verge__sqlite_connect(const char *url, uint64_t lease_ns, struct verge__conn
     return 0;
 }
 
-int verge__sqlite_borrow(void *transaction, struct verge__connection **ret_connection) {
-    struct connection *c = calloc(1, sizeof(*c));
+int verge__sqlite_borrow(void *transaction, verge__connection **ret_connection) {
+    verge__sqlite *c = calloc(1, sizeof(*c));
     if (c == NULL) {
         return -ENOMEM;
     }
@@ -232,20 +232,20 @@ int verge__sqlite_borrow(void *transaction, struct verge__connection **ret_conne
     return 0;
 }
 
-void *verge__sqlite_handle(struct verge__connection *connection) {
+void *verge__sqlite_handle(verge__connection *connection) {
     return own(connection)->db;
 }
 
-void verge__sqlite_rollback(struct verge__connection *connection) {
-    struct connection *c = own(connection);
+void verge__sqlite_rollback(verge__connection *connection) {
+    verge__sqlite *c = own(connection);
     if (!sqlite3_get_autocommit(c->db)) {
         (void)verge__sq_run(c, ROLLBACK, NULL, 0, NULL);
     }
     verge__sq_queue_leave(c);
 }
 
-int verge__sqlite_begin(struct verge__connection *connection) {
-    struct connection *c = own(connection);
+int verge__sqlite_begin(verge__connection *connection) {
+    verge__sqlite *c = own(connection);
     verge__sq_queue_up(c);
     int error = verge__sq_run(c, BEGIN, NULL, 0, NULL);
     if (error == 0) {
@@ -257,9 +257,9 @@ int verge__sqlite_begin(struct verge__connection *connection) {
     return error;
 }
 
-int verge__sqlite_commit(struct verge__connection *connection, uint64_t mark) {
+int verge__sqlite_commit(verge__connection *connection, uint64_t mark) {
     (void)mark; /* what becomes of a commit is known here */
-    struct connection *c = own(connection);
+    verge__sqlite *c = own(connection);
     const int error = verge__sq_run(c, COMMIT, NULL, 0, NULL);
     if (error != 0) {
         verge__sqlite_rollback(connection);
@@ -269,12 +269,12 @@ int verge__sqlite_commit(struct verge__connection *connection, uint64_t mark) {
     return 0;
 }
 
-int verge__sqlite_savepoint(struct verge__connection *connection) {
+int verge__sqlite_savepoint(verge__connection *connection) {
     return verge__sq_run(own(connection), SAVEPOINT, NULL, 0, NULL);
 }
 
-int verge__sqlite_end_savepoint(struct verge__connection *connection, bool undo) {
-    struct connection *c = own(connection);
+int verge__sqlite_end_savepoint(verge__connection *connection, bool undo) {
+    verge__sqlite *c = own(connection);
     if (sqlite3_get_autocommit(c->db)) {
         return -EIO; /* SQLite has rolled everything back: the disk is full, say */
     }

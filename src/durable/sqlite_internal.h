@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * durable/sqlite_internal.h - the store in a file: SQLite in WAL mode, synchronous FULL. One writer at a time is
- * SQLite's nature. Threads of one process queue for that in the order in which they come (struct file), because SQLite
- * itself would have them sleep and try again; several processes do that.
+ * SQLite's nature. Threads of one process queue for that in the order in which they come (verge__sqlite_file), because
+ * SQLite itself would have them sleep and try again; several processes do that.
  *
  * BEGIN IMMEDIATE takes the one write lock, so whatever a transaction reads stays true until it ends: that is the lock
  * on the shard's row of P4.
@@ -15,7 +15,7 @@
 
 #include "durable/store.h"
 
-enum statement {
+typedef enum verge__sqlite_statement {
     BEGIN,
     COMMIT,
     ROLLBACK,
@@ -57,11 +57,11 @@ enum statement {
     LIST_DEAD,
     COUNT,
     STATEMENT_COUNT,
-};
+} verge__sqlite_statement;
 
 /* The queue of this process's writers of one file. */
-struct file {
-    struct file *next;
+typedef struct verge__sqlite_file {
+    struct verge__sqlite_file *next;
     char *path;
     uint32_t users;
     pthread_mutex_t lock;
@@ -70,20 +70,20 @@ struct file {
     uint64_t served;
     int log_pages; /* since the last commit */
     int keeper_fd; /* who waits in sqlite_wait, and makes checkpoints; -1: nobody */
-};
+} verge__sqlite_file;
 
-struct connection {
-    struct verge__connection base;
+typedef struct verge__sqlite {
+    verge__connection base;
     sqlite3 *db;
-    struct file *file; /* NULL: borrowed */
+    verge__sqlite_file *file; /* NULL: borrowed */
     bool is_writing;
     bool is_keeper;
     sqlite3_stmt *statements[STATEMENT_COUNT];
     sqlite3_stmt *scans[VERGE_DURABLE_SHARDS_MAX];
-};
+} verge__sqlite;
 
-static inline struct connection *own(struct verge__connection *connection) {
-    return (struct connection *)connection;
+static inline verge__sqlite *own(verge__connection *connection) {
+    return (verge__sqlite *)connection;
 }
 
 static inline int64_t number(uint64_t value) {
@@ -93,86 +93,84 @@ static inline int64_t number(uint64_t value) {
 /* ---- sqlite_ask.c ---- */
 
 int verge__sq_error_of(sqlite3 *db, int code);
-int verge__sq_prepare(struct connection *c, const char *text, sqlite3_stmt **statement);
-int verge__sq_with(struct connection *c, enum statement which, const int64_t *values, int count, sqlite3_stmt **ret);
-int verge__sq_step(struct connection *c, sqlite3_stmt *statement);
-int verge__sq_run(struct connection *c, enum statement which, const int64_t *values, int count, int64_t *ret_first);
+int verge__sq_prepare(verge__sqlite *c, const char *text, sqlite3_stmt **statement);
+int verge__sq_with(verge__sqlite *c, verge__sqlite_statement which, const int64_t *values, int count,
+                   sqlite3_stmt **ret);
+int verge__sq_step(verge__sqlite *c, sqlite3_stmt *statement);
+int verge__sq_run(verge__sqlite *c, verge__sqlite_statement which, const int64_t *values, int count,
+                  int64_t *ret_first);
 
 /* ---- sqlite_connection.c ---- */
 
-void verge__sq_queue_up(struct connection *c);
-void verge__sq_queue_leave(struct connection *c);
-void verge__sq_checkpoint(struct connection *c);
-int verge__sq_tell_time(struct connection *c);
-void verge__sqlite_disconnect(struct verge__connection *connection);
-int verge__sqlite_connect(const char *url, uint64_t lease_ns, struct verge__connection **ret_connection);
-int verge__sqlite_borrow(void *transaction, struct verge__connection **ret_connection);
-void *verge__sqlite_handle(struct verge__connection *connection);
-void verge__sqlite_rollback(struct verge__connection *connection);
-int verge__sqlite_begin(struct verge__connection *connection);
-int verge__sqlite_commit(struct verge__connection *connection, uint64_t mark);
-int verge__sqlite_savepoint(struct verge__connection *connection);
-int verge__sqlite_end_savepoint(struct verge__connection *connection, bool undo);
+void verge__sq_queue_up(verge__sqlite *c);
+void verge__sq_queue_leave(verge__sqlite *c);
+void verge__sq_checkpoint(verge__sqlite *c);
+int verge__sq_tell_time(verge__sqlite *c);
+void verge__sqlite_disconnect(verge__connection *connection);
+int verge__sqlite_connect(const char *url, uint64_t lease_ns, verge__connection **ret_connection);
+int verge__sqlite_borrow(void *transaction, verge__connection **ret_connection);
+void *verge__sqlite_handle(verge__connection *connection);
+void verge__sqlite_rollback(verge__connection *connection);
+int verge__sqlite_begin(verge__connection *connection);
+int verge__sqlite_commit(verge__connection *connection, uint64_t mark);
+int verge__sqlite_savepoint(verge__connection *connection);
+int verge__sqlite_end_savepoint(verge__connection *connection, bool undo);
 
 /* ---- sqlite_shards.c ---- */
 
-int verge__sqlite_read_meta(struct verge__connection *connection, struct verge__store_meta *ret_meta);
-int verge__sqlite_make_tables(struct verge__connection *connection, uint32_t shard_count);
-int verge__sq_ended(struct verge__connection *connection, int error);
-int verge__sqlite_contract(struct verge__connection *connection);
-int verge__sqlite_new_incarnation(struct verge__connection *connection, uint64_t *ret_incarnation);
-int verge__sqlite_join(struct verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node);
-int verge__sqlite_renew(struct verge__connection *connection, uint64_t node, uint64_t lease_ns,
-                        struct verge__cluster *ret_cluster);
-int verge__sqlite_acquire(struct verge__connection *connection, uint64_t node, uint32_t count,
-                          struct verge__cluster *ret_new);
-int verge__sqlite_release(struct verge__connection *connection, uint64_t node, const struct verge__shard *shards,
-                          uint32_t count);
-int verge__sqlite_leave(struct verge__connection *connection, uint64_t node);
+int verge__sqlite_read_meta(verge__connection *connection, verge__store_meta *ret_meta);
+int verge__sqlite_make_tables(verge__connection *connection, uint32_t shard_count);
+int verge__sq_ended(verge__connection *connection, int error);
+int verge__sqlite_contract(verge__connection *connection);
+int verge__sqlite_new_incarnation(verge__connection *connection, uint64_t *ret_incarnation);
+int verge__sqlite_join(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node);
+int verge__sqlite_renew(verge__connection *connection, uint64_t node, uint64_t lease_ns, verge__cluster *ret_cluster);
+int verge__sqlite_acquire(verge__connection *connection, uint64_t node, uint32_t count, verge__cluster *ret_new);
+int verge__sqlite_release(verge__connection *connection, uint64_t node, const verge__shard *shards, uint32_t count);
+int verge__sqlite_leave(verge__connection *connection, uint64_t node);
 
 /* ---- sqlite_timers.c ---- */
 
-int verge__sqlite_scan(struct verge__connection *connection, const struct verge__shard *shards, uint32_t count,
-                       uint64_t after_due_ns, uint64_t after_id, uint64_t until_ns, uint32_t limit,
-                       verge__visit_row visit, void *context);
-int verge__sqlite_wait(struct verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
+int verge__sqlite_scan(verge__connection *connection, const verge__shard *shards, uint32_t count, uint64_t after_due_ns,
+                       uint64_t after_id, uint64_t until_ns, uint32_t limit, verge__visit_row visit, void *context);
+int verge__sqlite_wait(verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
                        void *context);
-int verge__sqlite_insert(struct verge__connection *connection, struct verge__row *rows, size_t count);
-int verge__sqlite_notify(struct verge__connection *connection, const struct verge__row *const *rows, size_t count);
-int verge__sqlite_take(struct verge__connection *connection, const struct verge__target *targets, size_t count,
+int verge__sqlite_insert(verge__connection *connection, verge__row *rows, size_t count);
+int verge__sqlite_notify(verge__connection *connection, const verge__row *const *rows, size_t count);
+int verge__sqlite_take(verge__connection *connection, const verge__target *targets, size_t count,
                        verge__visit_row visit, void *context);
-int verge__sqlite_claim(struct verge__connection *connection, const struct verge__target *targets, size_t count,
+int verge__sqlite_claim(verge__connection *connection, const verge__target *targets, size_t count,
                         const uint64_t *run_ns, verge__visit_row visit, void *context);
-int verge__sqlite_complete(struct verge__connection *connection, struct verge__change *changes, size_t count);
-int verge__sqlite_count_attempt(struct verge__connection *connection, const struct verge__target *target);
-int verge__sqlite_bury(struct verge__connection *connection, const struct verge__row *row, const char *reason);
-int verge__sqlite_cancel(struct verge__connection *connection, struct verge__change *changes, size_t count);
-int verge__sqlite_reset(struct verge__connection *connection, struct verge__change *changes, size_t count);
+int verge__sqlite_complete(verge__connection *connection, verge__change *changes, size_t count);
+int verge__sqlite_count_attempt(verge__connection *connection, const verge__target *target);
+int verge__sqlite_bury(verge__connection *connection, const verge__row *row, const char *reason);
+int verge__sqlite_cancel(verge__connection *connection, verge__change *changes, size_t count);
+int verge__sqlite_reset(verge__connection *connection, verge__change *changes, size_t count);
 
 /* ---- sqlite_look.c ---- */
 
-int verge__sqlite_find(struct verge__connection *connection, const char *handler, const void *key, size_t key_size,
+int verge__sqlite_find(verge__connection *connection, const char *handler, const void *key, size_t key_size,
                        uint64_t *ret_id);
-int verge__sqlite_look(struct verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,
+int verge__sqlite_look(verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,
                        size_t size);
-int verge__sqlite_list(struct verge__connection *connection, bool dead, uint64_t after, verge_durable_info *ret_infos,
+int verge__sqlite_list(verge__connection *connection, bool dead, uint64_t after, verge_durable_info *ret_infos,
                        size_t count);
-int verge__sqlite_forget(struct verge__connection *connection, uint64_t id);
-int verge__sqlite_revive(struct verge__connection *connection, uint64_t id);
-int verge__sqlite_count(struct verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue,
+int verge__sqlite_forget(verge__connection *connection, uint64_t id);
+int verge__sqlite_revive(verge__connection *connection, uint64_t id);
+int verge__sqlite_count(verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue,
                         uint64_t *ret_dead);
-int verge__sqlite_check(struct verge__connection *connection, uint32_t shard_count, char *text, size_t size);
+int verge__sqlite_check(verge__connection *connection, uint32_t shard_count, char *text, size_t size);
 
 #define RUN(c, which, ret_first, ...) \
     verge__sq_run((c), (which), (const int64_t[]){__VA_ARGS__}, \
                   (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (ret_first))
 
-static inline void read_row(sqlite3_stmt *statement, struct verge__row *row) {
+static inline void read_row(sqlite3_stmt *statement, verge__row *row) {
     const void *key = sqlite3_column_blob(statement, 7);
     const size_t key_size = (size_t)sqlite3_column_bytes(statement, 7);
     const void *payload = sqlite3_column_blob(statement, 8);
     const char *handler = (const char *)sqlite3_column_text(statement, 6);
-    *row = (struct verge__row){
+    *row = (verge__row){
         .id = (uint64_t)sqlite3_column_int64(statement, 0),
         .due_ns = (uint64_t)sqlite3_column_int64(statement, 1),
         .attempt = (uint32_t)sqlite3_column_int64(statement, 2),

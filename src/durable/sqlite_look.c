@@ -11,9 +11,9 @@
 
 /* ---- for people ---- */
 
-int verge__sqlite_find(struct verge__connection *connection, const char *handler, const void *key, size_t key_size,
+int verge__sqlite_find(verge__connection *connection, const char *handler, const void *key, size_t key_size,
                        uint64_t *ret_id) {
-    struct connection *c = own(connection);
+    verge__sqlite *c = own(connection);
     sqlite3_stmt *statement = NULL;
     uint64_t id = 0;
     int error = verge__sq_with(c, TIMER_FIND, NULL, 0, &statement);
@@ -54,10 +54,10 @@ static void read_info(sqlite3_stmt *statement, verge_durable_info *info) {
     }
 }
 
-int verge__sqlite_look(struct verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,
+int verge__sqlite_look(verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,
                        size_t size) {
-    struct connection *c = own(connection);
-    static const enum statement where[] = {LOOK_TIMER, LOOK_DEAD};
+    verge__sqlite *c = own(connection);
+    static const verge__sqlite_statement where[] = {LOOK_TIMER, LOOK_DEAD};
     for (size_t i = 0; i < sizeof(where) / sizeof(where[0]); i++) {
         sqlite3_stmt *statement = NULL;
         int error = verge__sq_with(c, where[i], (const int64_t[]){number(id)}, 1, &statement);
@@ -78,9 +78,9 @@ int verge__sqlite_look(struct verge__connection *connection, uint64_t id, verge_
     return -ENOENT;
 }
 
-int verge__sqlite_list(struct verge__connection *connection, bool dead, uint64_t after, verge_durable_info *ret_infos,
+int verge__sqlite_list(verge__connection *connection, bool dead, uint64_t after, verge_durable_info *ret_infos,
                        size_t count) {
-    struct connection *c = own(connection);
+    verge__sqlite *c = own(connection);
     sqlite3_stmt *statement = NULL;
     int found = 0;
     int error = verge__sq_with(c, dead ? LIST_DEAD : LIST_TIMERS, (const int64_t[]){number(after), number(count)}, 2,
@@ -92,21 +92,21 @@ int verge__sqlite_list(struct verge__connection *connection, bool dead, uint64_t
     return error != 0 ? error : found;
 }
 
-int verge__sqlite_forget(struct verge__connection *connection, uint64_t id) {
+int verge__sqlite_forget(verge__connection *connection, uint64_t id) {
     int64_t found = 0;
     const int error = RUN(own(connection), DEAD_DELETE, &found, number(id));
     return error != 0 ? error : found == 0 ? -ENOENT : 0;
 }
 
-int verge__sqlite_revive(struct verge__connection *connection, uint64_t id) {
-    struct connection *c = own(connection);
+int verge__sqlite_revive(verge__connection *connection, uint64_t id) {
+    verge__sqlite *c = own(connection);
     const int error = RUN(c, DEAD_REVIVE, NULL, number(id), number(c->base.now_ns));
     return error != 0 ? error : verge__sqlite_forget(connection, id);
 }
 
-int verge__sqlite_count(struct verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue,
+int verge__sqlite_count(verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue,
                         uint64_t *ret_dead) {
-    struct connection *c = own(connection);
+    verge__sqlite *c = own(connection);
     sqlite3_stmt *statement = NULL;
     int error = verge__sq_tell_time(c);
     error = error != 0 ? error : verge__sq_with(c, COUNT, (const int64_t[]){number(c->base.now_ns)}, 1, &statement);
@@ -121,8 +121,8 @@ int verge__sqlite_count(struct verge__connection *connection, uint64_t *ret_pend
     return error;
 }
 
-int verge__sqlite_check(struct verge__connection *connection, uint32_t shard_count, char *text, size_t size) {
-    struct connection *c = own(connection);
+int verge__sqlite_check(verge__connection *connection, uint32_t shard_count, char *text, size_t size) {
+    verge__sqlite *c = own(connection);
     char query[2048];
     (void)snprintf(query, sizeof(query), VERGE__CHECK, shard_count, shard_count);
     sqlite3_stmt *statement = NULL;

@@ -10,8 +10,8 @@
 
 /* ---- the tables ---- */
 
-int verge__sqlite_read_meta(struct verge__connection *connection, struct verge__store_meta *ret_meta) {
-    struct connection *c = own(connection);
+int verge__sqlite_read_meta(verge__connection *connection, verge__store_meta *ret_meta) {
+    verge__sqlite *c = own(connection);
     sqlite3_stmt *tables = NULL;
     int code = sqlite3_prepare_v2(c->db, "SELECT count(*) FROM sqlite_master WHERE name LIKE 'verge\\_%' ESCAPE '\\'",
                                   -1, &tables, NULL);
@@ -34,7 +34,7 @@ int verge__sqlite_read_meta(struct verge__connection *connection, struct verge__
     if (error != 1) {
         return error == 0 ? -EPROTO : error;
     }
-    *ret_meta = (struct verge__store_meta){
+    *ret_meta = (verge__store_meta){
         .version = (uint32_t)sqlite3_column_int64(statement, 0),
         .min_version = (uint32_t)sqlite3_column_int64(statement, 1),
         .shard_count = (uint32_t)sqlite3_column_int64(statement, 2),
@@ -43,9 +43,9 @@ int verge__sqlite_read_meta(struct verge__connection *connection, struct verge__
     return 0;
 }
 
-int verge__sqlite_make_tables(struct verge__connection *connection, uint32_t shard_count) {
-    struct connection *c = own(connection);
-    struct verge__store_meta meta = {0};
+int verge__sqlite_make_tables(verge__connection *connection, uint32_t shard_count) {
+    verge__sqlite *c = own(connection);
+    verge__store_meta meta = {0};
     char rows[256];
     verge__sq_queue_up(c);
     int error = verge__sq_run(c, BEGIN, NULL, 0, NULL);
@@ -72,7 +72,7 @@ int verge__sqlite_make_tables(struct verge__connection *connection, uint32_t sha
 /* ---- P1 ---- */
 
 /* A transaction of its own around a few statements. */
-int verge__sq_ended(struct verge__connection *connection, int error) {
+int verge__sq_ended(verge__connection *connection, int error) {
     if (error == 0) {
         return verge__sqlite_commit(connection, 0);
     }
@@ -80,12 +80,12 @@ int verge__sq_ended(struct verge__connection *connection, int error) {
     return error;
 }
 
-int verge__sqlite_contract(struct verge__connection *connection) {
+int verge__sqlite_contract(verge__connection *connection) {
     const int error = verge__sqlite_begin(connection);
     return error != 0 ? error : verge__sq_ended(connection, verge__sq_run(own(connection), CONTRACT, NULL, 0, NULL));
 }
 
-int verge__sqlite_new_incarnation(struct verge__connection *connection, uint64_t *ret_incarnation) {
+int verge__sqlite_new_incarnation(verge__connection *connection, uint64_t *ret_incarnation) {
     int64_t incarnation = 0;
     int error = verge__sqlite_begin(connection);
     if (error == 0) {
@@ -97,7 +97,7 @@ int verge__sqlite_new_incarnation(struct verge__connection *connection, uint64_t
     return error;
 }
 
-static int insert_node(struct connection *c, uint64_t node, const char *name, uint64_t lease_ns) {
+static int insert_node(verge__sqlite *c, uint64_t node, const char *name, uint64_t lease_ns) {
     sqlite3_stmt *statement = NULL;
     int error = verge__sq_with(c, NODE_INSERT, (const int64_t[]){number(node)}, 1, &statement);
     if (error == 0) {
@@ -109,8 +109,8 @@ static int insert_node(struct connection *c, uint64_t node, const char *name, ui
     return error;
 }
 
-int verge__sqlite_join(struct verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node) {
-    struct connection *c = own(connection);
+int verge__sqlite_join(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node) {
+    verge__sqlite *c = own(connection);
     int64_t incarnation = 0;
     int error = verge__sqlite_begin(connection);
     if (error != 0) {
@@ -127,15 +127,15 @@ int verge__sqlite_join(struct verge__connection *connection, const char *name, u
     return error;
 }
 
-static int read_shards(struct connection *c, enum statement which, const int64_t *values, int count,
-                       struct verge__cluster *cluster) {
+static int read_shards(verge__sqlite *c, verge__sqlite_statement which, const int64_t *values, int count,
+                       verge__cluster *cluster) {
     sqlite3_stmt *statement = NULL;
     int error = verge__sq_with(c, which, values, count, &statement);
     cluster->owned_count = 0;
     while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
         const int64_t shard = sqlite3_column_int64(statement, 0);
         if (shard >= 0 && shard < VERGE_DURABLE_SHARDS_MAX && cluster->owned_count < VERGE_DURABLE_SHARDS_MAX) {
-            cluster->owned[cluster->owned_count++] = (struct verge__shard){
+            cluster->owned[cluster->owned_count++] = (verge__shard){
                 .shard = (uint32_t)shard,
                 .epoch = (uint64_t)sqlite3_column_int64(statement, 1),
                 .was_clean = sqlite3_column_count(statement) < 3 || sqlite3_column_int64(statement, 2) != 0,
@@ -146,9 +146,8 @@ static int read_shards(struct connection *c, enum statement which, const int64_t
     return error;
 }
 
-int verge__sqlite_renew(struct verge__connection *connection, uint64_t node, uint64_t lease_ns,
-                        struct verge__cluster *ret_cluster) {
-    struct connection *c = own(connection);
+int verge__sqlite_renew(verge__connection *connection, uint64_t node, uint64_t lease_ns, verge__cluster *ret_cluster) {
+    verge__sqlite *c = own(connection);
     int64_t alive = 0;
     int64_t next_expiry = 0;
     int error = verge__sqlite_begin(connection);
@@ -166,9 +165,8 @@ int verge__sqlite_renew(struct verge__connection *connection, uint64_t node, uin
     return verge__sq_ended(connection, error);
 }
 
-int verge__sqlite_acquire(struct verge__connection *connection, uint64_t node, uint32_t count,
-                          struct verge__cluster *ret_new) {
-    struct connection *c = own(connection);
+int verge__sqlite_acquire(verge__connection *connection, uint64_t node, uint32_t count, verge__cluster *ret_new) {
+    verge__sqlite *c = own(connection);
     int error = verge__sqlite_begin(connection);
     if (error != 0) {
         return error;
@@ -181,8 +179,7 @@ int verge__sqlite_acquire(struct verge__connection *connection, uint64_t node, u
     return verge__sq_ended(connection, error);
 }
 
-int verge__sqlite_release(struct verge__connection *connection, uint64_t node, const struct verge__shard *shards,
-                          uint32_t count) {
+int verge__sqlite_release(verge__connection *connection, uint64_t node, const verge__shard *shards, uint32_t count) {
     int error = verge__sqlite_begin(connection);
     if (error != 0) {
         return error;
@@ -193,7 +190,7 @@ int verge__sqlite_release(struct verge__connection *connection, uint64_t node, c
     return verge__sq_ended(connection, error);
 }
 
-int verge__sqlite_leave(struct verge__connection *connection, uint64_t node) {
+int verge__sqlite_leave(verge__connection *connection, uint64_t node) {
     int error = verge__sqlite_begin(connection);
     if (error != 0) {
         return error;

@@ -15,11 +15,10 @@ static const char scan_text[] =
 /* ---- P2 ---- */
 
 /* One statement a shard, merged: the index has them by shard. */
-int verge__sqlite_scan(struct verge__connection *connection, const struct verge__shard *shards, uint32_t count,
-                       uint64_t after_due_ns, uint64_t after_id, uint64_t until_ns, uint32_t limit,
-                       verge__visit_row visit, void *context) {
-    struct connection *c = own(connection);
-    struct verge__row heads[VERGE_DURABLE_SHARDS_MAX];
+int verge__sqlite_scan(verge__connection *connection, const verge__shard *shards, uint32_t count, uint64_t after_due_ns,
+                       uint64_t after_id, uint64_t until_ns, uint32_t limit, verge__visit_row visit, void *context) {
+    verge__sqlite *c = own(connection);
+    verge__row heads[VERGE_DURABLE_SHARDS_MAX];
     bool is_open[VERGE_DURABLE_SHARDS_MAX] = {false};
     int error = verge__sq_tell_time(c);
     for (uint32_t i = 0; i < count && error == 0; i++) {
@@ -62,9 +61,9 @@ int verge__sqlite_scan(struct verge__connection *connection, const struct verge_
     return error;
 }
 
-int verge__sqlite_wait(struct verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
+int verge__sqlite_wait(verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
                        void *context) {
-    struct connection *c = own(connection);
+    verge__sqlite *c = own(connection);
     (void)visit;
     (void)context;
     (void)pthread_mutex_lock(&c->file->lock);
@@ -79,7 +78,7 @@ int verge__sqlite_wait(struct verge__connection *connection, int wake_fd, uint64
 
 /* ---- P3 ---- */
 
-static int bind_tail(sqlite3_stmt *statement, int first, const struct verge__row *row) {
+static int bind_tail(sqlite3_stmt *statement, int first, const verge__row *row) {
     (void)sqlite3_bind_text(statement, first, row->handler, -1, SQLITE_STATIC);
     if (row->key == NULL) {
         (void)sqlite3_bind_null(statement, first + 1);
@@ -90,10 +89,10 @@ static int bind_tail(sqlite3_stmt *statement, int first, const struct verge__row
     return sqlite3_bind_blob(statement, first + 2, payload, (int)row->payload_size, SQLITE_STATIC);
 }
 
-int verge__sqlite_insert(struct verge__connection *connection, struct verge__row *rows, size_t count) {
-    struct connection *c = own(connection);
+int verge__sqlite_insert(verge__connection *connection, verge__row *rows, size_t count) {
+    verge__sqlite *c = own(connection);
     for (size_t i = 0; i < count; i++) {
-        struct verge__row *row = &rows[i];
+        verge__row *row = &rows[i];
         if (row->due_is_delay) {
             row->due_ns += c->base.now_ns;
             row->due_is_delay = false;
@@ -122,7 +121,7 @@ int verge__sqlite_insert(struct verge__connection *connection, struct verge__row
     return 0;
 }
 
-int verge__sqlite_notify(struct verge__connection *connection, const struct verge__row *const *rows, size_t count) {
+int verge__sqlite_notify(verge__connection *connection, const verge__row *const *rows, size_t count) {
     (void)connection;
     (void)rows;
     (void)count;
@@ -132,12 +131,12 @@ int verge__sqlite_notify(struct verge__connection *connection, const struct verg
 /* ---- P4 ---- */
 
 /* Does the shard of this target still have the epoch? The write lock keeps it so. The last answer is remembered. */
-struct fence {
+typedef struct verge__fence {
     uint64_t shard;
     int64_t epoch;
-};
+} verge__fence;
 
-static int check_fence(struct connection *c, struct fence *fence, const struct verge__target *target, bool *ret_holds) {
+static int check_fence(verge__sqlite *c, verge__fence *fence, const verge__target *target, bool *ret_holds) {
     if (fence->shard != verge__shard_of(target->id)) {
         fence->shard = verge__shard_of(target->id);
         fence->epoch = -1;
@@ -150,10 +149,10 @@ static int check_fence(struct connection *c, struct fence *fence, const struct v
     return 0;
 }
 
-int verge__sqlite_take(struct verge__connection *connection, const struct verge__target *targets, size_t count,
+int verge__sqlite_take(verge__connection *connection, const verge__target *targets, size_t count,
                        verge__visit_row visit, void *context) {
-    struct connection *c = own(connection);
-    struct fence fence = {.shard = UINT64_MAX};
+    verge__sqlite *c = own(connection);
+    verge__fence fence = {.shard = UINT64_MAX};
     for (size_t i = 0; i < count; i++) {
         bool holds = false;
         int error = check_fence(c, &fence, &targets[i], &holds);
@@ -162,7 +161,7 @@ int verge__sqlite_take(struct verge__connection *connection, const struct verge_
             error = verge__sq_with(c, TIMER_TAKE, (const int64_t[]){number(targets[i].id), number(c->base.now_ns)}, 2,
                                    &statement);
             while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
-                struct verge__row row;
+                verge__row row;
                 read_row(statement, &row);
                 visit(context, &row);
                 error = 0;
@@ -175,10 +174,10 @@ int verge__sqlite_take(struct verge__connection *connection, const struct verge_
     return 0;
 }
 
-int verge__sqlite_claim(struct verge__connection *connection, const struct verge__target *targets, size_t count,
+int verge__sqlite_claim(verge__connection *connection, const verge__target *targets, size_t count,
                         const uint64_t *run_ns, verge__visit_row visit, void *context) {
-    struct connection *c = own(connection);
-    struct fence fence = {.shard = UINT64_MAX};
+    verge__sqlite *c = own(connection);
+    verge__fence fence = {.shard = UINT64_MAX};
     for (size_t i = 0; i < count; i++) {
         bool holds = false;
         bool is_due = false;
@@ -188,7 +187,7 @@ int verge__sqlite_claim(struct verge__connection *connection, const struct verge
             error = verge__sq_with(c, TIMER_DUE, (const int64_t[]){number(targets[i].id), number(c->base.now_ns)}, 2,
                                    &statement);
             while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
-                struct verge__row row;
+                verge__row row;
                 read_row(statement, &row);
                 row.revision++;
                 visit(context, &row);
@@ -206,8 +205,8 @@ int verge__sqlite_claim(struct verge__connection *connection, const struct verge
     return 0;
 }
 
-int verge__sqlite_complete(struct verge__connection *connection, struct verge__change *changes, size_t count) {
-    struct connection *c = own(connection);
+int verge__sqlite_complete(verge__connection *connection, verge__change *changes, size_t count) {
+    verge__sqlite *c = own(connection);
     for (size_t i = 0; i < count; i++) {
         const int error = RUN(c, TIMER_COMPLETE, NULL, number(changes[i].id), number(changes[i].revision));
         if (error != 0) {
@@ -218,16 +217,16 @@ int verge__sqlite_complete(struct verge__connection *connection, struct verge__c
     return 0;
 }
 
-int verge__sqlite_count_attempt(struct verge__connection *connection, const struct verge__target *target) {
-    struct connection *c = own(connection);
-    struct fence fence = {.shard = UINT64_MAX};
+int verge__sqlite_count_attempt(verge__connection *connection, const verge__target *target) {
+    verge__sqlite *c = own(connection);
+    verge__fence fence = {.shard = UINT64_MAX};
     bool holds = false;
     const int error = check_fence(c, &fence, target, &holds);
     return error != 0 || !holds ? error : RUN(c, TIMER_ATTEMPT, NULL, number(target->id));
 }
 
-int verge__sqlite_bury(struct verge__connection *connection, const struct verge__row *row, const char *reason) {
-    struct connection *c = own(connection);
+int verge__sqlite_bury(verge__connection *connection, const verge__row *row, const char *reason) {
+    verge__sqlite *c = own(connection);
     sqlite3_stmt *statement = NULL;
     int error = verge__sq_with(
         c, DEAD_INSERT,
@@ -244,8 +243,8 @@ int verge__sqlite_bury(struct verge__connection *connection, const struct verge_
 
 /* ---- P5 ---- */
 
-int verge__sqlite_cancel(struct verge__connection *connection, struct verge__change *changes, size_t count) {
-    struct connection *c = own(connection);
+int verge__sqlite_cancel(verge__connection *connection, verge__change *changes, size_t count) {
+    verge__sqlite *c = own(connection);
     for (size_t i = 0; i < count; i++) {
         sqlite3_stmt *statement = NULL;
         int error = verge__sq_with(c, TIMER_CANCEL, (const int64_t[]){number(changes[i].id)}, 1, &statement);
@@ -263,8 +262,8 @@ int verge__sqlite_cancel(struct verge__connection *connection, struct verge__cha
     return 0;
 }
 
-int verge__sqlite_reset(struct verge__connection *connection, struct verge__change *changes, size_t count) {
-    struct connection *c = own(connection);
+int verge__sqlite_reset(verge__connection *connection, verge__change *changes, size_t count) {
+    verge__sqlite *c = own(connection);
     for (size_t i = 0; i < count; i++) {
         sqlite3_stmt *statement = NULL;
         bool is_there = false;

@@ -35,19 +35,19 @@ int verge_durable_get_lateness(verge_durable *durable, verge_histogram *lateness
     return 0;
 }
 
-struct family {
+typedef struct verge__family {
     const char *name;
     const char *type;
     const char *help;
     size_t offset;
-};
+} verge__family;
 
 #define COUNTER(field, help) \
     { "verge_durable_" #field "_total", "counter", help, offsetof(verge_durable_stats, field) }
 #define GAUGE(field, help) \
     { "verge_durable_" #field, "gauge", help, offsetof(verge_durable_stats, field) }
 
-static const struct family families[] = {
+static const verge__family families[] = {
     COUNTER(scheduled, "Timers scheduled by this node."),
     COUNTER(cancelled, "Timers cancelled by this node."),
     COUNTER(reset, "Timers moved by this node."),
@@ -80,7 +80,7 @@ int verge_durable_metrics(verge_durable *durable, char *buffer, size_t size) {
     (void)verge_durable_get_lateness(durable, &lateness);
     size_t length = 0;
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-        const struct family *family = &families[i];
+        const verge__family *family = &families[i];
         uint64_t value;
         memcpy(&value, (const char *)&stats + family->offset, sizeof(value));
         const size_t left = length < size ? size - length : 0;

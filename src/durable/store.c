@@ -8,7 +8,7 @@ static bool begins_with(const char *text, const char *beginning) {
     return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-const struct verge__store *verge__store_of(const char *url, bool *ret_is_missing) {
+const verge__store *verge__store_of(const char *url, bool *ret_is_missing) {
     *ret_is_missing = false;
     if (url == NULL) {
         return NULL;

@@ -38,29 +38,29 @@ static inline uint32_t verge__shard_of(uint64_t id) {
     return (uint32_t)(id & ((1U << VERGE__ID_SHARD_BITS) - 1));
 }
 
-struct verge__store_meta {
+typedef struct verge__store_meta {
     uint32_t version;     /* of the tables */
     uint32_t min_version; /* of a library that may use them */
     uint32_t shard_count;
-};
+} verge__store_meta;
 
 /* What a node owns. */
-struct verge__shard {
+typedef struct verge__shard {
     uint32_t shard;
     bool was_clean; /* acquire: its last owner had given it back */
     uint64_t epoch;
-};
+} verge__shard;
 
-struct verge__cluster {
+typedef struct verge__cluster {
     uint32_t live_nodes; /* that own shards or could */
     uint64_t
         next_expiry_ns; /* store time: when the first lease of another is over, unless it is renewed; 0: no other */
     uint32_t owned_count;
-    struct verge__shard owned[VERGE_DURABLE_SHARDS_MAX];
-};
+    verge__shard owned[VERGE_DURABLE_SHARDS_MAX];
+} verge__cluster;
 
 /* A row of verge_timer, or one to be. Pointers that a store returns are good until the next call for its connection. */
-struct verge__row {
+typedef struct verge__row {
     uint64_t id;
     uint64_t due_ns;
     uint64_t period_ns;
@@ -75,116 +75,108 @@ struct verge__row {
     int outcome;       /* of this one; the call itself returns 0 */
     bool due_is_delay; /* insert: from the store's now; the store replaces due_ns */
     bool is_new;       /* insert: its id was never used before */
-};
+} verge__row;
 
 /* A timer that is to be fired, by who believes to own its shard with that epoch. */
-struct verge__target {
+typedef struct verge__target {
     uint64_t id;
     uint64_t epoch;
-};
+} verge__target;
 
 /* A cancel, a reset, a completion, or what is left of one. */
-struct verge__change {
+typedef struct verge__change {
     uint64_t id;
     uint64_t due_ns;   /* reset */
     uint64_t revision; /* complete */
     int outcome;
-};
+} verge__change;
 
-struct verge__connection {
+typedef struct verge__connection {
     const struct verge__store *store;
     uint64_t now_ns;   /* store time: the last that the store has told */
     uint64_t asked_ns; /* monotonic times around that answer */
     uint64_t answered_ns;
     uint64_t query_count;
-};
+} verge__connection;
 
-typedef void (*verge__visit_row)(void *context, const struct verge__row *row);
+typedef void (*verge__visit_row)(void *context, const verge__row *row);
 
-struct verge__store {
+typedef struct verge__store {
     const char *name;
     bool has_one_writer; /* one transaction at a time, whatever it is about */
 
     /* lease_ns: no answer and no transaction may take longer. */
-    int (*connect)(const char *url, uint64_t lease_ns, struct verge__connection **ret_connection);
-    void (*disconnect)(struct verge__connection *connection);
-    int (*borrow)(void *transaction, struct verge__connection **ret_connection); /* release by disconnect */
-    void *(*handle)(struct verge__connection *connection);
+    int (*connect)(const char *url, uint64_t lease_ns, verge__connection **ret_connection);
+    void (*disconnect)(verge__connection *connection);
+    int (*borrow)(void *transaction, verge__connection **ret_connection); /* release by disconnect */
+    void *(*handle)(verge__connection *connection);
 
     /* -ENOENT: there are no tables; -EPROTO: they are not ours. */
-    int (*read_meta)(struct verge__connection *connection, struct verge__store_meta *ret_meta);
+    int (*read_meta)(verge__connection *connection, verge__store_meta *ret_meta);
     /* All of them, or what a newer version has more than an older one: old and new libraries may use the result. */
-    int (*make_tables)(struct verge__connection *connection, uint32_t shard_count);
+    int (*make_tables)(verge__connection *connection, uint32_t shard_count);
 
-    int (*contract)(struct verge__connection *connection); /* min_version is the version */
+    int (*contract)(verge__connection *connection); /* min_version is the version */
 
-    int (*begin)(struct verge__connection *connection);
+    int (*begin)(verge__connection *connection);
     /* mark 0: -EHOSTUNREACH if no answer came, although it may have been committed. Else an id that is used for nothing
      * else: it is left in the store by the commit, so that another connection can find out what became of it; then
      * -EHOSTUNREACH means that it was not committed, and -EREMOTEIO that it could not be found out. */
-    int (*commit)(struct verge__connection *connection, uint64_t mark);
-    void (*rollback)(struct verge__connection *connection);
-    int (*savepoint)(struct verge__connection *connection);
-    int (*end_savepoint)(struct verge__connection *connection, bool undo); /* -EAGAIN: what was written cannot stand */
+    int (*commit)(verge__connection *connection, uint64_t mark);
+    void (*rollback)(verge__connection *connection);
+    int (*savepoint)(verge__connection *connection);
+    int (*end_savepoint)(verge__connection *connection, bool undo); /* -EAGAIN: what was written cannot stand */
 
     /* P1. Leases belong to nodes: a shard is free if its owner is gone or silent for the lease. */
-    int (*join)(struct verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node);
-    int (*renew)(struct verge__connection *connection, uint64_t node, uint64_t lease_ns,
-                 struct verge__cluster *ret_cluster);
-    int (*acquire)(struct verge__connection *connection, uint64_t node, uint32_t count, struct verge__cluster *ret_new);
-    int (*release)(struct verge__connection *connection, uint64_t node, const struct verge__shard *shards,
-                   uint32_t count);
-    int (*leave)(struct verge__connection *connection, uint64_t node); /* gives all shards back, too */
-    int (*new_incarnation)(struct verge__connection *connection, uint64_t *ret_incarnation);
+    int (*join)(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node);
+    int (*renew)(verge__connection *connection, uint64_t node, uint64_t lease_ns, verge__cluster *ret_cluster);
+    int (*acquire)(verge__connection *connection, uint64_t node, uint32_t count, verge__cluster *ret_new);
+    int (*release)(verge__connection *connection, uint64_t node, const verge__shard *shards, uint32_t count);
+    int (*leave)(verge__connection *connection, uint64_t node); /* gives all shards back, too */
+    int (*new_incarnation)(verge__connection *connection, uint64_t *ret_incarnation);
 
     /* P2. Rows beyond (after_due, after_id) that are due until until_ns, in that order, at most limit. */
-    int (*scan)(struct verge__connection *connection, const struct verge__shard *shards, uint32_t count,
-                uint64_t after_due_ns, uint64_t after_id, uint64_t until_ns, uint32_t limit, verge__visit_row visit,
-                void *context);
+    int (*scan)(verge__connection *connection, const verge__shard *shards, uint32_t count, uint64_t after_due_ns,
+                uint64_t after_id, uint64_t until_ns, uint32_t limit, verge__visit_row visit, void *context);
 
     /* Waits for a notification of a timer, until timeout_ns have passed or wake_fd can be read. */
-    int (*wait)(struct verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
-                void *context);
+    int (*wait)(verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit, void *context);
 
     /* P3, in a transaction. Outcomes: 0; -EEXIST: the key is taken. A row whose id is there already is left alone:
      * 0. */
-    int (*insert)(struct verge__connection *connection, struct verge__row *rows, size_t count);
-    int (*notify)(struct verge__connection *connection, const struct verge__row *const *rows, size_t count);
+    int (*insert)(verge__connection *connection, verge__row *rows, size_t count);
+    int (*notify)(verge__connection *connection, const verge__row *const *rows, size_t count);
 
     /* P4, in a transaction. take deletes rows that are due and whose shard still has the epoch; claim leaves them, with
      * another attempt, revision and due time; complete deletes what was claimed, if nobody else has claimed it
      * since. */
-    int (*take)(struct verge__connection *connection, const struct verge__target *targets, size_t count,
-                verge__visit_row visit, void *context);
-    int (*claim)(struct verge__connection *connection, const struct verge__target *targets, size_t count,
-                 const uint64_t *run_ns, verge__visit_row visit, void *context);
-    int (*complete)(struct verge__connection *connection, struct verge__change *changes, size_t count);
-    int (*count_attempt)(struct verge__connection *connection, const struct verge__target *target);
-    int (*bury)(struct verge__connection *connection, const struct verge__row *row, const char *reason);
+    int (*take)(verge__connection *connection, const verge__target *targets, size_t count, verge__visit_row visit,
+                void *context);
+    int (*claim)(verge__connection *connection, const verge__target *targets, size_t count, const uint64_t *run_ns,
+                 verge__visit_row visit, void *context);
+    int (*complete)(verge__connection *connection, verge__change *changes, size_t count);
+    int (*count_attempt)(verge__connection *connection, const verge__target *target);
+    int (*bury)(verge__connection *connection, const verge__row *row, const char *reason);
 
     /* P5, in a transaction. Outcomes as D5; -EAGAIN: somebody else is at that row. */
-    int (*cancel)(struct verge__connection *connection, struct verge__change *changes, size_t count);
-    int (*reset)(struct verge__connection *connection, struct verge__change *changes, size_t count);
+    int (*cancel)(verge__connection *connection, verge__change *changes, size_t count);
+    int (*reset)(verge__connection *connection, verge__change *changes, size_t count);
 
     /* For people. look: of one timer, pending or dead; payload may be NULL. list: the same of several. */
-    int (*find)(struct verge__connection *connection, const char *handler, const void *key, size_t key_size,
-                uint64_t *ret_id);
-    int (*look)(struct verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,
-                size_t size);
-    int (*list)(struct verge__connection *connection, bool dead, uint64_t after, verge_durable_info *ret_infos,
-                size_t count);
-    int (*revive)(struct verge__connection *connection, uint64_t id); /* in a transaction; -ENOENT, -EEXIST */
-    int (*forget)(struct verge__connection *connection, uint64_t id); /* in a transaction; -ENOENT */
-    int (*count)(struct verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue,
-                 uint64_t *ret_dead);
-    int (*check)(struct verge__connection *connection, uint32_t shard_count, char *text, size_t size);
-};
+    int (*find)(verge__connection *connection, const char *handler, const void *key, size_t key_size, uint64_t *ret_id);
+    int (*look)(verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload, size_t size);
+    int (*list)(verge__connection *connection, bool dead, uint64_t after, verge_durable_info *ret_infos, size_t count);
+    int (*revive)(verge__connection *connection, uint64_t id); /* in a transaction; -ENOENT, -EEXIST */
+    int (*forget)(verge__connection *connection, uint64_t id); /* in a transaction; -ENOENT */
+    int (*count)(verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue, uint64_t *ret_dead);
+    int (*check)(verge__connection *connection, uint32_t shard_count, char *text, size_t size);
+} verge__store;
 
 /* By the beginning of the URL; NULL: there is no such store. *ret_is_missing: there is, but not in this build. */
-const struct verge__store *verge__store_of(const char *url, bool *ret_is_missing);
+const verge__store *verge__store_of(const char *url, bool *ret_is_missing);
 
-extern const struct verge__store verge__sqlite_store;
-extern const struct verge__store verge__postgres_store;
+extern const verge__store verge__sqlite_store;
+extern const verge__store verge__postgres_store;
 
 uint64_t verge__monotonic_ns(void);
 

@@ -20,15 +20,15 @@
 
 #define ESTIMATE_PERIOD_NS UINT64_C(5000000000)
 
-void verge__note_time(verge_durable *durable, const struct verge__connection *connection) {
-    struct verge__estimate *estimate = &durable->estimate;
+void verge__note_time(verge_durable *durable, const verge__connection *connection) {
+    verge__estimate *estimate = &durable->estimate;
     if (connection->now_ns == 0) {
         return;
     }
     /* The store's clock was at now_ns before the answer came. */
     const int64_t offset_ns = (int64_t)(connection->now_ns - connection->answered_ns);
     if (!estimate->is_known) {
-        *estimate = (struct verge__estimate){
+        *estimate = (verge__estimate){
             .is_known = true,
             .offset_ns = offset_ns,
             .last_offset_ns = offset_ns,
@@ -45,13 +45,13 @@ void verge__note_time(verge_durable *durable, const struct verge__connection *co
     }
 }
 
-void verge__doubt_time(verge_durable *durable, const struct verge__connection *connection) {
+void verge__doubt_time(verge_durable *durable, const verge__connection *connection) {
     durable->estimate.is_known = false;
     verge__note_time(durable, connection);
 }
 
 uint64_t verge__store_now(const verge_durable *durable) {
-    const struct verge__estimate *estimate = &durable->estimate;
+    const verge__estimate *estimate = &durable->estimate;
     if (!estimate->is_known) {
         return 0;
     }
@@ -62,7 +62,7 @@ uint64_t verge__store_now(const verge_durable *durable) {
 
 /* ---- entries ---- */
 
-int verge__window_init(struct verge__window *window, const verge_durable_options *options) {
+int verge__window_init(verge__window *window, const verge_durable_options *options) {
     verge_wheel_options wheel_options;
     (void)verge_wheel_options_init(&wheel_options);
     wheel_options.precision_ns = options->precision_ns;
@@ -85,17 +85,17 @@ int verge__window_init(struct verge__window *window, const verge_durable_options
     return 0;
 }
 
-void verge__window_end(struct verge__window *window) {
+void verge__window_end(verge__window *window) {
     verge_wheel_destroy(window->wheel);
     free(window->entries);
     free(window->buckets);
 }
 
-static uint32_t *bucket_of(const struct verge__window *window, uint64_t id) {
+static uint32_t *bucket_of(const verge__window *window, uint64_t id) {
     return &window->buckets[(uint32_t)((id * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & window->bucket_mask];
 }
 
-uint32_t verge__window_find(const struct verge__window *window, uint64_t id) {
+uint32_t verge__window_find(const verge__window *window, uint64_t id) {
     uint32_t index = *bucket_of(window, id);
     while (index != VERGE__NO_ENTRY && window->entries[index].id != id) {
         index = window->entries[index].next;
@@ -104,12 +104,12 @@ uint32_t verge__window_find(const struct verge__window *window, uint64_t id) {
 }
 
 /* Room for one more entry; false: there is none. */
-static bool make_room(struct verge__window *window) {
+static bool make_room(verge__window *window) {
     if (window->free != VERGE__NO_ENTRY || window->entry_count < window->capacity) {
         return true;
     }
     const uint32_t capacity = window->capacity == 0 ? 256 : window->capacity * 2;
-    struct verge__entry *entries = realloc(window->entries, capacity * sizeof(*entries));
+    verge__entry *entries = realloc(window->entries, capacity * sizeof(*entries));
     if (entries == NULL) {
         return false;
     }
@@ -118,7 +118,7 @@ static bool make_room(struct verge__window *window) {
     return true;
 }
 
-static void cut(struct verge__window *window, uint64_t due_ns, uint64_t id) {
+static void cut(verge__window *window, uint64_t due_ns, uint64_t id) {
     if (!window->is_cut || due_ns < window->cut_due_ns || (due_ns == window->cut_due_ns && id < window->cut_id)) {
         window->is_cut = true;
         window->cut_due_ns = due_ns;
@@ -135,7 +135,7 @@ static void wake_runners(verge_durable *durable) {
     }
 }
 
-static void move(verge_durable *durable, struct verge__entry *entry, uint64_t due_ns) {
+static void move(verge_durable *durable, verge__entry *entry, uint64_t due_ns) {
     if (entry->due_ns == due_ns) {
         return;
     }
@@ -148,7 +148,7 @@ static void move(verge_durable *durable, struct verge__entry *entry, uint64_t du
 }
 
 void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uint32_t handler) {
-    struct verge__window *window = &durable->window;
+    verge__window *window = &durable->window;
     uint32_t index = verge__window_find(window, id);
     if (index != VERGE__NO_ENTRY) {
         move(durable, &window->entries[index], due_ns);
@@ -171,7 +171,7 @@ void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uin
         window->entry_count++;
     }
     uint32_t *bucket = bucket_of(window, id);
-    window->entries[index] = (struct verge__entry){
+    window->entries[index] = (verge__entry){
         .id = id,
         .due_ns = due_ns,
         .timer = timer,
@@ -184,8 +184,8 @@ void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uin
     wake_runners(durable);
 }
 
-void verge__window_drop(struct verge__window *window, uint32_t index) {
-    struct verge__entry *entry = &window->entries[index];
+void verge__window_drop(verge__window *window, uint32_t index) {
+    verge__entry *entry = &window->entries[index];
     VERGE__INVARIANT(entry->state != VERGE__ENTRY_FREE, "V2: an entry is dropped once");
     if (entry->state == VERGE__ENTRY_WAITING) {
         (void)verge_wheel_cancel(window->wheel, entry->timer, NULL);
@@ -196,14 +196,14 @@ void verge__window_drop(struct verge__window *window, uint32_t index) {
         link = &window->entries[*link].next;
     }
     *link = entry->next;
-    *entry = (struct verge__entry){.state = VERGE__ENTRY_FREE, .next = window->free};
+    *entry = (verge__entry){.state = VERGE__ENTRY_FREE, .next = window->free};
     window->free = index;
     window->count--;
 }
 
 void verge__window_file(verge_durable *durable, uint32_t index, uint64_t at_ns) {
-    struct verge__window *window = &durable->window;
-    struct verge__entry *entry = &window->entries[index];
+    verge__window *window = &durable->window;
+    verge__entry *entry = &window->entries[index];
     VERGE__INVARIANT(entry->state == VERGE__ENTRY_FIRING, "V1: only what fires is filed again");
     entry->is_moved = false;
     if (verge_wheel_schedule(window->wheel, at_ns, (void *)(uintptr_t)index, &entry->timer) != 0) {
@@ -216,9 +216,9 @@ void verge__window_file(verge_durable *durable, uint32_t index, uint64_t at_ns) 
 }
 
 void verge__window_drop_foreign(verge_durable *durable) {
-    struct verge__window *window = &durable->window;
+    verge__window *window = &durable->window;
     for (uint32_t i = 0; i < window->entry_count; i++) {
-        const struct verge__entry *entry = &window->entries[i];
+        const verge__entry *entry = &window->entries[i];
         if (entry->state == VERGE__ENTRY_WAITING && durable->epochs[verge__shard_of(entry->id)] == 0) {
             verge__window_drop(window, i);
         }
@@ -226,11 +226,11 @@ void verge__window_drop_foreign(verge_durable *durable) {
 }
 
 bool verge__window_check(const verge_durable *durable) {
-    const struct verge__window *window = &durable->window;
+    const verge__window *window = &durable->window;
     uint32_t waiting = 0;
     uint32_t firing = 0;
     for (uint32_t i = 0; i < window->entry_count; i++) {
-        const struct verge__entry *entry = &window->entries[i];
+        const verge__entry *entry = &window->entries[i];
         if (entry->state != VERGE__ENTRY_FREE && verge__window_find(window, entry->id) != i) {
             return false;
         }

@@ -20,20 +20,20 @@ enum {
 #define LOCK_PATIENCE_NS UINT64_C(50000000) /* for a row that a firing has: then it is VERGE_RUNNING */
 
 /* What a transaction is made of. */
-struct group {
-    struct verge__call *calls;
+typedef struct verge__group {
+    verge__call *calls;
     uint64_t mark; /* of its commit */
     size_t row_count;
     size_t cancel_count;
     size_t reset_count;
     bool has_changes; /* of any kind: there is something to commit */
-};
+} verge__group;
 
-static void take_calls(verge_durable *durable, struct group *group) {
-    struct verge__call **end = &group->calls;
+static void take_calls(verge_durable *durable, verge__group *group) {
+    verge__call **end = &group->calls;
     (void)pthread_mutex_lock(&durable->lock);
     while (durable->calls != NULL) {
-        struct verge__call *call = durable->calls;
+        verge__call *call = durable->calls;
         if (group->calls != NULL && group->row_count + call->row_count > GROUP_ROWS_MAX) {
             break;
         }
@@ -54,12 +54,12 @@ static void take_calls(verge_durable *durable, struct group *group) {
 }
 
 /* To the front of the queue, in their order. */
-static void put_back(verge_durable *durable, struct verge__call *calls, struct verge__call **end) {
+static void put_back(verge_durable *durable, verge__call *calls, verge__call **end) {
     if (calls == NULL) {
         return;
     }
     (void)pthread_mutex_lock(&durable->lock);
-    for (struct verge__call *call = calls; call != NULL; call = call->next) {
+    for (verge__call *call = calls; call != NULL; call = call->next) {
         call->is_taken = false;
     }
     *end = durable->calls;
@@ -83,7 +83,7 @@ static bool make_room(void **array, size_t *capacity, size_t count, size_t size)
 }
 
 /* The rows of all calls, one after the other; the cancels, then the resets. */
-static int collect(verge_durable *durable, struct group *group) {
+static int collect(verge_durable *durable, verge__group *group) {
     if (!make_room((void **)&durable->group_rows, &durable->group_row_capacity, group->row_count,
                    sizeof(*durable->group_rows)) ||
         !make_room((void **)&durable->group_changes, &durable->group_change_capacity,
@@ -97,9 +97,9 @@ static int collect(verge_durable *durable, struct group *group) {
     const uint64_t now_ns = verge__store_now(durable);
     group->mark = verge__new_id(durable, now_ns);
     int error = group->mark == 0 ? -EAGAIN : 0;
-    for (const struct verge__call *call = group->calls; call != NULL; call = call->next) {
+    for (const verge__call *call = group->calls; call != NULL; call = call->next) {
         for (size_t i = 0; i < call->row_count; i++) {
-            struct verge__row *from = &call->rows[i];
+            verge__row *from = &call->rows[i];
             const bool is_new = from->id == 0;
             if (is_new) { /* it keeps it: what is tried again is the same timer */
                 from->id = verge__new_id(durable, from->due_ns + (from->due_is_delay ? now_ns : 0));
@@ -118,8 +118,7 @@ static int collect(verge_durable *durable, struct group *group) {
     return error;
 }
 
-static int change_dead(const struct verge__store *store, struct verge__connection *connection,
-                       struct verge__call *call) {
+static int change_dead(const verge__store *store, verge__connection *connection, verge__call *call) {
     int error = store->savepoint(connection);
     if (error != 0) {
         return error;
@@ -132,11 +131,11 @@ static int change_dead(const struct verge__store *store, struct verge__connectio
     return store->end_savepoint(connection, call->change.outcome != 0);
 }
 
-static int write_group(verge_durable *durable, const struct group *group) {
-    const struct verge__store *store = durable->store;
-    struct verge__connection *connection = durable->writer_connection;
-    struct verge__row *rows = durable->group_rows;
-    struct verge__change *changes = durable->group_changes;
+static int write_group(verge_durable *durable, const verge__group *group) {
+    const verge__store *store = durable->store;
+    verge__connection *connection = durable->writer_connection;
+    verge__row *rows = durable->group_rows;
+    verge__change *changes = durable->group_changes;
     int error = 0;
     if (group->row_count > 0) {
         error = store->insert(connection, rows, group->row_count);
@@ -150,13 +149,13 @@ static int write_group(verge_durable *durable, const struct group *group) {
     if (error == 0 && group->reset_count > 0) {
         error = store->reset(connection, changes + group->cancel_count, group->reset_count);
         for (size_t i = 0; i < group->reset_count && error == 0; i++) {
-            const struct verge__change *reset = &changes[group->cancel_count + i];
-            const struct verge__row moved = {.id = reset->id, .due_ns = reset->due_ns, .handler = "", .outcome = 0};
+            const verge__change *reset = &changes[group->cancel_count + i];
+            const verge__row moved = {.id = reset->id, .due_ns = reset->due_ns, .handler = "", .outcome = 0};
             error = reset->outcome < 0 ? 0 : verge__notify_near(durable, connection, &moved, 1);
         }
         verge__failpoint("reset.updated");
     }
-    for (struct verge__call *call = group->calls; call != NULL && error == 0; call = call->next) {
+    for (verge__call *call = group->calls; call != NULL && error == 0; call = call->next) {
         if (call->kind == VERGE__CALL_REVIVE || call->kind == VERGE__CALL_FORGET) {
             error = change_dead(store, connection, call);
         }
@@ -165,7 +164,7 @@ static int write_group(verge_durable *durable, const struct group *group) {
 }
 
 static int begin(verge_durable *durable) {
-    struct verge__connection *connection = durable->writer_connection;
+    verge__connection *connection = durable->writer_connection;
     int error = verge__refresh_incarnation(durable, connection);
     error = error != 0 ? error : durable->store->begin(connection);
     if (error == 0) {
@@ -177,8 +176,8 @@ static int begin(verge_durable *durable) {
     return error;
 }
 
-static int transact(verge_durable *durable, struct group *group) {
-    const struct verge__store *store = durable->store;
+static int transact(verge_durable *durable, verge__group *group) {
+    const verge__store *store = durable->store;
     int error = collect(durable, group);
     error = error != 0 ? error : write_group(durable, group);
     if (error != 0) {
@@ -191,7 +190,7 @@ static int transact(verge_durable *durable, struct group *group) {
 }
 
 /* A timer was moved. If it may have to be in the window and is not, only a scan knows its handler. */
-static void note_reset(verge_durable *durable, const struct verge__change *reset) {
+static void note_reset(verge_durable *durable, const verge__change *reset) {
     bool scan = false;
     (void)pthread_mutex_lock(&durable->lock);
     durable->stats.reset++;
@@ -218,7 +217,7 @@ static void note_cancel(verge_durable *durable, uint64_t id) {
 }
 
 /* Is the row another's for now? Then the call is to be tried again, and answered VERGE_RUNNING after a while. */
-static bool is_to_be_tried_again(verge_durable *durable, struct verge__call *call, struct verge__change *change) {
+static bool is_to_be_tried_again(verge_durable *durable, verge__call *call, verge__change *change) {
     if (change->outcome != -EAGAIN) {
         return false;
     }
@@ -231,7 +230,7 @@ static bool is_to_be_tried_again(verge_durable *durable, struct verge__call *cal
 }
 
 /* Once the connection is lost, what is left of the group is for the next one. */
-static int read_for(verge_durable *durable, struct verge__call *call) {
+static int read_for(verge_durable *durable, verge__call *call) {
     int error =
         durable->writer_connection == NULL ? -EHOSTUNREACH : call->read(durable, durable->writer_connection, call);
     if (verge__is_lost(error)) {
@@ -242,18 +241,18 @@ static int read_for(verge_durable *durable, struct verge__call *call) {
 }
 
 /* After the commit: tells the callers. Returns whether one of them waits for a lock. */
-static bool finish_group(verge_durable *durable, const struct group *group) {
-    struct verge__call *again = NULL;
-    struct verge__call **again_end = &again;
+static bool finish_group(verge_durable *durable, const verge__group *group) {
+    verge__call *again = NULL;
+    verge__call **again_end = &again;
     size_t row = 0;
     size_t cancel = 0;
     size_t reset = group->cancel_count;
     int result;
     verge__rows_committed(durable, durable->group_rows, group->row_count);
-    struct verge__call *next;
-    for (struct verge__call *call = group->calls; call != NULL; call = next) {
+    verge__call *next;
+    for (verge__call *call = group->calls; call != NULL; call = next) {
         next = call->next; /* from finish on it is the caller's */
-        struct verge__change *change = NULL;
+        verge__change *change = NULL;
         switch (call->kind) {
         case VERGE__CALL_SCHEDULE:
             for (size_t i = 0; i < call->row_count; i++) {
@@ -303,12 +302,12 @@ static bool finish_group(verge_durable *durable, const struct group *group) {
 }
 
 /* Nothing was committed, or nobody knows. Those that may still hope are tried again. */
-static void refuse_group(verge_durable *durable, const struct group *group, int error) {
+static void refuse_group(verge_durable *durable, const verge__group *group, int error) {
     const bool may_pass = error == -EHOSTUNREACH || error == -EAGAIN;
-    struct verge__call *again = NULL;
-    struct verge__call **again_end = &again;
-    struct verge__call *next;
-    for (struct verge__call *call = group->calls; call != NULL; call = next) {
+    verge__call *again = NULL;
+    verge__call **again_end = &again;
+    verge__call *next;
+    for (verge__call *call = group->calls; call != NULL; call = next) {
         next = call->next;
         (void)pthread_mutex_lock(&durable->lock);
         const bool has_hope = may_pass && verge__local_now(durable) < call->give_up_ns && !durable->is_ending;
@@ -329,7 +328,7 @@ static bool has_calls(verge_durable *durable, bool *ret_has_changes) {
     *ret_has_changes = false;
     (void)pthread_mutex_lock(&durable->lock);
     const bool has_some = durable->calls != NULL;
-    for (const struct verge__call *call = durable->calls; call != NULL && !*ret_has_changes; call = call->next) {
+    for (const verge__call *call = durable->calls; call != NULL && !*ret_has_changes; call = call->next) {
         *ret_has_changes = call->kind != VERGE__CALL_READ;
     }
     (void)pthread_mutex_unlock(&durable->lock);
@@ -337,8 +336,8 @@ static bool has_calls(verge_durable *durable, bool *ret_has_changes) {
 }
 
 /* The calls are taken once the transaction has begun: those that come while it is waited for are a part of it. */
-enum verge__progress verge__writer_step(verge_durable *durable) {
-    struct group group = {.calls = NULL};
+verge__progress verge__writer_step(verge_durable *durable) {
+    verge__group group = {.calls = NULL};
     bool begins;
     if (!has_calls(durable, &begins)) {
         return VERGE__IDLE;
@@ -372,7 +371,7 @@ enum verge__progress verge__writer_step(verge_durable *durable) {
 void *verge__writer_run(void *argument) {
     verge_durable *durable = argument;
     for (;;) {
-        const enum verge__progress progress = verge__writer_step(durable);
+        const verge__progress progress = verge__writer_step(durable);
         if (progress == VERGE__FAILED) {
             const bool is_lost = durable->writer_connection == NULL;
             const struct timespec nap = {.tv_nsec = (is_lost ? FAILED_NAP_MS : LOCKED_NAP_MS) * 1000000L};

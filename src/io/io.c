@@ -15,7 +15,7 @@
 static const size_t transfer_size_max = 0x7ffff000;
 
 static int run(verge__operation *operation, uint64_t deadline_ns) {
-    struct verge_task *self = verge__current_task();
+    verge_task *self = verge__current_task();
     return self != NULL ? verge__wait_for_operation(self, operation, deadline_ns) : -EPERM;
 }
 
@@ -52,7 +52,7 @@ ptrdiff_t verge_recv(int fd, void *buffer, size_t size, int flags, uint64_t dead
     if (is_no_buffer(buffer, size)) {
         return -EFAULT;
     }
-    struct verge_task *self = verge__current_task();
+    verge_task *self = verge__current_task();
     if (self == NULL) {
         return -EPERM;
     }

@@ -262,7 +262,7 @@ static intptr_t end(void *argument) {
 
 /* Where there are no threads, or not to be, it blocks the worker. */
 static void call_on_a_thread(intptr_t (*function)(void *argument), running_program *child) {
-    struct verge_task *self = verge__current_task();
+    verge_task *self = verge__current_task();
     const bool is_virtual = self->runtime->options.virtual_clock != NULL;
     if (is_virtual ||
         verge__blocking_regardless(self, function, child, VERGE__AWAITS_BLOCKING, (uintptr_t)function) != 0) {
@@ -403,7 +403,7 @@ static void set_result(const running_program *child, verge_process_result *ret_r
 }
 
 /* Before anything has begun. */
-static int why_not(const struct verge_task *self, uint64_t deadline_ns) {
+static int why_not(const verge_task *self, uint64_t deadline_ns) {
     const uint64_t end_ns = verge__effective_deadline(self, deadline_ns);
     if (atomic_load(&self->is_cancelled)) {
         return -ECANCELED;

@@ -105,7 +105,7 @@ static int error_of(int code, int system_error) {
 
 int verge_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
                       struct addrinfo **ret_addresses, uint64_t deadline_ns) {
-    const struct verge_task *self = verge__current_task();
+    const verge_task *self = verge__current_task();
     if (self == NULL) {
         return -EPERM;
     }

@@ -143,7 +143,7 @@ static int open_uring(unsigned entry_count, const verge_allocator *allocator, ve
 #endif
 }
 
-static int kind_from_environment(enum verge__reactor_kind *kind) {
+static int kind_from_environment(verge__reactor_kind *kind) {
     const char *name = getenv("VERGE_BACKEND");
     if (name == NULL || *name == '\0') {
         return 0;
@@ -158,7 +158,7 @@ static int kind_from_environment(enum verge__reactor_kind *kind) {
     return 0;
 }
 
-int verge__reactor_open(enum verge__reactor_kind kind, unsigned entry_count, const verge_allocator *allocator,
+int verge__reactor_open(verge__reactor_kind kind, unsigned entry_count, const verge_allocator *allocator,
                         verge__reactor **ret_reactor) {
     if (kind == VERGE__REACTOR_AUTO) {
         const int error = kind_from_environment(&kind);

@@ -23,11 +23,11 @@
 #include "reactor/operation.h"
 #include "verge/base.h"
 
-enum verge__reactor_kind {
+typedef enum verge__reactor_kind {
     VERGE__REACTOR_AUTO, /* VERGE_BACKEND, or else io_uring if it can be set up, or else epoll */
     VERGE__REACTOR_URING,
     VERGE__REACTOR_EPOLL,
-};
+} verge__reactor_kind;
 
 typedef struct verge__reactor_type verge__reactor_type;
 
@@ -56,7 +56,7 @@ struct verge__reactor_type {
 
 /* entry_count is the size of io_uring's submission queue; 0: the default. -EINVAL: an unknown VERGE_BACKEND. -ENOSYS:
  * this build does not have it. Otherwise the error of the kernel. */
-int verge__reactor_open(enum verge__reactor_kind kind, unsigned entry_count, const verge_allocator *allocator,
+int verge__reactor_open(verge__reactor_kind kind, unsigned entry_count, const verge_allocator *allocator,
                         verge__reactor **ret_reactor);
 
 /* Nothing must be pending. */

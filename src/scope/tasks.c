@@ -14,7 +14,7 @@ void verge__runtime_count(verge_runtime *runtime, verge__task_counts *ret_counts
     };
     const uint32_t count = atomic_load(&runtime->runner_count);
     for (uint32_t i = 0; i < count; i++) {
-        const struct verge__runner *runner = atomic_load(&runtime->runners[i]);
+        const verge__runner *runner = atomic_load(&runtime->runners[i]);
         ret_counts->spawned += atomic_load_explicit(&runner->spawned, memory_order_relaxed);
         ret_counts->switches += atomic_load_explicit(&runner->switches, memory_order_relaxed);
         ret_counts->operations += atomic_load_explicit(&runner->operations, memory_order_relaxed);

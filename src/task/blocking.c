@@ -26,25 +26,25 @@
 #include "task/task_internal.h"
 #include "task/thread.h"
 
-enum stage { QUEUED, RUNNING, DONE };
+typedef enum verge__blocking_stage { QUEUED, RUNNING, DONE } verge__blocking_stage;
 
-struct verge__blocking_call {
+typedef struct verge__blocking_call {
     struct verge__blocking_call *next, *previous; /* QUEUED */
     verge_blocking_function function;
     void *argument;
     void (*abandon)(void *argument); /* NULL: it cannot be abandoned */
-    struct verge_task *task;         /* the task that waits; NULL: it has abandoned the call */
-    enum stage stage;
+    verge_task *task;                /* the task that waits; NULL: it has abandoned the call */
+    verge__blocking_stage stage;
     bool stops_all;  /* virtual time: the only thread of the runtime waits for it */
     unsigned awaits; /* for dumps */
     uintptr_t awaited;
     int error; /* -EOWNERDEAD: the function has ended the thread */
     intptr_t result;
-};
+} verge__blocking_call;
 
 /* ---- the pool ---- */
 
-void verge__blocking_init(struct verge__blocking_pool *pool) {
+void verge__blocking_init(verge__blocking_pool *pool) {
     pthread_condattr_t attributes;
     (void)pthread_condattr_init(&attributes);
     (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -54,7 +54,7 @@ void verge__blocking_init(struct verge__blocking_pool *pool) {
     (void)pthread_condattr_destroy(&attributes);
 }
 
-void verge__blocking_deinit(struct verge__blocking_pool *pool) {
+void verge__blocking_deinit(verge__blocking_pool *pool) {
     (void)pthread_mutex_lock(&pool->lock);
     pool->is_closing = true;
     (void)pthread_cond_broadcast(&pool->work);
@@ -70,7 +70,7 @@ void verge__blocking_deinit(struct verge__blocking_pool *pool) {
     (void)pthread_mutex_destroy(&pool->lock);
 }
 
-static void enqueue(struct verge__blocking_pool *pool, struct verge__blocking_call *call) {
+static void enqueue(verge__blocking_pool *pool, verge__blocking_call *call) {
     call->next = NULL;
     call->previous = pool->last;
     if (pool->last != NULL) {
@@ -82,7 +82,7 @@ static void enqueue(struct verge__blocking_pool *pool, struct verge__blocking_ca
     pool->queued_count++;
 }
 
-static void dequeue(struct verge__blocking_pool *pool, struct verge__blocking_call *call) {
+static void dequeue(verge__blocking_pool *pool, verge__blocking_call *call) {
     if (call->previous != NULL) {
         call->previous->next = call->next;
     } else {
@@ -100,12 +100,12 @@ static void dequeue(struct verge__blocking_pool *pool, struct verge__blocking_ca
 
 static void *pool_main(void *argument);
 
-static void release(struct verge_runtime *runtime, struct verge__blocking_call *call) {
+static void release(verge_runtime *runtime, verge__blocking_call *call) {
     runtime->allocator.release(runtime->allocator.context, call, sizeof(*call));
 }
 
 /* Under the lock. Returns a task that the caller delivers after it has released the lock, or NULL. */
-static struct verge_task *set_done(struct verge__blocking_pool *pool, struct verge__blocking_call *call) {
+static verge_task *set_done(verge__blocking_pool *pool, verge__blocking_call *call) {
     call->stage = DONE;
     if (call->stops_all) {
         (void)pthread_cond_broadcast(&pool->changed);
@@ -114,10 +114,10 @@ static struct verge_task *set_done(struct verge__blocking_pool *pool, struct ver
     return call->task != NULL && verge__claim(call->task, 0) ? call->task : NULL;
 }
 
-static void finish(struct verge_runtime *runtime, struct verge__blocking_call *call) {
+static void finish(verge_runtime *runtime, verge__blocking_call *call) {
     (void)pthread_mutex_lock(&runtime->pool.lock);
     const bool is_abandoned = call->task == NULL;
-    struct verge_task *woken = set_done(&runtime->pool, call);
+    verge_task *woken = set_done(&runtime->pool, call);
     (void)pthread_mutex_unlock(&runtime->pool.lock); /* B2: from here on, the call exists only if it was abandoned */
     if (woken != NULL) {
         verge__deliver(woken);
@@ -128,8 +128,8 @@ static void finish(struct verge_runtime *runtime, struct verge__blocking_call *c
 }
 
 /* Under the lock, after a call was queued: starts or wakes a thread. False: there is none to take the call. */
-static bool find_thread(struct verge_runtime *runtime) {
-    struct verge__blocking_pool *pool = &runtime->pool;
+static bool find_thread(verge_runtime *runtime) {
+    verge__blocking_pool *pool = &runtime->pool;
     if (pool->queued_count > pool->idle_count && pool->thread_count < runtime->options.blocking_thread_max) {
         pthread_t thread;
         pool->thread_count++;
@@ -143,13 +143,13 @@ static bool find_thread(struct verge_runtime *runtime) {
 }
 
 /* B3: for a thread that has to end (pthread_exit) while calls are queued. */
-static void leave_queue_to_another(struct verge_runtime *runtime, struct verge__task_queue *woken) {
-    struct verge__blocking_pool *pool = &runtime->pool;
+static void leave_queue_to_another(verge_runtime *runtime, verge__task_queue *woken) {
+    verge__blocking_pool *pool = &runtime->pool;
     while (pool->first != NULL && !find_thread(runtime)) {
-        struct verge__blocking_call *call = pool->first;
+        verge__blocking_call *call = pool->first;
         dequeue(pool, call);
         call->error = -EAGAIN;
-        struct verge_task *task = set_done(pool, call);
+        verge_task *task = set_done(pool, call);
         if (task != NULL) {
             verge__queue_push(woken, task);
         }
@@ -157,9 +157,9 @@ static void leave_queue_to_another(struct verge_runtime *runtime, struct verge__
 }
 
 /* Called with the lock held; releases it. */
-static void leave(struct verge_runtime *runtime) {
-    struct verge__blocking_pool *pool = &runtime->pool;
-    struct verge__task_queue woken = {NULL, NULL};
+static void leave(verge_runtime *runtime) {
+    verge__blocking_pool *pool = &runtime->pool;
+    verge__task_queue woken = {NULL, NULL};
     const pthread_t before = pool->ended;
     const bool has_before = pool->has_ended;
     pool->ended = pthread_self();
@@ -174,23 +174,23 @@ static void leave(struct verge_runtime *runtime) {
     }
 }
 
-struct working {
-    struct verge_runtime *runtime;
-    struct verge__blocking_call *call;
-};
+typedef struct verge__working {
+    verge_runtime *runtime;
+    verge__blocking_call *call;
+} verge__working;
 
 /* The function has called pthread_exit. */
 static void on_exit_of_thread(void *argument) {
-    const struct working *working = argument;
-    struct verge_runtime *runtime = working->runtime;
+    const verge__working *working = argument;
+    verge_runtime *runtime = working->runtime;
     working->call->error = -EOWNERDEAD;
     finish(runtime, working->call);
     (void)pthread_mutex_lock(&runtime->pool.lock);
     leave(runtime);
 }
 
-static void work_on(struct verge_runtime *runtime, struct verge__blocking_call *call) {
-    struct working working = {.runtime = runtime, .call = call};
+static void work_on(verge_runtime *runtime, verge__blocking_call *call) {
+    verge__working working = {.runtime = runtime, .call = call};
     pthread_cleanup_push(on_exit_of_thread, &working);
     call->result = call->function(call->argument);
     pthread_cleanup_pop(0);
@@ -210,8 +210,8 @@ static struct timespec time_after(uint64_t duration_ns) {
 }
 
 /* The next call, which is RUNNING then. NULL: there is none. Then the lock is held, and the thread must leave. */
-static struct verge__blocking_call *next_call(struct verge_runtime *runtime) {
-    struct verge__blocking_pool *pool = &runtime->pool;
+static verge__blocking_call *next_call(verge_runtime *runtime) {
+    verge__blocking_pool *pool = &runtime->pool;
     (void)pthread_mutex_lock(&pool->lock);
     const struct timespec end = time_after(runtime->options.blocking_idle_ns);
     int error = 0;
@@ -220,7 +220,7 @@ static struct verge__blocking_call *next_call(struct verge_runtime *runtime) {
         error = pthread_cond_timedwait(&pool->work, &pool->lock, &end);
         pool->idle_count--;
     }
-    struct verge__blocking_call *call = pool->first;
+    verge__blocking_call *call = pool->first;
     if (call != NULL) {
         dequeue(pool, call);
         call->stage = RUNNING;
@@ -230,10 +230,10 @@ static struct verge__blocking_call *next_call(struct verge_runtime *runtime) {
 }
 
 static void *pool_main(void *argument) {
-    struct verge_runtime *runtime = argument;
+    verge_runtime *runtime = argument;
     int before;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    for (struct verge__blocking_call *call = next_call(runtime); call != NULL; call = next_call(runtime)) {
+    for (verge__blocking_call *call = next_call(runtime); call != NULL; call = next_call(runtime)) {
         work_on(runtime, call);
     }
     leave(runtime);
@@ -243,7 +243,7 @@ static void *pool_main(void *argument) {
 /* ---- a call ---- */
 
 /* Why the call must not begin; 0: it may. */
-static int why_not(const struct verge_task *self, uint64_t deadline_ns) {
+static int why_not(const verge_task *self, uint64_t deadline_ns) {
     const uint64_t end_ns = verge__effective_deadline(self, deadline_ns);
     if (atomic_load(&self->is_cancelled)) {
         return -ECANCELED;
@@ -255,8 +255,8 @@ static int why_not(const struct verge_task *self, uint64_t deadline_ns) {
 }
 
 /* 0: the call is queued, and the calling task has begun to wait; in virtual time, stop_all_until_done follows. */
-static int submit(struct verge_task *self, struct verge__blocking_call *call) {
-    struct verge__blocking_pool *pool = &self->runtime->pool;
+static int submit(verge_task *self, verge__blocking_call *call) {
+    verge__blocking_pool *pool = &self->runtime->pool;
     (void)pthread_mutex_lock(&pool->lock);
     enqueue(pool, call);
     const bool has_thread = find_thread(self->runtime);
@@ -270,7 +270,7 @@ static int submit(struct verge_task *self, struct verge__blocking_call *call) {
 }
 
 /* In virtual time: blocks the only thread of the runtime. */
-static void stop_all_until_done(struct verge__blocking_pool *pool, const struct verge__blocking_call *call) {
+static void stop_all_until_done(verge__blocking_pool *pool, const verge__blocking_call *call) {
     (void)pthread_mutex_lock(&pool->lock);
     while (call->stage != DONE) {
         (void)pthread_cond_wait(&pool->changed, &pool->lock);
@@ -279,8 +279,8 @@ static void stop_all_until_done(struct verge__blocking_pool *pool, const struct 
 }
 
 /* Continues the wait that has begun, until the call is DONE. */
-static void wait_until_done(struct verge_task *self, const struct verge__blocking_call *call) {
-    struct verge__blocking_pool *pool = &self->runtime->pool;
+static void wait_until_done(verge_task *self, const verge__blocking_call *call) {
+    verge__blocking_pool *pool = &self->runtime->pool;
     bool is_done = false;
     while (!is_done) {
         verge__awaits(self, call->awaits, call->awaited);
@@ -300,11 +300,11 @@ static bool is_giving_up(int reason) {
 
 /* After a wait that ended for `reason`. 0: the call is DONE. Otherwise it is out of the queue or, if it can be
  * abandoned and the reason is time or cancellation, no longer the caller's. */
-static int end_wait(struct verge_task *self, struct verge__blocking_call *call, int reason) {
-    struct verge__blocking_pool *pool = &self->runtime->pool;
+static int end_wait(verge_task *self, verge__blocking_call *call, int reason) {
+    verge__blocking_pool *pool = &self->runtime->pool;
     const bool abandons = call->abandon != NULL && is_giving_up(reason);
     (void)pthread_mutex_lock(&pool->lock);
-    const enum stage stage = call->stage;
+    const verge__blocking_stage stage = call->stage;
     if (stage == QUEUED) {
         dequeue(pool, call);
     } else if (stage == RUNNING && abandons) {
@@ -328,7 +328,7 @@ static int end_wait(struct verge_task *self, struct verge__blocking_call *call, 
 }
 
 /* 0: the call is DONE. */
-static int run_call(struct verge_task *self, struct verge__blocking_call *call, uint64_t deadline_ns) {
+static int run_call(verge_task *self, verge__blocking_call *call, uint64_t deadline_ns) {
     call->task = self;
     call->awaits = VERGE__AWAITS_BLOCKING;
     call->awaited = (uintptr_t)call->function;
@@ -345,7 +345,7 @@ static int run_call(struct verge_task *self, struct verge__blocking_call *call, 
     return end_wait(self, call, verge__wait(self, deadline_ns, VERGE__WAIT));
 }
 
-static int take_result(const struct verge__blocking_call *call, intptr_t *ret_result) {
+static int take_result(const verge__blocking_call *call, intptr_t *ret_result) {
     if (call->error == 0 && ret_result != NULL) {
         *ret_result = call->result;
     }
@@ -355,7 +355,7 @@ static int take_result(const struct verge__blocking_call *call, intptr_t *ret_re
 /* ---- the calls ---- */
 
 int verge_blocking(verge_blocking_function function, void *argument, intptr_t *ret_result, uint64_t deadline_ns) {
-    struct verge_task *self = verge__current_task();
+    verge_task *self = verge__current_task();
     if (self == NULL || function == NULL) {
         return self == NULL ? -EPERM : -EINVAL;
     }
@@ -364,14 +364,14 @@ int verge_blocking(verge_blocking_function function, void *argument, intptr_t *r
     if (error != 0) {
         return verge__count_if_timeout(error);
     }
-    struct verge__blocking_call call = {.function = function, .argument = argument};
+    verge__blocking_call call = {.function = function, .argument = argument};
     error = run_call(self, &call, deadline_ns);
     return error != 0 ? error : take_result(&call, ret_result);
 }
 
 int verge_blocking_or_abandon(verge_blocking_function function, void *argument, void (*abandon)(void *argument),
                               intptr_t *ret_result, uint64_t deadline_ns) {
-    struct verge_task *self = verge__current_task();
+    verge_task *self = verge__current_task();
     if (self == NULL || function == NULL || abandon == NULL) {
         return self == NULL ? -EPERM : -EINVAL;
     }
@@ -382,12 +382,12 @@ int verge_blocking_or_abandon(verge_blocking_function function, void *argument, 
         return verge__count_if_timeout(error);
     }
     const verge_allocator *allocator = &self->runtime->allocator;
-    struct verge__blocking_call *call =
+    verge__blocking_call *call =
         error == 0 ? allocator->allocate(allocator->context, sizeof(*call), _Alignof(max_align_t)) : NULL;
     if (call == NULL) {
         return error != 0 ? error : -ENOMEM;
     }
-    *call = (struct verge__blocking_call){.function = function, .argument = argument, .abandon = abandon};
+    *call = (verge__blocking_call){.function = function, .argument = argument, .abandon = abandon};
     error = run_call(self, call, deadline_ns);
     if (error == 0) {
         error = take_result(call, ret_result);
@@ -398,9 +398,9 @@ int verge_blocking_or_abandon(verge_blocking_function function, void *argument, 
     return error;
 }
 
-int verge__blocking_regardless(struct verge_task *self, intptr_t (*function)(void *argument), void *argument,
-                               unsigned awaits, uintptr_t awaited) {
-    struct verge__blocking_call call = {
+int verge__blocking_regardless(verge_task *self, intptr_t (*function)(void *argument), void *argument, unsigned awaits,
+                               uintptr_t awaited) {
+    verge__blocking_call call = {
         .function = function, .argument = argument, .task = self, .awaits = awaits, .awaited = awaited};
     int error = submit(self, &call);
     if (error == 0) {

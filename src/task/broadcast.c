@@ -8,24 +8,24 @@
 #include "base/assert.h"
 
 static size_t broadcast_size(size_t item_size, size_t capacity) {
-    return sizeof(struct verge_broadcast) + item_size * capacity;
+    return sizeof(verge_broadcast) + item_size * capacity;
 }
 
 int verge_broadcast_create(size_t item_size, size_t capacity, const verge_allocator *allocator,
                            verge_broadcast **ret_broadcast) {
     if (capacity == 0 || ret_broadcast == NULL ||
-        (item_size != 0 && capacity > (SIZE_MAX - sizeof(struct verge_broadcast)) / item_size)) {
+        (item_size != 0 && capacity > (SIZE_MAX - sizeof(verge_broadcast)) / item_size)) {
         return -EINVAL;
     }
     if (allocator == NULL) {
         allocator = verge_allocator_default();
     }
-    struct verge_broadcast *broadcast =
+    verge_broadcast *broadcast =
         allocator->allocate(allocator->context, broadcast_size(item_size, capacity), _Alignof(max_align_t));
     if (broadcast == NULL) {
         return -ENOMEM;
     }
-    *broadcast = (struct verge_broadcast){.allocator = *allocator, .item_size = item_size, .capacity = capacity};
+    *broadcast = (verge_broadcast){.allocator = *allocator, .item_size = item_size, .capacity = capacity};
     *ret_broadcast = broadcast;
     return 0;
 }
@@ -50,8 +50,7 @@ static size_t index_of_item(const verge_broadcast *broadcast, uint64_t number) {
     return (size_t)(number % broadcast->capacity) * broadcast->item_size;
 }
 
-int verge__broadcast_get(const verge_broadcast *broadcast, uint64_t *position, void *ret_item,
-                         enum verge__read_mode mode) {
+int verge__broadcast_get(const verge_broadcast *broadcast, uint64_t *position, void *ret_item, verge__read_mode mode) {
     const uint64_t sent = broadcast->sent;
     const uint64_t oldest = sent > broadcast->capacity ? sent - broadcast->capacity : 0;
     if (*position >= sent) {
@@ -74,14 +73,14 @@ int verge_broadcast_send(verge_broadcast *broadcast, const void *item) {
     if (broadcast == NULL || (item == NULL && broadcast->item_size != 0)) {
         return -EINVAL;
     }
-    struct verge__task_queue granted = {0};
+    verge__task_queue granted = {0};
     verge__lock(&broadcast->guard);
     const bool is_closed = broadcast->is_closed;
     if (!is_closed) {
         copy(broadcast, broadcast->items + index_of_item(broadcast, broadcast->sent), item);
         broadcast->sent++;
     }
-    struct verge__waiter *waiter;
+    verge__waiter *waiter;
     while (!is_closed && (waiter = verge__waiters_take_first(broadcast->waiting)) != NULL) { /* Y2 */
         copy(broadcast, waiter->item, item);
         *waiter->position = broadcast->sent;
@@ -96,7 +95,7 @@ int verge_broadcast_close(verge_broadcast *broadcast) {
     if (broadcast == NULL) {
         return -EINVAL;
     }
-    struct verge__task_queue claimed = {0};
+    verge__task_queue claimed = {0};
     verge__lock(&broadcast->guard);
     broadcast->is_closed = true;
     verge__turn_away(broadcast->waiting, &claimed);
@@ -117,7 +116,7 @@ uint64_t verge_broadcast_position(verge_broadcast *broadcast) {
 
 /* ---- receiving ---- */
 
-static int try_to_get(verge_broadcast *broadcast, uint64_t *position, void *ret_item, enum verge__read_mode mode) {
+static int try_to_get(verge_broadcast *broadcast, uint64_t *position, void *ret_item, verge__read_mode mode) {
     if (verge__broadcast_is_wrong(broadcast, position, ret_item)) {
         return -EINVAL;
     }
@@ -128,7 +127,7 @@ static int try_to_get(verge_broadcast *broadcast, uint64_t *position, void *ret_
 }
 
 static int get_until(verge_broadcast *broadcast, uint64_t *position, void *ret_item, uint64_t deadline_ns,
-                     enum verge__read_mode mode) {
+                     verge__read_mode mode) {
     if (verge__broadcast_is_wrong(broadcast, position, ret_item)) {
         return -EINVAL;
     }
@@ -136,7 +135,7 @@ static int get_until(verge_broadcast *broadcast, uint64_t *position, void *ret_i
     verge__lock(&broadcast->guard);
     int result = verge__broadcast_get(broadcast, position, ret_item, mode);
     if (result == -EAGAIN) {
-        struct verge__waiter waiter = {.task = verge__current_task(), .item = ret_item, .position = position};
+        verge__waiter waiter = {.task = verge__current_task(), .item = ret_item, .position = position};
         verge__awaits(waiter.task, VERGE__AWAITS_BROADCAST, (uintptr_t)broadcast);
         result = verge__wait_in(broadcast->waiting, &broadcast->guard, &waiter, deadline_ns);
     }

@@ -23,20 +23,19 @@ struct verge_broadcast {
     char items[];
 };
 
-enum verge__read_mode { VERGE__READ_NEXT, VERGE__READ_LATEST };
+typedef enum verge__read_mode { VERGE__READ_NEXT, VERGE__READ_LATEST } verge__read_mode;
 
-static inline bool verge__broadcast_is_wrong(const struct verge_broadcast *broadcast, const uint64_t *position,
+static inline bool verge__broadcast_is_wrong(const verge_broadcast *broadcast, const uint64_t *position,
                                              const void *item) {
     return broadcast == NULL || position == NULL || (item == NULL && broadcast->item_size != 0);
 }
 
 /* With the guard held: 0, -EPIPE, -EINVAL (*position is greater than sent), -EOVERFLOW (*position has moved to the
  * oldest item), or -EAGAIN. */
-int verge__broadcast_get(const struct verge_broadcast *broadcast, uint64_t *position, void *ret_item,
-                         enum verge__read_mode mode);
+int verge__broadcast_get(const verge_broadcast *broadcast, uint64_t *position, void *ret_item, verge__read_mode mode);
 
 /* With the guard held: whether get would return -EAGAIN. */
-static inline bool verge__broadcast_is_seen(const struct verge_broadcast *broadcast, const uint64_t *position) {
+static inline bool verge__broadcast_is_seen(const verge_broadcast *broadcast, const uint64_t *position) {
     return *position == broadcast->sent && !broadcast->is_closed;
 }
 

@@ -8,24 +8,24 @@
 #include "base/assert.h"
 
 static size_t channel_size(size_t item_size, size_t capacity) {
-    return sizeof(struct verge_channel) + item_size * capacity;
+    return sizeof(verge_channel) + item_size * capacity;
 }
 
 int verge_channel_create(size_t item_size, size_t capacity, const verge_allocator *allocator,
                          verge_channel **ret_channel) {
     if (capacity == 0 || ret_channel == NULL ||
-        (item_size != 0 && capacity > (SIZE_MAX - sizeof(struct verge_channel)) / item_size)) {
+        (item_size != 0 && capacity > (SIZE_MAX - sizeof(verge_channel)) / item_size)) {
         return -EINVAL;
     }
     if (allocator == NULL) {
         allocator = verge_allocator_default();
     }
-    struct verge_channel *channel =
+    verge_channel *channel =
         allocator->allocate(allocator->context, channel_size(item_size, capacity), _Alignof(max_align_t));
     if (channel == NULL) {
         return -ENOMEM;
     }
-    *channel = (struct verge_channel){.allocator = *allocator, .item_size = item_size, .capacity = capacity};
+    *channel = (verge_channel){.allocator = *allocator, .item_size = item_size, .capacity = capacity};
     *ret_channel = channel;
     return 0;
 }
@@ -58,11 +58,11 @@ static void take_first(verge_channel *channel, void *ret_item) {
     channel->count--;
 }
 
-static inline int put(verge_channel *channel, const void *item, struct verge_task **ret_woken) {
+static inline int put(verge_channel *channel, const void *item, verge_task **ret_woken) {
     if (channel->is_closed) {
         return -EPIPE;
     }
-    struct verge__waiter *receiver = verge__waiters_take_first(channel->receivers);
+    verge__waiter *receiver = verge__waiters_take_first(channel->receivers);
     if (receiver != NULL) {
         copy(channel, receiver->item, item);
         *ret_woken = verge__grant(receiver);
@@ -75,12 +75,12 @@ static inline int put(verge_channel *channel, const void *item, struct verge_tas
     return 0;
 }
 
-static inline int get(verge_channel *channel, void *ret_item, struct verge_task **ret_woken) {
+static inline int get(verge_channel *channel, void *ret_item, verge_task **ret_woken) {
     if (channel->count == 0) {
         return channel->is_closed ? -EPIPE : -EAGAIN;
     }
     take_first(channel, ret_item);
-    struct verge__waiter *sender = verge__waiters_take_first(channel->senders);
+    verge__waiter *sender = verge__waiters_take_first(channel->senders);
     if (sender != NULL) {
         append(channel, sender->item);
         *ret_woken = verge__grant(sender);
@@ -88,11 +88,11 @@ static inline int get(verge_channel *channel, void *ret_item, struct verge_task 
     return 0;
 }
 
-int verge__channel_put(verge_channel *channel, const void *item, struct verge_task **ret_woken) {
+int verge__channel_put(verge_channel *channel, const void *item, verge_task **ret_woken) {
     return put(channel, item, ret_woken);
 }
 
-int verge__channel_get(verge_channel *channel, void *ret_item, struct verge_task **ret_woken) {
+int verge__channel_get(verge_channel *channel, void *ret_item, verge_task **ret_woken) {
     return get(channel, ret_item, ret_woken);
 }
 
@@ -102,7 +102,7 @@ int verge_channel_try_send(verge_channel *channel, const void *item) {
     if (verge__channel_is_wrong(channel, item)) {
         return -EINVAL;
     }
-    struct verge_task *woken = NULL;
+    verge_task *woken = NULL;
     verge__lock(&channel->guard);
     const int result = put(channel, item, &woken);
     verge__unlock(&channel->guard);
@@ -114,7 +114,7 @@ int verge_channel_try_receive(verge_channel *channel, void *ret_item) {
     if (verge__channel_is_wrong(channel, ret_item)) {
         return -EINVAL;
     }
-    struct verge_task *woken = NULL;
+    verge_task *woken = NULL;
     verge__lock(&channel->guard);
     const int result = get(channel, ret_item, &woken);
     verge__unlock(&channel->guard);
@@ -126,12 +126,12 @@ int verge_channel_send_until(verge_channel *channel, const void *item, uint64_t 
     if (verge__channel_is_wrong(channel, item)) {
         return -EINVAL;
     }
-    struct verge_task *self = verge__begin_call();
-    struct verge_task *woken = NULL;
+    verge_task *self = verge__begin_call();
+    verge_task *woken = NULL;
     verge__lock(&channel->guard);
     int result = put(channel, item, &woken);
     if (result == -EAGAIN) {
-        struct verge__waiter waiter = {.task = self, .item = (void *)(uintptr_t)item};
+        verge__waiter waiter = {.task = self, .item = (void *)(uintptr_t)item};
         verge__awaits(self, VERGE__AWAITS_SEND, (uintptr_t)channel);
         result = verge__wait_in(channel->senders, &channel->guard, &waiter, deadline_ns);
     }
@@ -144,12 +144,12 @@ int verge_channel_receive_until(verge_channel *channel, void *ret_item, uint64_t
     if (verge__channel_is_wrong(channel, ret_item)) {
         return -EINVAL;
     }
-    struct verge_task *self = verge__begin_call();
-    struct verge_task *woken = NULL;
+    verge_task *self = verge__begin_call();
+    verge_task *woken = NULL;
     verge__lock(&channel->guard);
     int result = get(channel, ret_item, &woken);
     if (result == -EAGAIN) {
-        struct verge__waiter waiter = {.task = self, .item = ret_item};
+        verge__waiter waiter = {.task = self, .item = ret_item};
         verge__awaits(self, VERGE__AWAITS_RECEIVE, (uintptr_t)channel);
         result = verge__wait_in(channel->receivers, &channel->guard, &waiter, deadline_ns);
     }
@@ -172,7 +172,7 @@ int verge_channel_close(verge_channel *channel) {
     if (channel == NULL) {
         return -EINVAL;
     }
-    struct verge__task_queue claimed = {0};
+    verge__task_queue claimed = {0};
     verge__lock(&channel->guard);
     channel->is_closed = true;
     verge__turn_away(channel->senders, &claimed);

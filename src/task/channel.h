@@ -22,23 +22,23 @@ struct verge_channel {
     char items[];
 };
 
-static inline bool verge__channel_is_wrong(const struct verge_channel *channel, const void *item) {
+static inline bool verge__channel_is_wrong(const verge_channel *channel, const void *item) {
     return channel == NULL || (item == NULL && channel->item_size != 0);
 }
 
 /* The rest with the guard held. What put and get return if they do not wait: whether that is -EAGAIN. */
 
-static inline bool verge__channel_is_full(const struct verge_channel *channel) {
+static inline bool verge__channel_is_full(const verge_channel *channel) {
     return channel->count == channel->capacity && !channel->is_closed;
 }
 
-static inline bool verge__channel_is_empty(const struct verge_channel *channel) {
+static inline bool verge__channel_is_empty(const verge_channel *channel) {
     return channel->count == 0 && !channel->is_closed;
 }
 
 /* 0, -EPIPE or -EAGAIN. put: the item went in, or to the receiver *ret_woken, which is to be delivered; get:
  * *ret_woken is the sender whose item went in. */
-int verge__channel_put(struct verge_channel *channel, const void *item, struct verge_task **ret_woken);
-int verge__channel_get(struct verge_channel *channel, void *ret_item, struct verge_task **ret_woken);
+int verge__channel_put(verge_channel *channel, const void *item, verge_task **ret_woken);
+int verge__channel_get(verge_channel *channel, void *ret_item, verge_task **ret_woken);
 
 #endif

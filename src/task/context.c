@@ -26,7 +26,7 @@
  * the word that it is another one and the switch itself: the return would be noted for a flow that has called nothing.
  */
 
-static VERGE__ALWAYS_INLINE void before_switch(struct verge__context *from, struct verge__context *to, int leaves) {
+static VERGE__ALWAYS_INLINE void before_switch(verge__context *from, verge__context *to, int leaves) {
 #if VERGE__ASAN
     to->resumed_by = from;
     __sanitizer_start_switch_fiber(leaves ? NULL : &from->fake_stack, to->stack_low, to->stack_size);
@@ -41,8 +41,8 @@ static VERGE__ALWAYS_INLINE void before_switch(struct verge__context *from, stru
 
 #if VERGE__ASAN
 /* Not inline: the frame that has switched is below a task, and must have nothing that is watched (lost.c). */
-static VERGE__NOINLINE void finish_switch(struct verge__context *self) {
-    struct verge__context *left = self->resumed_by;
+static VERGE__NOINLINE void finish_switch(verge__context *self) {
+    verge__context *left = self->resumed_by;
     const void *low;
     size_t size;
     __sanitizer_finish_switch_fiber(self->fake_stack, &low, &size);
@@ -53,7 +53,7 @@ static VERGE__NOINLINE void finish_switch(struct verge__context *self) {
 }
 #endif
 
-static void after_switch(struct verge__context *self) {
+static void after_switch(verge__context *self) {
 #if VERGE__ASAN
     finish_switch(self);
 #endif
@@ -63,26 +63,26 @@ static void after_switch(struct verge__context *self) {
 /* ---- contexts ---- */
 
 static void begin(void *argument) {
-    struct verge__context *self = argument;
+    verge__context *self = argument;
     after_switch(self);
     self->entry(self->argument);
 }
 
 /* But for is_live, which a thread that has an old address of the context may be reading (ring.h, R2). */
-static void clear(struct verge__context *context) {
+static void clear(verge__context *context) {
     atomic_store_explicit(&context->is_live, 0, memory_order_relaxed);
-    const size_t offset = offsetof(struct verge__context, stack_pointer);
+    const size_t offset = offsetof(verge__context, stack_pointer);
     memset((char *)context + offset, 0, sizeof(*context) - offset);
 }
 
-void verge__context_adopt(struct verge__context *context) {
+void verge__context_adopt(verge__context *context) {
     clear(context);
 #if VERGE__TSAN
     context->fiber = __tsan_get_current_fiber();
 #endif
 }
 
-void verge__context_init(struct verge__context *context, void *stack_low, size_t stack_size, void (*entry)(void *),
+void verge__context_init(verge__context *context, void *stack_low, size_t stack_size, void (*entry)(void *),
                          void *argument) {
     clear(context);
 #if VERGE__ASAN
@@ -102,19 +102,19 @@ void verge__context_init(struct verge__context *context, void *stack_low, size_t
 #endif
 }
 
-VERGE__NOINLINE void verge__context_switch(struct verge__context *from, struct verge__context *to) {
+VERGE__NOINLINE void verge__context_switch(verge__context *from, verge__context *to) {
     before_switch(from, to, 0);
     verge__context_swap(from, to->stack_pointer);
     after_switch(from);
 }
 
-_Noreturn void verge__context_leave(struct verge__context *from, struct verge__context *to) {
+_Noreturn void verge__context_leave(verge__context *from, verge__context *to) {
     before_switch(from, to, 1);
     verge__context_swap(from, to->stack_pointer);
     __builtin_unreachable();
 }
 
-void verge__context_unwound(struct verge__context *from, struct verge__context *to) {
+void verge__context_unwound(verge__context *from, verge__context *to) {
     before_switch(from, to, 1);
     after_switch(to);
 #if VERGE__ASAN
@@ -122,7 +122,7 @@ void verge__context_unwound(struct verge__context *from, struct verge__context *
 #endif
 }
 
-void verge__context_deinit(struct verge__context *context) {
+void verge__context_deinit(verge__context *context) {
 #if VERGE__TSAN
     __tsan_destroy_fiber(context->fiber);
 #endif

@@ -50,7 +50,7 @@
 #define VERGE__TSAN 0
 #endif
 
-struct verge__context {
+typedef struct verge__context {
     _Atomic uint64_t is_live; /* not 0: its stack may be in use, though it seems suspended. See above */
     void *stack_pointer;      /* while it is suspended: what verge__context_swap left */
     void (*entry)(void *argument);
@@ -64,35 +64,35 @@ struct verge__context {
 #if VERGE__TSAN
     void *fiber;
 #endif
-};
+} verge__context;
 
-static inline void verge__context_set_live(struct verge__context *context) {
+static inline void verge__context_set_live(verge__context *context) {
     atomic_store_explicit(&context->is_live, 1, memory_order_relaxed);
 }
 
-static inline bool verge__context_is_live(const struct verge__context *context) {
+static inline bool verge__context_is_live(const verge__context *context) {
     return atomic_load_explicit(&context->is_live, memory_order_acquire) != 0;
 }
 
 /* The flow that the calling thread is in. */
-void verge__context_adopt(struct verge__context *context);
+void verge__context_adopt(verge__context *context);
 
 /* stack_low to stack_low + stack_size is the memory of the stack; its top is aligned down to 16. entry must not return:
  * it ends with verge__context_leave. */
-void verge__context_init(struct verge__context *context, void *stack_low, size_t stack_size, void (*entry)(void *),
+void verge__context_init(verge__context *context, void *stack_low, size_t stack_size, void (*entry)(void *),
                          void *argument);
 
 /* from is the running context; it is suspended, and to is resumed. */
-void verge__context_switch(struct verge__context *from, struct verge__context *to);
+void verge__context_switch(verge__context *from, verge__context *to);
 
 /* As switch, but from will never be resumed: its stack may be used for something else as soon as to runs. */
-_Noreturn void verge__context_leave(struct verge__context *from, struct verge__context *to);
+_Noreturn void verge__context_leave(verge__context *from, verge__context *to);
 
 /* The thread is in `to` again without a switch, as its end has unwound the stack of `from`, which is never resumed. */
-void verge__context_unwound(struct verge__context *from, struct verge__context *to);
+void verge__context_unwound(verge__context *from, verge__context *to);
 
 /* For a context that has left or was unwound, or was never resumed. */
-void verge__context_deinit(struct verge__context *context);
+void verge__context_deinit(verge__context *context);
 
 /* "assembly" or "ucontext". */
 const char *verge__context_kind(void);

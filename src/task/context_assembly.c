@@ -15,13 +15,13 @@ extern void verge__context_start(void);
 /* What verge__context_swap leaves on a stack, from the stack pointer up. */
 #if defined(__aarch64__)
 
-struct frame {
+typedef struct verge__frame {
     uint64_t x19, x20, x21_to_x28[8], x29, x30;
     uint64_t d8_to_d15[8];
     uint64_t fpcr, unused;
-};
+} verge__frame;
 
-static void fill(struct frame *frame, void (*entry)(void *), void *argument) {
+static void fill(verge__frame *frame, void (*entry)(void *), void *argument) {
     frame->x19 = (uintptr_t)entry;
     frame->x20 = (uintptr_t)argument;
     frame->x30 = (uintptr_t)verge__context_start;
@@ -33,13 +33,13 @@ static void fill(struct frame *frame, void (*entry)(void *), void *argument) {
 
 #elif defined(__x86_64__)
 
-struct frame {
+typedef struct verge__frame {
     uint32_t mxcsr, x87_control;
     uint64_t r15, r14, r13, r12, rbx, rbp;
     uint64_t return_address;
-};
+} verge__frame;
 
-static void fill(struct frame *frame, void (*entry)(void *), void *argument) {
+static void fill(verge__frame *frame, void (*entry)(void *), void *argument) {
     frame->r12 = (uintptr_t)entry;
     frame->r13 = (uintptr_t)argument;
     frame->return_address = (uintptr_t)verge__context_start;
@@ -54,13 +54,13 @@ static void fill(struct frame *frame, void (*entry)(void *), void *argument) {
 
 #endif
 
-_Static_assert(offsetof(struct verge__context, is_live) == 0 && offsetof(struct verge__context, stack_pointer) == 8,
+_Static_assert(offsetof(verge__context, is_live) == 0 && offsetof(verge__context, stack_pointer) == 8,
                "verge__context_swap expects them there");
-_Static_assert(sizeof(struct frame) % 16 == 0, "the stack pointer of a flow that begins is aligned to 16");
+_Static_assert(sizeof(verge__frame) % 16 == 0, "the stack pointer of a flow that begins is aligned to 16");
 
 void *verge__context_prepare(void *stack_low, char *stack_top, void (*entry)(void *), void *argument) {
     (void)stack_low;
-    struct frame *frame = (struct frame *)(void *)(stack_top - sizeof(struct frame));
+    verge__frame *frame = (verge__frame *)(void *)(stack_top - sizeof(verge__frame));
     memset(frame, 0, sizeof(*frame));
     fill(frame, entry, argument);
     return frame;
@@ -68,7 +68,7 @@ void *verge__context_prepare(void *stack_low, char *stack_top, void (*entry)(voi
 
 /* The sanitizers would find that a thread reads another flow's stack, which is the point. */
 VERGE__NOT_SANITIZED bool verge__context_where(const void *suspended, uintptr_t *ret_address, uintptr_t *ret_frame) {
-    const volatile struct frame *frame = suspended;
+    const volatile verge__frame *frame = suspended;
     *ret_address = frame->RETURN_ADDRESS;
     *ret_frame = frame->FRAME_POINTER;
     return true;

@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct verge__context;
+typedef struct verge__context verge__context;
 
 /* Suspends the running flow: stores what resumes it in from->stack_pointer. Resumes another, which is given by what it
  * has stored there, and then clears from->is_live, with release order. */
-void verge__context_swap(struct verge__context *from, void *resumed);
+void verge__context_swap(verge__context *from, void *resumed);
 
 /* Lays out a stack that ends at stack_top such that resuming it calls entry(argument). */
 void *verge__context_prepare(void *stack_low, char *stack_top, void (*entry)(void *), void *argument);

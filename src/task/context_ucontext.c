@@ -16,16 +16,16 @@
 
 const char verge__context_machine_kind[] = "ucontext";
 
-struct first_frame {
+typedef struct verge__first_frame {
     ucontext_t context;
     void (*entry)(void *);
     void *argument;
-};
+} verge__first_frame;
 
 /* What the thread has just left. By calls that no compiler sees through, as in current.c. */
-static _Thread_local struct verge__context *left;
+static _Thread_local verge__context *left;
 
-static VERGE__NOINLINE void set_left(struct verge__context *context) {
+static VERGE__NOINLINE void set_left(verge__context *context) {
     __asm__ volatile("");
     left = context;
 }
@@ -37,12 +37,12 @@ static VERGE__NOINLINE void has_left(void) {
 
 /* makecontext passes ints only: a pointer goes as two halves. */
 static void start(unsigned high, unsigned low) {
-    const struct first_frame *frame = (const struct first_frame *)(((uintptr_t)high << 16 << 16) | low);
+    const verge__first_frame *frame = (const verge__first_frame *)(((uintptr_t)high << 16 << 16) | low);
     has_left();
     frame->entry(frame->argument);
 }
 
-void verge__context_swap(struct verge__context *from, void *resumed) {
+void verge__context_swap(verge__context *from, void *resumed) {
     ucontext_t self;
     /* It lives as long as the flow is suspended, which is as long as anybody looks at it. */
     // cppcheck-suppress autoVariables
@@ -53,8 +53,8 @@ void verge__context_swap(struct verge__context *from, void *resumed) {
 }
 
 void *verge__context_prepare(void *stack_low, char *stack_top, void (*entry)(void *), void *argument) {
-    const size_t frame_size = (sizeof(struct first_frame) + 63) / 64 * 64;
-    struct first_frame *frame = (struct first_frame *)(void *)(stack_top - frame_size);
+    const size_t frame_size = (sizeof(verge__first_frame) + 63) / 64 * 64;
+    verge__first_frame *frame = (verge__first_frame *)(void *)(stack_top - frame_size);
     (void)getcontext(&frame->context);
     frame->context.uc_stack.ss_sp = stack_low;
     frame->context.uc_stack.ss_size = (size_t)((char *)frame - (char *)stack_low);

@@ -4,7 +4,7 @@
 
     .text
 
-/* void verge__context_swap(struct verge__context *from, void *resumed) */
+/* void verge__context_swap(verge__context *from, void *resumed) */
     .globl  verge__context_swap
     .hidden verge__context_swap
     .type   verge__context_swap, @function

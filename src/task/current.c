@@ -6,7 +6,7 @@
  */
 #include "task/task_internal.h"
 
-static _Thread_local struct verge__runner *current __attribute__((tls_model("initial-exec")));
+static _Thread_local verge__runner *current __attribute__((tls_model("initial-exec")));
 
 /* The child of a task that forks is in no task: nobody would wake it. */
 static void in_child(void) {
@@ -18,18 +18,18 @@ int verge__forget_runner_in_child(void) {
     return verge__at_fork(&is_asked, in_child);
 }
 
-VERGE__NOINLINE struct verge__runner *verge__current_runner(void) {
+VERGE__NOINLINE verge__runner *verge__current_runner(void) {
     __asm__ volatile("");
     return current;
 }
 
-VERGE__NOINLINE void verge__set_current_runner(struct verge__runner *runner) {
+VERGE__NOINLINE void verge__set_current_runner(verge__runner *runner) {
     __asm__ volatile("");
     current = runner;
 }
 
-struct verge_task *verge__current_task(void) {
-    const struct verge__runner *runner = verge__current_runner();
+verge_task *verge__current_task(void) {
+    const verge__runner *runner = verge__current_runner();
     return runner != NULL ? runner->running : NULL;
 }
 
@@ -44,32 +44,32 @@ verge_task *verge_task_current(void) {
 }
 
 verge_runtime *verge_task_runtime(void) {
-    const struct verge_task *self = verge__current_task();
+    const verge_task *self = verge__current_task();
     return self != NULL ? self->runtime : NULL;
 }
 
 void *verge_task_argument(void) {
-    const struct verge_task *self = verge__current_task();
+    const verge_task *self = verge__current_task();
     return self != NULL ? self->argument : NULL;
 }
 
 uint32_t verge_task_worker(void) {
-    const struct verge__runner *runner = verge__current_runner();
+    const verge__runner *runner = verge__current_runner();
     return runner != NULL && runner->running != NULL ? runner->index : VERGE_WORKER_ANY;
 }
 
 bool verge_task_is_cancelled(void) {
-    const struct verge_task *self = verge__current_task();
+    const verge_task *self = verge__current_task();
     return self != NULL && atomic_load(&self->is_cancelled);
 }
 
 void *verge_task_local(void) {
-    const struct verge_task *self = verge__current_task();
+    const verge_task *self = verge__current_task();
     return self != NULL ? self->local : NULL;
 }
 
 int verge_task_set_local(void *local) {
-    struct verge_task *self = verge__current_task();
+    verge_task *self = verge__current_task();
     if (self == NULL) {
         return -EPERM;
     }
@@ -78,12 +78,12 @@ int verge_task_set_local(void *local) {
 }
 
 const char *verge_task_name(void) {
-    const struct verge_task *self = verge__current_task();
+    const verge_task *self = verge__current_task();
     return self != NULL && self->name[0] != '\0' ? self->name : NULL;
 }
 
 int verge_task_set_name(const char *name) {
-    struct verge_task *self = verge__current_task();
+    verge_task *self = verge__current_task();
     if (self == NULL) {
         return -EPERM;
     }
@@ -94,7 +94,7 @@ int verge_task_set_name(const char *name) {
 }
 
 uint64_t verge_now(void) {
-    const struct verge_task *self = verge__current_task();
+    const verge_task *self = verge__current_task();
     const verge_clock clock = self != NULL ? self->runtime->clock : verge_clock_monotonic();
     return verge__clock_now(&clock);
 }

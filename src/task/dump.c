@@ -25,8 +25,8 @@
 enum { FRAME_COUNT_MAX = 24, TEXT_SIZE = 4096 };
 
 /* A snapshot of a task. */
-struct sight {
-    const struct verge_task *task;
+typedef struct verge__sight {
+    const verge_task *task;
     verge_task_function function;
     char name[VERGE_TASK_NAME_SIZE];
     uint8_t state;
@@ -39,9 +39,9 @@ struct sight {
     uint64_t deadline_ns;
     uint64_t stopped_ns;
     uintptr_t frames[FRAME_COUNT_MAX];
-};
+} verge__sight;
 
-void verge__copy_name(struct verge_task *task, char name[VERGE_TASK_NAME_SIZE]) {
+void verge__copy_name(verge_task *task, char name[VERGE_TASK_NAME_SIZE]) {
     verge__lock(&task->guard);
     memcpy(name, task->name, VERGE_TASK_NAME_SIZE);
     verge__unlock(&task->guard);
@@ -62,8 +62,7 @@ static uintptr_t plain_address(uintptr_t address) {
 
 /* A frame is two words: the frame pointer of the caller, and the return address. The first two arguments after the task
  * are as verge__context_where returns them. */
-static VERGE__NOT_SANITIZED void walk(const struct verge_task *task, uintptr_t address, uintptr_t frame,
-                                      struct sight *sight) {
+static VERGE__NOT_SANITIZED void walk(const verge_task *task, uintptr_t address, uintptr_t frame, verge__sight *sight) {
     const uintptr_t low = (uintptr_t)task->stack->low;
     const uintptr_t high = (uintptr_t)task - 2 * sizeof(uintptr_t); /* the task struct is above its stack */
     while (address != 0 && sight->frame_count < FRAME_COUNT_MAX) {
@@ -85,11 +84,11 @@ static bool is_suspended(uint8_t state) {
     return state != VERGE__TASK_RUNNING && state != VERGE__TASK_ENDED;
 }
 
-static VERGE__NOT_SANITIZED const void *place_of(const struct verge_task *task) {
+static VERGE__NOT_SANITIZED const void *place_of(const verge_task *task) {
     return *(void *const volatile *)&task->context.stack_pointer;
 }
 
-static void find_frames(const struct verge_task *task, struct sight *sight) {
+static void find_frames(const verge_task *task, verge__sight *sight) {
     const void *place = place_of(task);
     const bool is_inside = (uintptr_t)place >= (uintptr_t)task->stack->low && (uintptr_t)place < (uintptr_t)task;
     uintptr_t address, frame;
@@ -105,8 +104,8 @@ static void find_frames(const struct verge_task *task, struct sight *sight) {
 
 /* ---- looking ---- */
 
-static void look_at(struct verge_task *task, struct sight *sight) {
-    *sight = (struct sight){
+static void look_at(verge_task *task, verge__sight *sight) {
+    *sight = (verge__sight){
         .task = task,
         .function = task->function,
         .state = atomic_load(&task->state),
@@ -127,15 +126,15 @@ static void look_at(struct verge_task *task, struct sight *sight) {
 }
 
 /* Copies the tasks of a runner, the oldest first, if there is room for all. Returns how many there are. */
-static size_t look_at_all(struct verge__runner *runner, struct sight *sights, size_t room) {
+static size_t look_at_all(verge__runner *runner, verge__sight *sights, size_t room) {
     size_t count = 0;
     verge__lock(&runner->list_guard);
-    for (const struct verge_task *task = runner->listed; task != NULL; task = task->listed_next) {
+    for (const verge_task *task = runner->listed; task != NULL; task = task->listed_next) {
         count++;
     }
     if (count <= room) {
         size_t left = count;
-        for (struct verge_task *task = runner->listed; task != NULL; task = task->listed_next) {
+        for (verge_task *task = runner->listed; task != NULL; task = task->listed_next) {
             look_at(task, &sights[--left]);
         }
     }
@@ -145,15 +144,15 @@ static size_t look_at_all(struct verge__runner *runner, struct sight *sights, si
 
 /* ---- writing ---- */
 
-struct output {
+typedef struct verge__dump_output {
     verge_dump_writer write;
     void *context;
     int error; /* what the writer returned, if not 0 */
     size_t size;
     char text[TEXT_SIZE];
-};
+} verge__dump_output;
 
-static void flush(struct output *output) {
+static void flush(verge__dump_output *output) {
     if (output->error == 0 && output->size != 0) {
         output->error = output->write(output->context, output->text, output->size);
     }
@@ -161,7 +160,7 @@ static void flush(struct output *output) {
 }
 
 /* One call prints at most a quarter of the buffer. */
-static __attribute__((format(printf, 2, 3))) void print(struct output *output, const char *format, ...) {
+static __attribute__((format(printf, 2, 3))) void print(verge__dump_output *output, const char *format, ...) {
     va_list arguments;
     if (output->size > sizeof(output->text) * 3 / 4) {
         flush(output);
@@ -173,12 +172,12 @@ static __attribute__((format(printf, 2, 3))) void print(struct output *output, c
     output->size += size < 0 ? 0 : (size_t)size < room ? (size_t)size : room - 1;
 }
 
-static void print_seconds(struct output *output, uint64_t ns) {
+static void print_seconds(verge__dump_output *output, uint64_t ns) {
     print(output, "%" PRIu64 ".%03u s", ns / 1000000000, (unsigned)(ns / 1000000 % 1000));
 }
 
 /* The file and the offset in it, for addr2line; and the function, if the dynamic linker knows its name. */
-static void print_address(struct output *output, uintptr_t address) {
+static void print_address(verge__dump_output *output, uintptr_t address) {
     Dl_info info = {0};
     print(output, "0x%" PRIxPTR, address);
     if (dladdr((const void *)address, &info) == 0 || info.dli_fname == NULL) {
@@ -204,7 +203,7 @@ static const char *operation_name(unsigned kind) {
     return kind < sizeof(names) / sizeof(*names) && names[kind] != NULL ? names[kind] : "I/O";
 }
 
-static void print_awaited(struct output *output, const struct sight *sight) {
+static void print_awaited(verge__dump_output *output, const verge__sight *sight) {
     static const char *const names[] = {
         [VERGE__AWAITS_TIME] = "time",
         [VERGE__AWAITS_TASK] = "task",
@@ -233,7 +232,7 @@ static void print_awaited(struct output *output, const struct sight *sight) {
     }
 }
 
-static void print_deadline(struct output *output, uint64_t deadline_ns, uint64_t now_ns) {
+static void print_deadline(verge__dump_output *output, uint64_t deadline_ns, uint64_t now_ns) {
     if (deadline_ns == 0) {
         print(output, ", no deadline");
     } else if (deadline_ns >= now_ns) {
@@ -246,7 +245,7 @@ static void print_deadline(struct output *output, uint64_t deadline_ns, uint64_t
     }
 }
 
-static void print_state(struct output *output, const struct sight *sight, uint64_t now_ns) {
+static void print_state(verge__dump_output *output, const verge__sight *sight, uint64_t now_ns) {
     if (sight->state == VERGE__TASK_RUNNING) {
         print(output, "runs");
     } else if (sight->state == VERGE__TASK_ENDED) {
@@ -262,7 +261,7 @@ static void print_state(struct output *output, const struct sight *sight, uint64
     print(output, sight->is_cancelled ? ", cancelled\n" : "\n");
 }
 
-static void print_sight(struct output *output, const struct sight *sight, uint32_t worker_index, uint64_t now_ns) {
+static void print_sight(verge__dump_output *output, const verge__sight *sight, uint32_t worker_index, uint64_t now_ns) {
     print(output, "task 0x%" PRIxPTR " \"%s\", worker %" PRIu32 ": ", (uintptr_t)sight->task, sight->name,
           worker_index);
     print_state(output, sight, now_ns);
@@ -278,9 +277,9 @@ static void print_sight(struct output *output, const struct sight *sight, uint32
 
 /* ---- the calls ---- */
 
-static int dump_runner(struct verge__runner *runner, struct output *output) {
+static int dump_runner(verge__runner *runner, verge__dump_output *output) {
     const verge_allocator *allocator = &runner->runtime->allocator;
-    struct sight *sights = NULL;
+    verge__sight *sights = NULL;
     size_t room = 0;
     size_t count;
     while ((count = look_at_all(runner, sights, room)) > room) {
@@ -288,7 +287,7 @@ static int dump_runner(struct verge__runner *runner, struct output *output) {
             allocator->release(allocator->context, sights, room * sizeof(*sights));
         }
         room = count + count / 4 + 16;
-        sights = allocator->allocate(allocator->context, room * sizeof(*sights), _Alignof(struct sight));
+        sights = allocator->allocate(allocator->context, room * sizeof(*sights), _Alignof(verge__sight));
         if (sights == NULL) {
             return -ENOMEM;
         }
@@ -310,7 +309,7 @@ int verge_runtime_dump(verge_runtime *runtime, verge_dump_writer write, void *co
     if (verge__runtime_is_forked(runtime)) {
         return -ECHILD;
     }
-    struct output output = {.write = write, .context = context};
+    verge__dump_output output = {.write = write, .context = context};
     const uint32_t count = atomic_load(&runtime->runner_count);
     print(&output, "verge runtime 0x%" PRIxPTR ": %" PRIu64 " tasks, %" PRIu32 " workers, time %" PRIu64 " ns\n",
           (uintptr_t)runtime, verge__existing_tasks(runtime), count, verge__clock_now(&runtime->clock));

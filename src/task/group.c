@@ -21,16 +21,16 @@ static void fail(verge_group *group, int error) {
         return;
     }
     group->error = error;
-    for (struct verge_task *task = group->members; task != NULL; task = task->member_next) {
+    for (verge_task *task = group->members; task != NULL; task = task->member_next) {
         verge__cancel(task);
     }
 }
 
-void verge__group_join(struct verge_task *task) {
+void verge__group_join(verge_task *task) {
     verge_group *group = task->group;
     VERGE__STEP("group: join");
     verge__lock(&group->guard);
-    struct verge_task *first = group->members;
+    verge_task *first = group->members;
     task->member_next = first;
     task->member_previous = NULL;
     if (first != NULL) {
@@ -45,20 +45,20 @@ void verge__group_join(struct verge_task *task) {
 
 /* One member fewer. Called with the guard held, and releases it; after that the group may not exist any more. */
 static void uncount_and_unlock(verge_group *group) {
-    struct verge__waiter *waiter = --group->count == 0 ? verge__waiters_take_first(group->waiting) : NULL;
-    struct verge_task *owner = waiter != NULL ? verge__grant(waiter) : NULL;
+    verge__waiter *waiter = --group->count == 0 ? verge__waiters_take_first(group->waiting) : NULL;
+    verge_task *owner = waiter != NULL ? verge__grant(waiter) : NULL;
     verge__unlock(&group->guard);
     verge__deliver_granted(owner);
 }
 
-static int error_of(const struct verge_task *task) {
+static int error_of(const verge_task *task) {
     if (atomic_load(&task->is_lost)) {
         return -EOWNERDEAD;
     }
     return task->result >= 0 ? 0 : task->result > INT_MIN ? (int)task->result : INT_MIN;
 }
 
-void verge__group_leave(struct verge_task *task) {
+void verge__group_leave(verge_task *task) {
     verge_group *group = task->group;
     const int error = error_of(task);
     VERGE__STEP("group: leave");
@@ -80,7 +80,7 @@ void verge__group_leave(struct verge_task *task) {
 /* ---- calls ---- */
 
 int verge_group_begin(verge_group *group) {
-    struct verge_task *self = verge__current_task();
+    verge_task *self = verge__current_task();
     if (self == NULL || group == NULL) {
         return self == NULL ? -EPERM : -EINVAL;
     }
@@ -89,7 +89,7 @@ int verge_group_begin(verge_group *group) {
 }
 
 int verge_group_spawn_with(verge_group *group, const verge_spawn_options *options) {
-    struct verge_task *self = verge__current_task();
+    verge_task *self = verge__current_task();
     if (self == NULL || group == NULL || (group->owner != self && self->group != group)) {
         return self != NULL && group == NULL ? -EINVAL : -EPERM;
     }
@@ -131,8 +131,8 @@ int verge_group_cancel(verge_group *group) {
 
 /* Waits, with the guard held, until no member is left. If the owner is cancelled or its deadline comes, the members are
  * cancelled, and it goes on waiting for their end. */
-static void await_members(struct verge_task *self, verge_group *group, uint64_t deadline_ns) {
-    struct verge__waiter waiter = {.task = self};
+static void await_members(verge_task *self, verge_group *group, uint64_t deadline_ns) {
+    verge__waiter waiter = {.task = self};
     verge__awaits(self, VERGE__AWAITS_GROUP, (uintptr_t)group);
     const int reason = verge__wait_once(group->waiting, &group->guard, &waiter, deadline_ns, VERGE__WAIT);
     if (!waiter.is_granted) {
@@ -145,7 +145,7 @@ static void await_members(struct verge_task *self, verge_group *group, uint64_t 
 }
 
 int verge_group_wait_until(verge_group *group, uint64_t deadline_ns) {
-    struct verge_task *self = verge__current_task();
+    verge_task *self = verge__current_task();
     if (self == NULL || group == NULL || group->owner != self) {
         return self != NULL && group == NULL ? -EINVAL : -EPERM;
     }

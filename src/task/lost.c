@@ -12,9 +12,9 @@
 #include "task/task_internal.h"
 
 void verge__lose_running_task(void) {
-    struct verge__runner *runner = verge__current_runner();
-    struct verge_runtime *runtime = runner->runtime;
-    struct verge_task *task = runner->running;
+    verge__runner *runner = verge__current_runner();
+    verge_runtime *runtime = runner->runtime;
+    verge_task *task = runner->running;
     atomic_store(&runtime->has_lost_worker, true);
     if (task != NULL) {
         verge__context_unwound(&task->context, &runner->context);

@@ -7,7 +7,7 @@
 #include "base/step.h"
 #include "task/task_internal.h"
 
-struct verge__runner *verge__pick_runner(struct verge_runtime *runtime) {
+verge__runner *verge__pick_runner(verge_runtime *runtime) {
     const uint32_t count = atomic_load(&runtime->runner_count);
     for (uint32_t tries = 0; tries < count; tries++) {
         const uint32_t index = atomic_fetch_add(&runtime->next_runner, 1) % count;
@@ -20,11 +20,11 @@ struct verge__runner *verge__pick_runner(struct verge_runtime *runtime) {
 
 /* The caller sees to it that nobody else changes the task: it is popped from the ready queue, or MOVING. The runner it
  * is with then. */
-static struct verge__runner *move(struct verge__runner *runner, struct verge_task *task) {
+static verge__runner *move(verge__runner *runner, verge_task *task) {
     verge__drop_io_timer(task);
     verge__unlist_task(runner, task);
     VERGE__STEP("move: under way");
-    struct verge__runner *target;
+    verge__runner *target;
     do {
         target = verge__pick_runner(runner->runtime);
     } while (!verge__list_task(target, task));
@@ -33,9 +33,9 @@ static struct verge__runner *move(struct verge__runner *runner, struct verge_tas
     return target;
 }
 
-static struct verge_task *first_waiting(struct verge__runner *runner) {
+static verge_task *first_waiting(verge__runner *runner) {
     verge__lock(&runner->list_guard);
-    struct verge_task *task = runner->listed;
+    verge_task *task = runner->listed;
     for (; task != NULL; task = task->listed_next) {
         uint8_t state = VERGE__TASK_WAITING;
         if (atomic_compare_exchange_strong(&task->state, &state, VERGE__TASK_MOVING)) {
@@ -60,7 +60,7 @@ static uint8_t reason_of(uint8_t state) {
 
 /* The runner it is with now may have cancelled its tasks before this one came: then nobody else will. Or it retires,
  * and has looked for tasks that wait before this one did: then it is to look again. */
-static void go_on_waiting(struct verge__runner *target, struct verge_task *task) {
+static void go_on_waiting(verge__runner *target, verge_task *task) {
     const bool is_stopping = atomic_load(&task->runtime->is_stopping);
     uint8_t state = VERGE__TASK_MOVING;
     if (is_stopping) {
@@ -76,10 +76,10 @@ static void go_on_waiting(struct verge__runner *target, struct verge_task *task)
     verge__post(task);
 }
 
-bool verge__runner_move_tasks(struct verge__runner *runner) {
+bool verge__runner_move_tasks(verge__runner *runner) {
     bool has_moved = false;
     for (;;) {
-        struct verge_task *task = verge__take_ready(runner);
+        verge_task *task = verge__take_ready(runner);
         const bool is_ready = task != NULL;
         if (!is_ready) {
             task = first_waiting(runner);
@@ -87,7 +87,7 @@ bool verge__runner_move_tasks(struct verge__runner *runner) {
         if (task == NULL) {
             return has_moved;
         }
-        struct verge__runner *target = move(runner, task);
+        verge__runner *target = move(runner, task);
         if (is_ready) {
             verge__post(task);
         } else {
@@ -97,9 +97,9 @@ bool verge__runner_move_tasks(struct verge__runner *runner) {
     }
 }
 
-bool verge__runner_has_left(struct verge__runner *runner) {
+bool verge__runner_has_left(verge__runner *runner) {
     verge__lock(&runner->list_guard);
-    struct verge_task *none = NULL;
+    verge_task *none = NULL;
     const bool has_left =
         runner->listed == NULL && atomic_compare_exchange_strong(&runner->inbox, &none, &verge__inbox_closed);
     verge__unlock(&runner->list_guard);

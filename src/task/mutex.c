@@ -9,11 +9,11 @@
 /* Whoever has it has ended with its thread, and will not unlock it. A plain thread that ends with it is not noticed. */
 static bool is_lost(const verge_mutex *mutex) {
     const void *owner = mutex->owner;
-    return owner != NULL && !verge__is_thread(owner) && atomic_load(&((const struct verge_task *)owner)->is_lost);
+    return owner != NULL && !verge__is_thread(owner) && atomic_load(&((const verge_task *)owner)->is_lost);
 }
 
 /* With the guard held. It is woken for no good when it is cancelled, or when a task is lost. */
-static int wait_regardless(verge_mutex *mutex, struct verge__waiter *waiter) {
+static int wait_regardless(verge_mutex *mutex, verge__waiter *waiter) {
     while (!waiter->is_granted && !is_lost(mutex)) {
         verge__awaits(waiter->task, VERGE__AWAITS_MUTEX, (uintptr_t)mutex);
         (void)verge__wait_once(mutex->waiting, &mutex->guard, waiter, VERGE_NEVER, VERGE__WAIT_REGARDLESS);
@@ -24,14 +24,14 @@ static int wait_regardless(verge_mutex *mutex, struct verge__waiter *waiter) {
     return waiter->is_granted ? 0 : -EOWNERDEAD;
 }
 
-static int lock_until(verge_mutex *mutex, uint64_t deadline_ns, enum verge__wait_mode mode) {
+static int lock_until(verge_mutex *mutex, uint64_t deadline_ns, verge__wait_mode mode) {
     if (mutex == NULL) {
         return -EINVAL;
     }
     verge__begin_call();
     int result = 0;
-    struct verge_task *self = verge__current_task();
-    struct verge__waiter waiter = {.task = self, .item = verge__owner_of(self)};
+    verge_task *self = verge__current_task();
+    verge__waiter waiter = {.task = self, .item = verge__owner_of(self)};
     verge__lock(&mutex->guard);
     if (mutex->owner == NULL) {
         mutex->owner = waiter.item;
@@ -84,9 +84,9 @@ int verge_mutex_unlock(verge_mutex *mutex) {
         verge__unlock(&mutex->guard);
         return -EPERM;
     }
-    struct verge__waiter *next = verge__waiters_take_first(mutex->waiting);
+    verge__waiter *next = verge__waiters_take_first(mutex->waiting);
     mutex->owner = next != NULL ? next->item : NULL;
-    struct verge_task *task = next != NULL ? verge__grant(next) : NULL;
+    verge_task *task = next != NULL ? verge__grant(next) : NULL;
     verge__unlock(&mutex->guard);
     verge__deliver_granted(task);
     return 0;
@@ -105,12 +105,12 @@ int verge_condition_wait_until(verge_condition *condition, verge_mutex *mutex, u
     if (condition == NULL || mutex == NULL) {
         return -EINVAL;
     }
-    struct verge_task *self = verge__current_task();
+    verge_task *self = verge__current_task();
     if (!verge__mutex_is_owner(mutex, verge__owner_of(self))) {
         return -EPERM;
     }
     verge__begin_call();
-    struct verge__waiter waiter = {.task = self};
+    verge__waiter waiter = {.task = self};
     verge__lock(&condition->guard);
     verge__wait_begin_in(condition->waiting, &waiter);
     verge__awaits(self, VERGE__AWAITS_CONDITION, (uintptr_t)condition);
@@ -137,8 +137,8 @@ int verge_condition_signal(verge_condition *condition) {
         return -EINVAL;
     }
     verge__lock(&condition->guard);
-    struct verge__waiter *waiter = verge__waiters_take_first(condition->waiting);
-    struct verge_task *task = waiter != NULL ? verge__grant(waiter) : NULL;
+    verge__waiter *waiter = verge__waiters_take_first(condition->waiting);
+    verge_task *task = waiter != NULL ? verge__grant(waiter) : NULL;
     verge__unlock(&condition->guard);
     verge__deliver_granted(task);
     return 0;
@@ -148,10 +148,10 @@ int verge_condition_broadcast(verge_condition *condition) {
     if (condition == NULL) {
         return -EINVAL;
     }
-    struct verge__task_queue claimed = {0};
+    verge__task_queue claimed = {0};
     verge__lock(&condition->guard);
     for (;;) {
-        struct verge__waiter *waiter = verge__waiters_take_first(condition->waiting);
+        verge__waiter *waiter = verge__waiters_take_first(condition->waiting);
         if (waiter == NULL) {
             break;
         }

@@ -69,18 +69,17 @@ static void end_handling(int number) {
 
 /* ---- tasks that do not let others run ---- */
 
-struct watched {
-    uint64_t switches;                /* of the turns that are over */
-    uint64_t since_ns;                /* when `switches` and `resumes_left` were first seen */
-    const struct verge_task *suspect; /* the task that ran at the last look */
-    int resumes_left;                 /* in this turn: this or `switches` changes with each task that is resumed */
+typedef struct verge__watched {
+    uint64_t switches;         /* of the turns that are over */
+    uint64_t since_ns;         /* when `switches` and `resumes_left` were first seen */
+    const verge_task *suspect; /* the task that ran at the last look */
+    int resumes_left;          /* in this turn: this or `switches` changes with each task that is resumed */
     bool is_reported;
-};
+} verge__watched;
 
 /* The task that is running; NULL: none. It may have ended when this returns. */
-static const struct verge_task *find_running(struct verge__runner *runner, char name[VERGE_TASK_NAME_SIZE],
-                                             verge_stuck_task *stuck) {
-    struct verge_task *task;
+static const verge_task *find_running(verge__runner *runner, char name[VERGE_TASK_NAME_SIZE], verge_stuck_task *stuck) {
+    verge_task *task;
     verge__lock(&runner->list_guard);
     for (task = runner->listed; task != NULL; task = task->listed_next) {
         if (atomic_load_explicit(&task->state, memory_order_relaxed) == VERGE__TASK_RUNNING) {
@@ -96,11 +95,11 @@ static const struct verge_task *find_running(struct verge__runner *runner, char 
 
 /* The stores of the worker may be seen late, and in any order. So a task is reported only if it was seen running at two
  * looks in a row. */
-static void look_for_stuck(struct verge__runner *runner, struct watched *watched, uint64_t now_ns) {
+static void look_for_stuck(verge__runner *runner, verge__watched *watched, uint64_t now_ns) {
     const verge_runtime_options *options = &runner->runtime->options;
     char name[VERGE_TASK_NAME_SIZE];
     verge_stuck_task stuck = {.worker_index = runner->index, .running_ns = now_ns - watched->since_ns};
-    const struct verge_task *running = find_running(runner, name, &stuck);
+    const verge_task *running = find_running(runner, name, &stuck);
     const bool is_stuck = running != NULL && running == watched->suspect && stuck.running_ns >= options->stuck_after_ns;
     watched->suspect = running;
     if (is_stuck) {
@@ -109,11 +108,11 @@ static void look_for_stuck(struct verge__runner *runner, struct watched *watched
     }
 }
 
-static void watch(struct verge__runner *runner, struct watched *watched, uint64_t now_ns) {
+static void watch(verge__runner *runner, verge__watched *watched, uint64_t now_ns) {
     const uint64_t switches = atomic_load_explicit(&runner->switches, memory_order_relaxed);
     const int resumes_left = atomic_load_explicit(&runner->resumes_left, memory_order_relaxed);
     if (switches != watched->switches || resumes_left != watched->resumes_left || watched->since_ns == 0) {
-        *watched = (struct watched){.switches = switches, .resumes_left = resumes_left, .since_ns = now_ns};
+        *watched = (verge__watched){.switches = switches, .resumes_left = resumes_left, .since_ns = now_ns};
     } else if (!watched->is_reported && !atomic_load(&runner->is_waiting)) {
         look_for_stuck(runner, watched, now_ns);
     }
@@ -121,16 +120,16 @@ static void watch(struct verge__runner *runner, struct watched *watched, uint64_
 
 /* ---- the thread ---- */
 
-static _Atomic uint32_t *word_of(struct verge_runtime *runtime) {
+static _Atomic uint32_t *word_of(verge_runtime *runtime) {
     const int number = runtime->options.dump_signal;
     return number != 0 ? &signals[number].word : &runtime->observer.word;
 }
 
-static uint32_t requests_to(const struct verge_runtime *runtime) {
+static uint32_t requests_to(const verge_runtime *runtime) {
     return atomic_load(&signals[runtime->options.dump_signal].requests); /* 0 if there is no signal */
 }
 
-static void look_around(struct verge_runtime *runtime, struct watched *watched, uint64_t now_ns) {
+static void look_around(verge_runtime *runtime, verge__watched *watched, uint64_t now_ns) {
     const uint32_t count = atomic_load(&runtime->runner_count);
     for (uint32_t i = 0; i < count; i++) {
         watch(runtime->runners[i], &watched[i], now_ns);
@@ -147,8 +146,8 @@ static void sleep_on(_Atomic uint32_t *word, uint32_t seen, uint64_t until_ns) {
 
 static void *observer_main(void *argument) {
     const uint64_t period_min_ns = 1000000;
-    struct verge_runtime *runtime = argument;
-    struct watched watched[VERGE_RUNTIME_WORKERS_MAX] = {{0}};
+    verge_runtime *runtime = argument;
+    verge__watched watched[VERGE_RUNTIME_WORKERS_MAX] = {{0}};
     const verge_clock real = verge_clock_monotonic();
     const uint64_t half_ns = runtime->options.stuck_after_ns / 2;
     const uint64_t period_ns = half_ns > period_min_ns ? half_ns : period_min_ns;
@@ -175,7 +174,7 @@ static void *observer_main(void *argument) {
     }
 }
 
-int verge__observe_begin(struct verge_runtime *runtime) {
+int verge__observe_begin(verge_runtime *runtime) {
     const int number = runtime->options.dump_signal;
     if (number == 0 && runtime->options.stuck_after_ns == 0) {
         return 0;
@@ -194,7 +193,7 @@ int verge__observe_begin(struct verge_runtime *runtime) {
     return error;
 }
 
-void verge__observe_end(struct verge_runtime *runtime) {
+void verge__observe_end(verge_runtime *runtime) {
     if (runtime->observer.has_thread) {
         _Atomic uint32_t *word = word_of(runtime);
         atomic_store(&runtime->observer.ends, true);

@@ -23,18 +23,18 @@ static struct sigaction before;                          /* the action that was 
 
 /* ---- in the handler: nothing but write(2) ---- */
 
-struct line {
+typedef struct verge__overflow_line {
     char text[320];
     size_t size;
-};
+} verge__overflow_line;
 
-static void add(struct line *line, const char *text) {
+static void add(verge__overflow_line *line, const char *text) {
     while (*text != '\0' && line->size < sizeof(line->text)) {
         line->text[line->size++] = *text++;
     }
 }
 
-static void add_number(struct line *line, uint64_t number, unsigned base) {
+static void add_number(verge__overflow_line *line, uint64_t number, unsigned base) {
     char digits[24];
     char *at = digits + sizeof(digits) - 1;
     *at = '\0';
@@ -45,8 +45,8 @@ static void add_number(struct line *line, uint64_t number, unsigned base) {
     add(line, at);
 }
 
-static void report(const struct verge_task *task, uint32_t worker_index) {
-    struct line line = {.size = 0};
+static void report(const verge_task *task, uint32_t worker_index) {
+    verge__overflow_line line = {.size = 0};
     add(&line, "verge: stack overflow in task ");
     if (task->name[0] != '\0') {
         add(&line, task->name);
@@ -63,7 +63,7 @@ static void report(const struct verge_task *task, uint32_t worker_index) {
     (void)written;
 }
 
-static bool is_in_guard(const struct verge_task *task, const void *address) {
+static bool is_in_guard(const verge_task *task, const void *address) {
     const uintptr_t low = (uintptr_t)task->stack->low;
     const uintptr_t at = (uintptr_t)address;
     return at < low && low - at <= task->runtime->stacks.guard_size;
@@ -83,8 +83,8 @@ static void pass_on(int number, siginfo_t *info, void *context) {
 }
 
 static void on_fault(int number, siginfo_t *info, void *context) {
-    const struct verge__runner *runner = verge__current_runner();
-    const struct verge_task *task = runner != NULL ? runner->running : NULL;
+    const verge__runner *runner = verge__current_runner();
+    const verge_task *task = runner != NULL ? runner->running : NULL;
     if (task != NULL && info->si_code > 0 && is_in_guard(task, info->si_addr)) {
         report(task, runner->index);
     }
@@ -102,12 +102,12 @@ static bool is_default(const struct sigaction *action) {
 }
 
 /* Without the option, in a build with assertions: only where the program (or a sanitizer) has no handler of its own. */
-static bool is_wanted(const struct verge_runtime *runtime, const struct sigaction *now) {
+static bool is_wanted(const verge_runtime *runtime, const struct sigaction *now) {
     return runtime->options.report_overflow || (VERGE__CHECKS_CALLERS && (is_default(now) || is_ours(now)));
 }
 
 /* True: the handler is there. */
-static bool begin_handling(const struct verge_runtime *runtime) {
+static bool begin_handling(const verge_runtime *runtime) {
     struct sigaction now;
     (void)pthread_mutex_lock(&lock);
     bool is_there = sigaction(SIGSEGV, NULL, &now) == 0 && is_wanted(runtime, &now);
@@ -144,7 +144,7 @@ static size_t alternate_size(void) {
 }
 
 /* An alternate stack, unless the thread has one. Without memory for it an overflow is what it was: a bare SIGSEGV. */
-static void begin_alternate(struct verge__overflow_watch *watch) {
+static void begin_alternate(verge__overflow_stack *watch) {
     stack_t now;
     if (sigaltstack(NULL, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0) {
         return;
@@ -163,16 +163,16 @@ static void begin_alternate(struct verge__overflow_watch *watch) {
     watch->alternate_size = size;
 }
 
-void verge__overflow_watch(struct verge__runner *runner) {
-    struct verge__overflow_watch *watch = &runner->overflow;
-    *watch = (struct verge__overflow_watch){.is_on = begin_handling(runner->runtime)};
+void verge__overflow_watch(verge__runner *runner) {
+    verge__overflow_stack *watch = &runner->overflow;
+    *watch = (verge__overflow_stack){.is_on = begin_handling(runner->runtime)};
     if (watch->is_on) {
         begin_alternate(watch);
     }
 }
 
-void verge__overflow_unwatch(struct verge__runner *runner) {
-    struct verge__overflow_watch *watch = &runner->overflow;
+void verge__overflow_unwatch(verge__runner *runner) {
+    verge__overflow_stack *watch = &runner->overflow;
     if (watch->alternate != NULL) {
         const stack_t none = {.ss_flags = SS_DISABLE};
         if (sigaltstack(&none, NULL) == 0) { /* else somebody is on it, and it stays */

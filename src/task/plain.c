@@ -4,7 +4,7 @@
 
 #include "task/waiters.h"
 
-int verge__plain_wait(struct verge__waiter *waiter, uint64_t deadline_ns) {
+int verge__plain_wait(verge__waiter *waiter, uint64_t deadline_ns) {
     const verge_clock clock = verge_clock_monotonic();
     while (atomic_load(&waiter->is_woken) == 0) {
         if (deadline_ns != VERGE_NEVER && deadline_ns <= verge__clock_now(&clock)) {
@@ -15,7 +15,7 @@ int verge__plain_wait(struct verge__waiter *waiter, uint64_t deadline_ns) {
     return 0;
 }
 
-void verge__plain_wake(struct verge__waiter *waiter) {
+void verge__plain_wake(verge__waiter *waiter) {
     atomic_store(&waiter->is_woken, 1);
     verge__futex_wake_one(&waiter->is_woken);
 }

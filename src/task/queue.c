@@ -10,16 +10,16 @@
 #include "base/step.h"
 #include "task/search.h"
 
-struct verge_task verge__inbox_closed;
+verge_task verge__inbox_closed;
 
-void verge__deliver_all(struct verge__task_queue *queue) {
-    for (struct verge_task *task = verge__queue_pop(queue); task != NULL; task = verge__queue_pop(queue)) {
+void verge__deliver_all(verge__task_queue *queue) {
+    for (verge_task *task = verge__queue_pop(queue); task != NULL; task = verge__queue_pop(queue)) {
         verge__deliver(task);
     }
 }
 
 /* `notifying` keeps the reactor open until the wake is done: verge__runner_close. */
-bool verge__runner_notify(struct verge__runner *runner) {
+bool verge__runner_notify(verge__runner *runner) {
     atomic_fetch_add(&runner->notifying, 1);
     VERGE__STEP("runner: notify");
     const bool is_waiting = atomic_exchange(&runner->is_waiting, false);
@@ -32,22 +32,22 @@ bool verge__runner_notify(struct verge__runner *runner) {
     return is_waiting;
 }
 
-void verge__runner_alert(struct verge__runner *runner) {
+void verge__runner_alert(verge__runner *runner) {
     atomic_store(&runner->attention, true);
     (void)verge__runner_notify(runner);
 }
 
-void verge__alert_all(struct verge_runtime *runtime) {
+void verge__alert_all(verge_runtime *runtime) {
     const uint32_t count = atomic_load(&runtime->runner_count);
     for (uint32_t i = 0; i < count; i++) {
         verge__runner_alert(runtime->runners[i]);
     }
 }
 
-void verge__post(struct verge_task *task) {
-    struct verge__runner *runner = atomic_load(&task->runner);
+void verge__post(verge_task *task) {
+    verge__runner *runner = atomic_load(&task->runner);
     const bool may_go_elsewhere = verge__may_go_elsewhere(runner, task); /* though it may be live for a moment */
-    struct verge_task *last = atomic_load_explicit(&runner->inbox, memory_order_relaxed);
+    verge_task *last = atomic_load_explicit(&runner->inbox, memory_order_relaxed);
     do {
         VERGE__INVARIANT(last != &verge__inbox_closed, "J5: a runner that has tasks has not left");
         task->next = last;
@@ -58,10 +58,10 @@ void verge__post(struct verge_task *task) {
     }
 }
 
-static struct verge_task *in_order(struct verge_task *task) {
-    struct verge_task *first = NULL;
+static verge_task *in_order(verge_task *task) {
+    verge_task *first = NULL;
     while (task != NULL) { /* the last one came first */
-        struct verge_task *next = task->next;
+        verge_task *next = task->next;
         task->next = first;
         first = task;
         task = next;
@@ -69,7 +69,7 @@ static struct verge_task *in_order(struct verge_task *task) {
     return first;
 }
 
-struct verge_task *verge__inbox_take(struct verge__runner *runner) {
+verge_task *verge__inbox_take(verge__runner *runner) {
     if (atomic_load_explicit(&runner->inbox, memory_order_relaxed) == NULL) {
         return NULL;
     }
@@ -77,20 +77,20 @@ struct verge_task *verge__inbox_take(struct verge__runner *runner) {
     return in_order(atomic_exchange(&runner->inbox, NULL));
 }
 
-bool verge__inbox_has_tasks(const struct verge__runner *runner) {
-    const struct verge_task *last = atomic_load(&runner->inbox);
+bool verge__inbox_has_tasks(const verge__runner *runner) {
+    const verge_task *last = atomic_load(&runner->inbox);
     return last != NULL && last != &verge__inbox_closed;
 }
 
-struct verge_task *verge__inbox_take_of_other(struct verge__runner *victim) {
-    struct verge_task *last = atomic_load(&victim->inbox);
+verge_task *verge__inbox_take_of_other(verge__runner *victim) {
+    verge_task *last = atomic_load(&victim->inbox);
     VERGE__STEP("inbox: take of another");
     const bool is_mine = last != NULL && last != &verge__inbox_closed &&
                          atomic_compare_exchange_strong(&victim->inbox, &last, NULL); /* all that is below `last` now */
     return is_mine ? in_order(last) : NULL;
 }
 
-bool verge__list_task(struct verge__runner *runner, struct verge_task *task) {
+bool verge__list_task(verge__runner *runner, verge_task *task) {
     verge__lock(&runner->list_guard);
     const bool is_open = atomic_load_explicit(&runner->inbox, memory_order_relaxed) != &verge__inbox_closed;
     if (is_open) {
@@ -106,7 +106,7 @@ bool verge__list_task(struct verge__runner *runner, struct verge_task *task) {
     return is_open;
 }
 
-void verge__unlist_task(struct verge__runner *runner, struct verge_task *task) {
+void verge__unlist_task(verge__runner *runner, verge_task *task) {
     verge__lock(&runner->list_guard);
     if (task->listed_previous != NULL) {
         task->listed_previous->listed_next = task->listed_next;

@@ -4,7 +4,7 @@
 
 #include "task/task_internal.h"
 
-uint32_t verge__task_ring_steal(struct verge__task_ring *ring, struct verge_task **ret_tasks) {
+uint32_t verge__task_ring_steal(verge__task_ring *ring, verge_task **ret_tasks) {
     uint32_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
     VERGE__STEP("ring: steal");
     const uint32_t count = atomic_load_explicit(&ring->tail, memory_order_acquire) - head;
@@ -15,8 +15,7 @@ uint32_t verge__task_ring_steal(struct verge__task_ring *ring, struct verge_task
     wanted = wanted < VERGE__STEAL_MAX ? wanted : VERGE__STEAL_MAX;
     uint32_t taken = 0;
     while (taken < wanted) {
-        struct verge_task *task =
-            atomic_load_explicit(&ring->slots[(head + taken) % VERGE__RING_SIZE], memory_order_relaxed);
+        verge_task *task = atomic_load_explicit(&ring->slots[(head + taken) % VERGE__RING_SIZE], memory_order_relaxed);
         if (verge__context_is_live(&task->context)) { /* R3. Its memory is that of a stack, which stays */
             break;
         }

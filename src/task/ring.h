@@ -30,23 +30,23 @@
 
 enum { VERGE__RING_SIZE = 256, VERGE__STEAL_MAX = 32 };
 
-struct verge_task;
+typedef struct verge_task verge_task;
 
-struct verge__task_ring {
+typedef struct verge__task_ring {
     _Atomic uint32_t head;
     _Atomic uint32_t tail;
-    struct verge_task *_Atomic slots[VERGE__RING_SIZE];
-};
+    verge_task *_Atomic slots[VERGE__RING_SIZE];
+} verge__task_ring;
 
 /* Of any worker's ring; of one's own it is exact, or too large. */
-static inline uint32_t verge__task_ring_count(const struct verge__task_ring *ring) {
+static inline uint32_t verge__task_ring_count(const verge__task_ring *ring) {
     const uint32_t head = atomic_load(&ring->head);
     const uint32_t count = atomic_load(&ring->tail) - head; /* read later: not below head */
     return count;
 }
 
 /* The owner. False: it is full. The tail is stored sequentially consistent: search.h, step 1 on the right. */
-static inline bool verge__task_ring_push(struct verge__task_ring *ring, struct verge_task *task) {
+static inline bool verge__task_ring_push(verge__task_ring *ring, verge_task *task) {
     const uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     VERGE__STEP("ring: push");
     if (tail - atomic_load_explicit(&ring->head, memory_order_acquire) == VERGE__RING_SIZE) {
@@ -59,11 +59,11 @@ static inline bool verge__task_ring_push(struct verge__task_ring *ring, struct v
 }
 
 /* The owner. NULL: it is empty. */
-static inline struct verge_task *verge__task_ring_pop(struct verge__task_ring *ring) {
+static inline verge_task *verge__task_ring_pop(verge__task_ring *ring) {
     const uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     uint32_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
     while (head != tail) {
-        struct verge_task *task = atomic_load_explicit(&ring->slots[head % VERGE__RING_SIZE], memory_order_relaxed);
+        verge_task *task = atomic_load_explicit(&ring->slots[head % VERGE__RING_SIZE], memory_order_relaxed);
         VERGE__STEP("ring: pop");
         if (atomic_compare_exchange_weak_explicit(&ring->head, &head, head + 1, memory_order_acq_rel,
                                                   memory_order_acquire)) {
@@ -75,6 +75,6 @@ static inline struct verge_task *verge__task_ring_pop(struct verge__task_ring *r
 
 /* Another worker: the older half, at most VERGE__STEAL_MAX, up to the first that is live; how many. 0: none, or others
  * were faster. */
-uint32_t verge__task_ring_steal(struct verge__task_ring *ring, struct verge_task **ret_tasks);
+uint32_t verge__task_ring_steal(verge__task_ring *ring, verge_task **ret_tasks);
 
 #endif

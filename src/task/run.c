@@ -9,7 +9,7 @@
 
 /* ---- running ---- */
 
-static void set_stage(struct verge_runtime *runtime, enum verge__runtime_stage stage) {
+static void set_stage(verge_runtime *runtime, verge__runtime_stage stage) {
     (void)pthread_mutex_lock(&runtime->lock);
     runtime->stage = stage;
     (void)pthread_cond_broadcast(&runtime->changed);
@@ -17,8 +17,8 @@ static void set_stage(struct verge_runtime *runtime, enum verge__runtime_stage s
 }
 
 /* Reports whether the runner could be opened; true: it is to run. */
-static bool report(struct verge__runner *runner, int error) {
-    struct verge_runtime *runtime = runner->runtime;
+static bool report(verge__runner *runner, int error) {
+    verge_runtime *runtime = runner->runtime;
     (void)pthread_mutex_lock(&runtime->lock);
     runner->start_error = error;
     runner->has_reported = true;
@@ -37,7 +37,7 @@ static bool report(struct verge__runner *runner, int error) {
 /* The handler of a thread that ends in a task (lost.c); if another task wants to end it here, it is called once
  * more. */
 static void retire_lost(void *argument) {
-    struct verge__runner *runner = argument;
+    verge__runner *runner = argument;
     verge__lose_running_task();
     atomic_store(&runner->is_retiring, true);
     verge__runner_loop(runner);
@@ -46,7 +46,7 @@ static void retire_lost(void *argument) {
 }
 
 static void *runner_main(void *argument) {
-    struct verge__runner *runner = argument;
+    verge__runner *runner = argument;
     int before;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     const int error = verge__runner_open(runner, NULL);
@@ -64,7 +64,7 @@ static void *runner_main(void *argument) {
 }
 
 /* The lock is held; it is released while the thread opens. */
-static int start_thread(struct verge__runner *runner) {
+static int start_thread(verge__runner *runner) {
     runner->has_reported = false;
     if (pthread_create(&runner->thread, NULL, runner_main, runner) != 0) {
         return -EAGAIN;
@@ -76,11 +76,11 @@ static int start_thread(struct verge__runner *runner) {
     return runner->start_error;
 }
 
-static int start_threads(struct verge_runtime *runtime) {
+static int start_threads(verge_runtime *runtime) {
     int error = 0;
     (void)pthread_mutex_lock(&runtime->lock);
     for (uint32_t i = 1; error == 0 && i < atomic_load(&runtime->runner_count); i++) {
-        struct verge__runner *runner = runtime->runners[i];
+        verge__runner *runner = runtime->runners[i];
         if (atomic_load(&runner->inbox) != &verge__inbox_closed) {
             error = start_thread(runner);
         }
@@ -89,9 +89,9 @@ static int start_threads(struct verge_runtime *runtime) {
     return error;
 }
 
-static void join_threads(struct verge_runtime *runtime) {
+static void join_threads(verge_runtime *runtime) {
     for (uint32_t i = 1; i < atomic_load(&runtime->runner_count); i++) {
-        struct verge__runner *runner = runtime->runners[i];
+        verge__runner *runner = runtime->runners[i];
         if (runner->has_thread) {
             (void)pthread_join(runner->thread, NULL);
             runner->has_thread = false;
@@ -99,20 +99,20 @@ static void join_threads(struct verge_runtime *runtime) {
     }
 }
 
-struct main_call {
+typedef struct verge__main_call {
     verge_task_function function;
     void *argument;
     intptr_t result;
-};
+} verge__main_call;
 
 static intptr_t call_main(void *argument) {
-    struct main_call *call = argument;
+    verge__main_call *call = argument;
     call->result = call->function(call->argument);
     return 0;
 }
 
 /* No loop runs yet. */
-static void begin_run(struct verge_runtime *runtime) {
+static void begin_run(verge_runtime *runtime) {
     uint64_t tasks = atomic_load(&runtime->tasks);
     uint64_t begun;
     do {
@@ -121,7 +121,7 @@ static void begin_run(struct verge_runtime *runtime) {
 }
 
 /* With runner 0 open: the first task, and all the rest. */
-static int run_main(struct verge_runtime *runtime, struct main_call *call) {
+static int run_main(verge_runtime *runtime, verge__main_call *call) {
     if (call->function != NULL) {
         verge_spawn_options options;
         (void)verge_spawn_options_init(&options);
@@ -142,19 +142,19 @@ static int run_main(struct verge_runtime *runtime, struct main_call *call) {
     return 0;
 }
 
-static bool is_virtual(const struct verge_runtime *runtime) {
+static bool is_virtual(const verge_runtime *runtime) {
     return runtime->options.virtual_clock != NULL;
 }
 
-static int open_run(struct verge_runtime *runtime) {
+static int open_run(verge_runtime *runtime) {
     for (uint32_t i = 0; i < atomic_load(&runtime->runner_count); i++) {
         atomic_store(&runtime->runners[i]->reactor_error, 0); /* of the run before */
     }
     if (!is_virtual(runtime)) {
         return verge__runner_open(runtime->runners[0], NULL);
     }
-    struct verge__reactor *reactor;
-    int error = verge__reactor_open(verge__reactor_kind(runtime->options.backend), runtime->ring_entry_count,
+    verge__reactor *reactor;
+    int error = verge__reactor_open(verge__reactor_kind_of(runtime->options.backend), runtime->ring_entry_count,
                                     &runtime->allocator, &reactor);
     if (error == 0) {
         error = verge__runner_open(runtime->runners[0], reactor);
@@ -165,7 +165,7 @@ static int open_run(struct verge_runtime *runtime) {
     return error;
 }
 
-static void loop_run(struct verge_runtime *runtime) {
+static void loop_run(verge_runtime *runtime) {
     if (is_virtual(runtime)) {
         verge__virtual_loop(runtime, runtime->runners[0]->reactor);
     } else {
@@ -173,8 +173,8 @@ static void loop_run(struct verge_runtime *runtime) {
     }
 }
 
-static void close_run(struct verge_runtime *runtime) {
-    struct verge__runner *first = runtime->runners[0];
+static void close_run(verge_runtime *runtime) {
+    verge__runner *first = runtime->runners[0];
     verge__observe_end(runtime);
     set_stage(runtime, VERGE__RUNTIME_ENDING);
     if (is_virtual(runtime)) {
@@ -187,7 +187,7 @@ static void close_run(struct verge_runtime *runtime) {
 }
 
 /* A stop that came before is not over while there are tasks that it was meant for: nothing may have run. */
-static void end_run(struct verge_runtime *runtime) {
+static void end_run(verge_runtime *runtime) {
     if (verge__task_count(runtime) == 0) {
         atomic_store(&runtime->is_stopping, false);
     }
@@ -196,7 +196,7 @@ static void end_run(struct verge_runtime *runtime) {
 
 /* As retire_lost, for the thread that runs worker 0: the runtime ends with it. */
 static void end_lost(void *argument) {
-    struct verge_runtime *runtime = argument;
+    verge_runtime *runtime = argument;
     verge__lose_running_task();
     loop_run(runtime);
     verge__overflow_unwatch(runtime->runners[0]);
@@ -204,7 +204,7 @@ static void end_lost(void *argument) {
     end_run(runtime);
 }
 
-static int run(struct verge_runtime *runtime, struct main_call *call) {
+static int run(verge_runtime *runtime, verge__main_call *call) {
     int error = open_run(runtime);
     if (error != 0) {
         return error;
@@ -248,7 +248,7 @@ int verge_runtime_run(verge_runtime *runtime, verge_task_function function, void
     if (!is_idle) {
         return -EBUSY;
     }
-    struct main_call call = {.function = function, .argument = argument};
+    verge__main_call call = {.function = function, .argument = argument};
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     atomic_store(&runtime->has_lost_worker, false);
@@ -306,7 +306,7 @@ int verge_runtime_retire_worker(verge_runtime *runtime, uint32_t index) {
     if (verge__runtime_is_forked(runtime)) {
         return -ECHILD;
     }
-    struct verge__runner *runner = runtime->runners[index];
+    verge__runner *runner = runtime->runners[index];
     if (atomic_exchange(&runner->is_retiring, true)) {
         return -EALREADY;
     }

@@ -20,7 +20,7 @@ static void on_service_wake(void *context) {
     (void)verge__runner_notify(context);
 }
 
-enum verge__reactor_kind verge__reactor_kind(verge_backend backend) {
+verge__reactor_kind verge__reactor_kind_of(verge_backend backend) {
     switch (backend) {
     case VERGE_BACKEND_IO_URING:
         return VERGE__REACTOR_URING;
@@ -31,7 +31,7 @@ enum verge__reactor_kind verge__reactor_kind(verge_backend backend) {
     }
 }
 
-static int join_service(struct verge__runner *runner) {
+static int join_service(verge__runner *runner) {
     verge_worker_options options;
     (void)verge_worker_options_init(&options);
     options.unbound = !runner->owns_reactor;
@@ -40,13 +40,13 @@ static int join_service(struct verge__runner *runner) {
     return verge_worker_join(runner->runtime->service, &options, &runner->worker);
 }
 
-int verge__runner_open(struct verge__runner *runner, struct verge__reactor *shared_reactor) {
-    struct verge_runtime *runtime = runner->runtime;
+int verge__runner_open(verge__runner *runner, verge__reactor *shared_reactor) {
+    verge_runtime *runtime = runner->runtime;
     int error = 0;
     runner->reactor = shared_reactor;
     runner->owns_reactor = shared_reactor == NULL;
     if (runner->owns_reactor) {
-        error = verge__reactor_open(verge__reactor_kind(runtime->options.backend), runtime->ring_entry_count,
+        error = verge__reactor_open(verge__reactor_kind_of(runtime->options.backend), runtime->ring_entry_count,
                                     &runtime->allocator, &runner->reactor);
     }
     if (error == 0) {
@@ -67,7 +67,7 @@ int verge__runner_open(struct verge__runner *runner, struct verge__reactor *shar
 }
 
 /* Until no thread is about to wake the reactor. The runner does not wait, so that none begins to from now on. */
-static void await_notifiers(struct verge__runner *runner) {
+static void await_notifiers(verge__runner *runner) {
     uint32_t notifying = atomic_fetch_or(&runner->notifying, VERGE__RUNNER_CLOSES) | VERGE__RUNNER_CLOSES;
     while (notifying != VERGE__RUNNER_CLOSES) {
         verge__futex_sleep(&runner->notifying, notifying);
@@ -76,7 +76,7 @@ static void await_notifiers(struct verge__runner *runner) {
     atomic_fetch_and(&runner->notifying, ~VERGE__RUNNER_CLOSES);
 }
 
-void verge__runner_close(struct verge__runner *runner) {
+void verge__runner_close(verge__runner *runner) {
     verge__set_current_runner(NULL);
     verge__stack_cache_flush(&runner->stacks);
     (void)verge_worker_leave(runner->worker);
@@ -94,17 +94,17 @@ void verge__runner_close(struct verge__runner *runner) {
  * run. So `running` may have changed when the loop is back.
  */
 
-static int resumes_left(const struct verge__runner *runner) {
+static int resumes_left(const verge__runner *runner) {
     return atomic_load_explicit(&runner->resumes_left, memory_order_relaxed);
 }
 
-static void set_resumes_left(struct verge__runner *runner, int count) {
+static void set_resumes_left(verge__runner *runner, int count) {
     atomic_store_explicit(&runner->resumes_left, count, memory_order_relaxed);
 }
 
-static VERGE__ALWAYS_INLINE struct verge_task *begin_next(struct verge__runner *runner, const struct verge_task *self) {
+static VERGE__ALWAYS_INLINE verge_task *begin_next(verge__runner *runner, const verge_task *self) {
     const int left = resumes_left(runner);
-    struct verge_task *next = left > 0 ? verge__runner_pop(runner, self) : NULL;
+    verge_task *next = left > 0 ? verge__runner_pop(runner, self) : NULL;
     if (next != NULL) {
         atomic_store_explicit(&next->state, VERGE__TASK_RUNNING, memory_order_relaxed);
         set_resumes_left(runner, left - 1);
@@ -113,34 +113,34 @@ static VERGE__ALWAYS_INLINE struct verge_task *begin_next(struct verge__runner *
     return next;
 }
 
-static VERGE__ALWAYS_INLINE void switch_from(struct verge__runner *runner, struct verge_task *self) {
+static VERGE__ALWAYS_INLINE void switch_from(verge__runner *runner, verge_task *self) {
     VERGE__STEP("task: switch");
-    struct verge_task *next = begin_next(runner, self);
+    verge_task *next = begin_next(runner, self);
     if (next != self) {
         verge__context_switch(&self->context, next != NULL ? &next->context : &runner->context);
     }
 }
 
-void verge__suspend(struct verge_task *self) {
-    struct verge__runner *runner = verge__current_runner();
+void verge__suspend(verge_task *self) {
+    verge__runner *runner = verge__current_runner();
     runner->at_once_count = 0;
     atomic_store_explicit(&self->stopped_ns, runner->turn_ns, memory_order_relaxed);
     switch_from(runner, self);
 }
 
 /* Apart, so that the way of a runner without others is short. */
-static VERGE__NOINLINE int yield_shared(struct verge__runner *runner, struct verge_task *self) {
+static VERGE__NOINLINE int yield_shared(verge__runner *runner, verge_task *self) {
     verge__share(runner, self);
     switch_from(runner, self);
     return 0;
 }
 
 int verge_yield(void) {
-    struct verge__runner *runner = verge__current_runner();
+    verge__runner *runner = verge__current_runner();
     if (runner == NULL || runner->running == NULL) {
         return -EPERM;
     }
-    struct verge_task *self = runner->running;
+    verge_task *self = runner->running;
     atomic_store_explicit(&self->state, VERGE__TASK_READY, memory_order_relaxed);
     if (VERGE__UNLIKELY(runner->has_others)) {
         return yield_shared(runner, self);
@@ -150,9 +150,9 @@ int verge_yield(void) {
     return 0;
 }
 
-static bool run_tasks(struct verge__runner *runner) {
+static bool run_tasks(verge__runner *runner) {
     set_resumes_left(runner, RESUMES_PER_TURN);
-    struct verge_task *task = begin_next(runner, NULL);
+    verge_task *task = begin_next(runner, NULL);
     if (runner->has_others) {
         verge__offer_rest(runner);
     }
@@ -172,9 +172,9 @@ static bool run_tasks(struct verge__runner *runner) {
 
 /* ---- a turn ---- */
 
-static void empty_inbox(struct verge__runner *runner) {
-    struct verge_task *next;
-    for (struct verge_task *task = verge__inbox_take(runner); task != NULL; task = next) {
+static void empty_inbox(verge__runner *runner) {
+    verge_task *next;
+    for (verge_task *task = verge__inbox_take(runner); task != NULL; task = next) {
         next = task->next;
         if (verge__has_stopped(runner)) { /* it was on its way when the others were cancelled */
             atomic_store(&task->is_cancelled, true);
@@ -189,29 +189,29 @@ static void empty_inbox(struct verge__runner *runner) {
 
 /* Not inline: a thread may end in a task, and what its frames below have on the stack must not be watched by then
  * (lost.c). */
-static VERGE__NOINLINE void cancel_all(struct verge__runner *runner) {
+static VERGE__NOINLINE void cancel_all(verge__runner *runner) {
     verge__lock(&runner->list_guard);
-    for (struct verge_task *task = runner->listed; task != NULL; task = task->listed_next) {
+    for (verge_task *task = runner->listed; task != NULL; task = task->listed_next) {
         verge__cancel(task);
     }
     verge__unlock(&runner->list_guard);
 }
 
-bool verge__runner_has_work(struct verge__runner *runner) {
+bool verge__runner_has_work(verge__runner *runner) {
     return runner->ready.first != NULL || atomic_load(&runner->inbox) != NULL || atomic_load(&runner->attention) ||
            (runner->has_others && (runner->handed_over != NULL || verge__has_shared(runner)));
 }
 
 /* With other runners there. In virtual time each task stays where it was put (T7). */
-static void begin_to_share(struct verge__runner *runner) {
-    const struct verge_runtime *runtime = runner->runtime;
+static void begin_to_share(verge__runner *runner) {
+    const verge_runtime *runtime = runner->runtime;
     if (runtime->options.virtual_clock == NULL && atomic_load(&runtime->runner_count) > 1) {
         runner->has_others = true;
         atomic_store_explicit(&runner->shares, true, memory_order_release);
     }
 }
 
-static bool turn(struct verge__runner *runner) {
+static bool turn(verge__runner *runner) {
     if (atomic_exchange(&runner->attention, false)) {
         begin_to_share(runner);
     }
@@ -237,14 +237,14 @@ static bool turn(struct verge__runner *runner) {
     return run_tasks(runner) || fired > 0;
 }
 
-bool verge__runner_turn(struct verge__runner *runner) {
+bool verge__runner_turn(verge__runner *runner) {
     const bool any = turn(runner);
     verge__give_credit_back(runner);
     return any;
 }
 
-static void ask_reactor(struct verge__runner *runner, uint64_t timeout_ns) {
-    struct verge__operation_list done;
+static void ask_reactor(verge__runner *runner, uint64_t timeout_ns) {
+    verge__operation_list done;
     verge__reactor_wait(runner->reactor, timeout_ns, &done);
     while (done.first != NULL) {
         verge__operation_done(runner, verge__operations_take_first(&done));
@@ -253,7 +253,7 @@ static void ask_reactor(struct verge__runner *runner, uint64_t timeout_ns) {
 
 /* The kernel counts on the monotonic clock. Any other may jump while it waits, after the machine has slept say: then it
  * is looked at every so often. */
-static uint64_t time_until(const struct verge_runtime *runtime, uint64_t until_ns) {
+static uint64_t time_until(const verge_runtime *runtime, uint64_t until_ns) {
     const uint64_t foreign_clock_nap_ns = 20000000;
     const uint64_t now_ns = verge__clock_now(&runtime->clock);
     const uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
@@ -261,12 +261,12 @@ static uint64_t time_until(const struct verge_runtime *runtime, uint64_t until_n
     return is_foreign && left_ns > foreign_clock_nap_ns ? foreign_clock_nap_ns : left_ns;
 }
 
-static bool may_search(const struct verge__runner *runner) {
+static bool may_search(const verge__runner *runner) {
     return runner->has_others && !atomic_load_explicit(&runner->is_retiring, memory_order_relaxed);
 }
 
 /* For longest_ns at most; VERGE_NEVER: it parks, if it is one of those that search. */
-static void wait_in_reactor(struct verge__runner *runner, uint64_t longest_ns) {
+static void wait_in_reactor(verge__runner *runner, uint64_t longest_ns) {
     const bool parks = longest_ns == VERGE_NEVER && may_search(runner);
     atomic_store(&runner->is_waiting, true);
     const uint64_t until_ns = verge_worker_begin_wait(runner->worker);
@@ -288,7 +288,7 @@ static void wait_in_reactor(struct verge__runner *runner, uint64_t longest_ns) {
     }
 }
 
-static void wait_for_work(struct verge__runner *runner) {
+static void wait_for_work(verge__runner *runner) {
     const uint64_t longest_ns = may_search(runner) ? verge__search(runner) : VERGE_NEVER;
     if (longest_ns != 0) {
         wait_in_reactor(runner, longest_ns);
@@ -297,7 +297,7 @@ static void wait_for_work(struct verge__runner *runner) {
     }
 }
 
-void verge__runner_loop(struct verge__runner *runner) {
+void verge__runner_loop(verge__runner *runner) {
     bool has_left = false;
     while (!has_left && !verge__run_is_over(runner->runtime)) {
         if (verge__runner_has_work(runner)) {

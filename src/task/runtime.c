@@ -36,7 +36,7 @@ int verge_runtime_options_init_sized(verge_runtime_options *options, size_t stru
     return 0;
 }
 
-static int explain_observed(const verge_runtime_options *options, struct verge__explanation why) {
+static int explain_observed(const verge_runtime_options *options, verge__explanation why) {
     if (options->dump_signal < 0 || options->dump_signal > SIGRTMAX || options->dump_signal == SIGKILL ||
         options->dump_signal == SIGSTOP) {
         return verge__explain(why, "dump_signal is %d: no signal that a program can handle", options->dump_signal);
@@ -48,8 +48,7 @@ static int explain_observed(const verge_runtime_options *options, struct verge__
     return 0;
 }
 
-static int read_options(const verge_runtime_options *options, verge_runtime_options *ret_all,
-                        struct verge__explanation why) {
+static int read_options(const verge_runtime_options *options, verge_runtime_options *ret_all, verge__explanation why) {
     (void)verge_runtime_options_init(ret_all);
     if (options != NULL) {
         if (options->struct_size < sizeof(size_t)) {
@@ -87,7 +86,7 @@ static int read_options(const verge_runtime_options *options, verge_runtime_opti
 }
 
 int verge_runtime_options_explain(const verge_runtime_options *options, char *text, size_t size) {
-    struct verge__explanation why = {.size = size};
+    verge__explanation why = {.size = size};
     why.text = text;
     verge_runtime_options all;
     return options != NULL ? read_options(options, &all, why)
@@ -96,12 +95,12 @@ int verge_runtime_options_explain(const verge_runtime_options *options, char *te
 
 /* ---- create and destroy ---- */
 
-int verge__add_runner(struct verge_runtime *runtime, bool is_closed) {
+int verge__add_runner(verge_runtime *runtime, bool is_closed) {
     const uint32_t index = atomic_load(&runtime->runner_count);
     if (index == VERGE_RUNTIME_WORKERS_MAX) {
         return -ENOSPC;
     }
-    struct verge__runner *runner =
+    verge__runner *runner =
         runtime->allocator.allocate(runtime->allocator.context, sizeof(*runner), _Alignof(max_align_t));
     if (runner == NULL) {
         return -ENOMEM;
@@ -116,7 +115,7 @@ int verge__add_runner(struct verge_runtime *runtime, bool is_closed) {
     return 0;
 }
 
-static int create_service(struct verge_runtime *runtime) {
+static int create_service(verge_runtime *runtime) {
     verge_service_options options;
     (void)verge_service_options_init(&options);
     options.thread_count = 0;
@@ -128,11 +127,11 @@ static int create_service(struct verge_runtime *runtime) {
     return verge_service_create(&options, &runtime->service);
 }
 
-static void free_runtime(struct verge_runtime *runtime) {
+static void free_runtime(verge_runtime *runtime) {
     verge__blocking_deinit(&runtime->pool);
     const uint32_t count = atomic_load(&runtime->runner_count);
     for (uint32_t i = 0; i < count; i++) {
-        runtime->allocator.release(runtime->allocator.context, runtime->runners[i], sizeof(struct verge__runner));
+        runtime->allocator.release(runtime->allocator.context, runtime->runners[i], sizeof(verge__runner));
     }
     if (runtime->service != NULL) {
         const int error = verge_service_destroy(runtime->service, NULL, NULL);
@@ -145,7 +144,7 @@ static void free_runtime(struct verge_runtime *runtime) {
     allocator.release(allocator.context, runtime, sizeof(*runtime));
 }
 
-static uint64_t last_refused(const struct verge_runtime *runtime) {
+static uint64_t last_refused(const verge_runtime *runtime) {
     if (!verge__checks_deadlines(runtime->clock, runtime->options.check_deadlines)) {
         return 0;
     }
@@ -153,7 +152,7 @@ static uint64_t last_refused(const struct verge_runtime *runtime) {
     return now_ns > 0 ? now_ns - 1 : 0;
 }
 
-static int fill_runtime(struct verge_runtime *runtime) {
+static int fill_runtime(verge_runtime *runtime) {
     int error = verge__forget_runner_in_child();
     runtime->forks = verge__forks();
     error = error == 0 ? create_service(runtime) : error;
@@ -161,7 +160,7 @@ static int fill_runtime(struct verge_runtime *runtime) {
         error = verge__add_runner(runtime, false);
     }
     if (error == 0) {
-        error = verge__stack_store_init(&runtime->stacks, runtime->options.stack_size, sizeof(struct verge_task),
+        error = verge__stack_store_init(&runtime->stacks, runtime->options.stack_size, sizeof(verge_task),
                                         &runtime->allocator);
     }
     return error;
@@ -169,12 +168,12 @@ static int fill_runtime(struct verge_runtime *runtime) {
 
 int verge_runtime_create(const verge_runtime_options *options, verge_runtime **ret_runtime) {
     verge_runtime_options all;
-    int error = read_options(options, &all, (struct verge__explanation){NULL, 0});
+    int error = read_options(options, &all, (verge__explanation){NULL, 0});
     if (error != 0 || ret_runtime == NULL) {
         return -EINVAL;
     }
     const verge_allocator *allocator = all.allocator != NULL ? all.allocator : verge_allocator_default();
-    struct verge_runtime *runtime = allocator->allocate(allocator->context, sizeof(*runtime), _Alignof(max_align_t));
+    verge_runtime *runtime = allocator->allocate(allocator->context, sizeof(*runtime), _Alignof(max_align_t));
     if (runtime == NULL) {
         return -ENOMEM;
     }

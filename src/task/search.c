@@ -12,7 +12,7 @@ static const uint64_t nap_min_ns = 50000, nap_max_ns = 1600000;
 /* ---- calling ---- */
 
 /* The lowest that is parked, taken out; NULL. */
-static struct verge__runner *unpark_any(struct verge_runtime *runtime) {
+static verge__runner *unpark_any(verge_runtime *runtime) {
     const uint32_t words = (atomic_load(&runtime->runner_count) + 63) / 64;
     for (uint32_t i = 0; i < words; i++) {
         uint64_t bits = atomic_load(&runtime->parked[i]);
@@ -26,20 +26,20 @@ static struct verge__runner *unpark_any(struct verge_runtime *runtime) {
     return NULL;
 }
 
-static bool begin_search(struct verge_runtime *runtime) {
+static bool begin_search(verge_runtime *runtime) {
     bool is_searching = false;
     VERGE__STEP("search: begin");
     return atomic_compare_exchange_strong(&runtime->is_searching, &is_searching, true);
 }
 
-static void end_search(struct verge_runtime *runtime) {
+static void end_search(verge_runtime *runtime) {
     VERGE__STEP("search: end");
     atomic_store(&runtime->is_searching, false);
 }
 
-void verge__offer_slowly(struct verge_runtime *runtime) {
+void verge__offer_slowly(verge_runtime *runtime) {
     while (verge__anyone_parked(runtime) && begin_search(runtime)) {
-        struct verge__runner *called = unpark_any(runtime);
+        verge__runner *called = unpark_any(runtime);
         if (called != NULL) {
             (void)verge__runner_notify(called);
             return;
@@ -51,15 +51,15 @@ void verge__offer_slowly(struct verge_runtime *runtime) {
 
 /* ---- looking ---- */
 
-static struct verge__runner *other(const struct verge__runner *runner, uint32_t distance, uint32_t count) {
+static verge__runner *other(const verge__runner *runner, uint32_t distance, uint32_t count) {
     return atomic_load(&runner->runtime->runners[(runner->index + distance) % count]);
 }
 
-static bool others_have_tasks(const struct verge__runner *runner) {
+static bool others_have_tasks(const verge__runner *runner) {
     const uint32_t count = atomic_load(&runner->runtime->runner_count);
     for (uint32_t i = 1; i < count; i++) {
         VERGE__STEP("search: look again");
-        const struct verge__runner *victim = other(runner, i, count);
+        const verge__runner *victim = other(runner, i, count);
         if (verge__has_shared(victim) || verge__inbox_has_tasks(victim)) {
             return true;
         }
@@ -68,7 +68,7 @@ static bool others_have_tasks(const struct verge__runner *runner) {
 }
 
 /* Changes whenever one of the others has run a task of its ring. */
-static uint32_t pulse_of_others(const struct verge__runner *runner) {
+static uint32_t pulse_of_others(const verge__runner *runner) {
     const uint32_t count = atomic_load(&runner->runtime->runner_count);
     uint32_t pulse = 0;
     for (uint32_t i = 1; i < count; i++) {
@@ -82,10 +82,10 @@ static uint32_t pulse_of_others(const struct verge__runner *runner) {
  * during a nap, it is busy with something else. If it has, and there are a few again, they may be tasks that only wait
  * for each other, or tasks that could run here all the time: one try in a nap tells.
  */
-enum look_result { FOUND_NOTHING, FOUND_FEW, FOUND_MANY };
+typedef enum verge__look_result { FOUND_NOTHING, FOUND_FEW, FOUND_MANY } verge__look_result;
 
-static enum look_result look_at(struct verge__runner *runner, struct verge__runner *victim, bool tries_few) {
-    struct verge__search *search = &runner->search;
+static verge__look_result look_at(verge__runner *runner, verge__runner *victim, bool tries_few) {
+    verge__searching *search = &runner->search;
     const uint32_t head = atomic_load(&victim->ring.head);
     const uint32_t count = atomic_load(&victim->ring.tail) - head;
     const bool are_few = count <= FEW_MAX && atomic_load(&victim->overflow_count) == 0;
@@ -101,9 +101,9 @@ static enum look_result look_at(struct verge__runner *runner, struct verge__runn
     return !any ? FOUND_NOTHING : are_few && !are_left ? FOUND_FEW : FOUND_MANY;
 }
 
-static enum look_result look(struct verge__runner *runner, bool tries_few) {
+static verge__look_result look(verge__runner *runner, bool tries_few) {
     const uint32_t count = atomic_load(&runner->runtime->runner_count);
-    enum look_result result = FOUND_NOTHING;
+    verge__look_result result = FOUND_NOTHING;
     for (uint32_t i = 1; i < count && result == FOUND_NOTHING; i++) {
         VERGE__STEP("search: look");
         result = look_at(runner, other(runner, i, count), tries_few);
@@ -124,8 +124,8 @@ static void pause_a_little(void) {
     }
 }
 
-static enum look_result look_for_a_while(struct verge__runner *runner) {
-    enum look_result result = runner->search.has_napped ? look(runner, true) : FOUND_NOTHING;
+static verge__look_result look_for_a_while(verge__runner *runner) {
+    verge__look_result result = runner->search.has_napped ? look(runner, true) : FOUND_NOTHING;
     runner->search.few_of = NULL;
     result = result != FOUND_NOTHING ? result : look(runner, false);
     for (uint32_t i = 0; i < runner->search.patience && result == FOUND_NOTHING; i++) {
@@ -141,8 +141,8 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high) {
     return value < low ? low : value > high ? high : value;
 }
 
-uint64_t verge__search(struct verge__runner *runner) {
-    struct verge__search *search = &runner->search;
+uint64_t verge__search(verge__runner *runner) {
+    verge__searching *search = &runner->search;
     if (!search->is_mine) {
         if (!begin_search(runner->runtime)) {
             return VERGE_NEVER;
@@ -151,7 +151,7 @@ uint64_t verge__search(struct verge__runner *runner) {
         search->has_napped = false;
         search->pulse = pulse_of_others(runner);
     }
-    const enum look_result result = look_for_a_while(runner);
+    const verge__look_result result = look_for_a_while(runner);
     if (result == FOUND_MANY) {
         search->patience = (uint32_t)clamp((uint64_t)search->patience * 2, PATIENCE_MIN, PATIENCE_MAX);
         search->nap_ns = 0;
@@ -171,7 +171,7 @@ uint64_t verge__search(struct verge__runner *runner) {
     return search->nap_ns;
 }
 
-void verge__search_end(struct verge__runner *runner) {
+void verge__search_end(verge__runner *runner) {
     if (runner->search.is_mine) {
         runner->search.is_mine = false;
         end_search(runner->runtime);
@@ -183,15 +183,15 @@ void verge__search_end(struct verge__runner *runner) {
 
 /* ---- parking ---- */
 
-static _Atomic uint64_t *parked_word(const struct verge__runner *runner) {
+static _Atomic uint64_t *parked_word(const verge__runner *runner) {
     return &runner->runtime->parked[runner->index / 64];
 }
 
-static uint64_t parked_bit(const struct verge__runner *runner) {
+static uint64_t parked_bit(const verge__runner *runner) {
     return UINT64_C(1) << runner->index % 64;
 }
 
-bool verge__park(struct verge__runner *runner) {
+bool verge__park(verge__runner *runner) {
     VERGE__STEP("search: park");
     const uint64_t before = atomic_fetch_or(parked_word(runner), parked_bit(runner));
     VERGE__INVARIANT((before & parked_bit(runner)) == 0, "Q3: a runner that is parked does not park");
@@ -203,7 +203,7 @@ bool verge__park(struct verge__runner *runner) {
     return !others_have_tasks(runner) || atomic_load(&runner->runtime->is_searching);
 }
 
-void verge__unpark(struct verge__runner *runner) {
+void verge__unpark(verge__runner *runner) {
     VERGE__STEP("search: unpark");
     const uint64_t before = atomic_fetch_and(parked_word(runner), ~parked_bit(runner));
     if ((before & parked_bit(runner)) == 0) {

@@ -47,9 +47,9 @@
 #include "task/task_internal.h"
 
 /* The calling thread has made a task of a ring ready, or leaves one there and runs another: the right side, from 2. */
-void verge__offer_slowly(struct verge_runtime *runtime);
+void verge__offer_slowly(verge_runtime *runtime);
 
-static inline bool verge__anyone_parked(const struct verge_runtime *runtime) {
+static inline bool verge__anyone_parked(const verge_runtime *runtime) {
     const uint32_t words = (atomic_load_explicit(&runtime->runner_count, memory_order_relaxed) + 63) / 64;
     for (uint32_t i = 0; i < words; i++) {
         if (atomic_load(&runtime->parked[i]) != 0) {
@@ -59,7 +59,7 @@ static inline bool verge__anyone_parked(const struct verge_runtime *runtime) {
     return false;
 }
 
-static inline void verge__offer(struct verge_runtime *runtime) {
+static inline void verge__offer(verge_runtime *runtime) {
     VERGE__STEP("search: offer");
     if (!atomic_load(&runtime->is_searching) && verge__anyone_parked(runtime)) {
         verge__offer_slowly(runtime);
@@ -68,15 +68,15 @@ static inline void verge__offer(struct verge_runtime *runtime) {
 
 /* The left side, for a runner that shares and has nothing to do. How long it may wait in its reactor; 0: it has
  * something to do now; VERGE_NEVER: it is to park. */
-uint64_t verge__search(struct verge__runner *runner);
+uint64_t verge__search(verge__runner *runner);
 
 /* 4 and 5. False: it must not sleep (6). */
-bool verge__park(struct verge__runner *runner);
+bool verge__park(verge__runner *runner);
 
 /* 8. */
-void verge__unpark(struct verge__runner *runner);
+void verge__unpark(verge__runner *runner);
 
 /* 3, and for a runner that has work of its own. */
-void verge__search_end(struct verge__runner *runner);
+void verge__search_end(verge__runner *runner);
 
 #endif

@@ -23,36 +23,36 @@
 #include "verge/sync.h"
 
 /* In verge_case.state. */
-struct state {
-    struct verge__waiter waiter;
+typedef struct verge__case_state {
+    verge__waiter waiter;
     uint32_t order; /* in state number i: the index of the case that is looked at as the i-th */
-};
+} verge__case_state;
 
-_Static_assert(sizeof(struct state) <= sizeof(((verge_case *)NULL)->state), "a case has room for its state");
+_Static_assert(sizeof(verge__case_state) <= sizeof(((verge_case *)NULL)->state), "a case has room for its state");
 
-struct selection {
-    struct verge_task *self;
+typedef struct verge__selection {
+    verge_task *self;
     verge_case *cases;
     uint32_t count;
     uint32_t joined_count; /* lists that were joined, in the random order */
-    struct verge__choice choice;
+    verge__choice choice;
     verge_mutex *mutex; /* of the conditions; NULL: there are none */
     bool gave_mutex_up;
     uint32_t descriptor_count;
     verge_case *polled; /* the case whose descriptor is ready; NULL: none */
-};
+} verge__selection;
 
-static struct state *state_of(verge_case *one) {
-    return (struct state *)(void *)one->state;
+static verge__case_state *state_of(verge_case *one) {
+    return (verge__case_state *)(void *)one->state;
 }
 
-static verge_case *case_at(const struct selection *selection, uint32_t place) {
+static verge_case *case_at(const verge__selection *selection, uint32_t place) {
     return &selection->cases[state_of(&selection->cases[place])->order];
 }
 
 /* ---- arguments ---- */
 
-static int check_condition(struct selection *selection, const verge_case *one) {
+static int check_condition(verge__selection *selection, const verge_case *one) {
     if (one->item == NULL || (selection->mutex != NULL && selection->mutex != one->item)) {
         return -EINVAL;
     }
@@ -60,7 +60,7 @@ static int check_condition(struct selection *selection, const verge_case *one) {
     return verge__mutex_is_owner(selection->mutex, selection->self) ? 0 : -EPERM;
 }
 
-static int check(struct selection *selection, const verge_case *one) {
+static int check(verge__selection *selection, const verge_case *one) {
     switch (one->kind) {
     case VERGE_CASE_NONE:
         return 0;
@@ -84,7 +84,7 @@ static int check(struct selection *selection, const verge_case *one) {
     }
 }
 
-static int check_all(struct selection *selection) {
+static int check_all(verge__selection *selection) {
     int error = 0;
     for (uint32_t i = 0; i < selection->count && error == 0; i++) {
         error = check(selection, &selection->cases[i]);
@@ -98,12 +98,12 @@ static uint32_t *guard_of(const verge_case *one) {
     switch (one->kind) {
     case VERGE_CASE_RECEIVE:
     case VERGE_CASE_SEND:
-        return &((struct verge_channel *)one->object)->guard;
+        return &((verge_channel *)one->object)->guard;
     case VERGE_CASE_NEXT:
     case VERGE_CASE_LATEST:
-        return &((struct verge_broadcast *)one->object)->guard;
+        return &((verge_broadcast *)one->object)->guard;
     case VERGE_CASE_JOIN:
-        return &((struct verge_task *)one->object)->guard;
+        return &((verge_task *)one->object)->guard;
     case VERGE_CASE_CONDITION:
         return &((verge_condition *)one->object)->guard;
     default:
@@ -115,12 +115,12 @@ static uint32_t *guard_of(const verge_case *one) {
 static void **list_of(const verge_case *one) {
     switch (one->kind) {
     case VERGE_CASE_RECEIVE:
-        return ((struct verge_channel *)one->object)->receivers;
+        return ((verge_channel *)one->object)->receivers;
     case VERGE_CASE_SEND:
-        return ((struct verge_channel *)one->object)->senders;
+        return ((verge_channel *)one->object)->senders;
     case VERGE_CASE_NEXT:
     case VERGE_CASE_LATEST:
-        return ((struct verge_broadcast *)one->object)->waiting;
+        return ((verge_broadcast *)one->object)->waiting;
     case VERGE_CASE_CONDITION:
         return ((verge_condition *)one->object)->waiting;
     default:
@@ -129,7 +129,7 @@ static void **list_of(const verge_case *one) {
 }
 
 /* With the guard held. */
-static bool must_wait(const struct selection *selection, const verge_case *one) {
+static bool must_wait(const verge__selection *selection, const verge_case *one) {
     switch (one->kind) {
     case VERGE_CASE_RECEIVE:
         return verge__channel_is_empty(one->object);
@@ -146,7 +146,7 @@ static bool must_wait(const struct selection *selection, const verge_case *one) 
 }
 
 /* Makes the call of a case that need not wait, with the guard held. take_ended follows without the guard. */
-static int make_call(const struct selection *selection, const verge_case *one, struct verge_task **ret_woken) {
+static int make_call(const verge__selection *selection, const verge_case *one, verge_task **ret_woken) {
     switch (one->kind) {
     case VERGE_CASE_RECEIVE:
         return verge__channel_get(one->object, one->item, ret_woken);
@@ -165,8 +165,8 @@ static int take_ended(const verge_case *one, int result) {
     return one->kind == VERGE_CASE_JOIN && result == 0 ? verge__take_result(one->object, one->item) : result;
 }
 
-static struct verge__operation poll_of(const verge_case *one) {
-    return (struct verge__operation){.kind = VERGE__POLL, .fd = one->fd, .flags = (unsigned short)one->events};
+static verge__operation poll_of(const verge_case *one) {
+    return (verge__operation){.kind = VERGE__POLL, .fd = one->fd, .flags = (unsigned short)one->events};
 }
 
 static uint64_t time_of(const verge_case *one) {
@@ -189,8 +189,8 @@ static bool take_time(verge_case *one, uint64_t now_ns) {
 /* ---- 1: what need not wait ---- */
 
 /* Sets a random order; all orders are equally likely. */
-static void shuffle(struct selection *selection) {
-    struct verge__runner *runner = verge__current_runner();
+static void shuffle(verge__selection *selection) {
+    verge__runner *runner = verge__current_runner();
     for (uint32_t i = 0; i < selection->count; i++) {
         runner->random = runner->random * 1664525 + 1013904223;
         const uint32_t other = (uint32_t)(((uint64_t)runner->random * (i + 1)) >> 32);
@@ -199,17 +199,17 @@ static void shuffle(struct selection *selection) {
     }
 }
 
-static bool happens_at_once(const struct selection *selection, verge_case *one, uint64_t now_ns) {
+static bool happens_at_once(const verge__selection *selection, verge_case *one, uint64_t now_ns) {
     uint32_t *guard = guard_of(one);
     if (one->kind == VERGE_CASE_POLL) {
-        struct verge__operation operation = poll_of(one);
+        verge__operation operation = poll_of(one);
         one->result = -EBADF;
         return one->fd < 0 || verge__attempt(&operation, VERGE__NOT_KNOWN, &one->result);
     }
     if (guard == NULL) {
         return take_time(one, now_ns);
     }
-    struct verge_task *woken = NULL;
+    verge_task *woken = NULL;
     verge__lock(guard);
     const bool happens = !must_wait(selection, one);
     const int result = happens ? make_call(selection, one, &woken) : 0;
@@ -221,11 +221,11 @@ static bool happens_at_once(const struct selection *selection, verge_case *one, 
     return happens;
 }
 
-static int index_of(const struct selection *selection, const verge_case *one) {
+static int index_of(const verge__selection *selection, const verge_case *one) {
     return (int)(one - selection->cases);
 }
 
-static int find_at_once(struct selection *selection) {
+static int find_at_once(verge__selection *selection) {
     const uint64_t now_ns = verge__clock_now(&selection->self->runtime->clock);
     for (uint32_t place = 0; place < selection->count; place++) {
         verge_case *one = case_at(selection, place);
@@ -238,24 +238,24 @@ static int find_at_once(struct selection *selection) {
 
 /* ---- 2: waiting ---- */
 
-static void join_list(const verge_case *one, struct verge__waiter *waiter) {
+static void join_list(const verge_case *one, verge__waiter *waiter) {
     if (one->kind == VERGE_CASE_JOIN) {
-        ((struct verge_task *)one->object)->joiner = waiter;
+        ((verge_task *)one->object)->joiner = waiter;
     } else {
         verge__waiters_append(list_of(one), waiter);
     }
 }
 
 /* False: a case was chosen, so there is no need to wait. */
-static bool join(struct selection *selection, verge_case *one) {
+static bool join(verge__selection *selection, verge_case *one) {
     uint32_t *guard = guard_of(one);
     if (guard == NULL) {
         return true;
     }
-    struct verge__waiter *waiter = &state_of(one)->waiter;
-    struct verge_task *woken = NULL;
+    verge__waiter *waiter = &state_of(one)->waiter;
+    verge_task *woken = NULL;
     VERGE__STEP("select: join");
-    *waiter = (struct verge__waiter){
+    *waiter = (verge__waiter){
         .task = selection->self, .choice = &selection->choice, .item = one->item, .position = one->position};
     verge__lock(guard);
     const bool waits = must_wait(selection, one);
@@ -269,7 +269,7 @@ static bool join(struct selection *selection, verge_case *one) {
     return waits;
 }
 
-static bool join_all(struct selection *selection) {
+static bool join_all(verge__selection *selection) {
     bool waits = true;
     while (waits && selection->joined_count < selection->count) {
         waits = join(selection, case_at(selection, selection->joined_count++));
@@ -278,7 +278,7 @@ static bool join_all(struct selection *selection) {
 }
 
 /* The waiters are in the lists of the conditions by now, so whoever locks the mutex next finds them. */
-static void give_mutex_up(struct selection *selection) {
+static void give_mutex_up(verge__selection *selection) {
     VERGE__STEP("select: joined");
     if (selection->mutex != NULL) {
         (void)verge_mutex_unlock(selection->mutex);
@@ -286,7 +286,7 @@ static void give_mutex_up(struct selection *selection) {
     }
 }
 
-static int wait_for_lists(struct selection *selection, uint64_t deadline_ns) {
+static int wait_for_lists(verge__selection *selection, uint64_t deadline_ns) {
     verge__wait_begin(selection->self);
     if (!join_all(selection)) {
         verge__wait_end(selection->self);
@@ -297,7 +297,7 @@ static int wait_for_lists(struct selection *selection, uint64_t deadline_ns) {
     return verge__wait(selection->self, deadline_ns, VERGE__WAIT);
 }
 
-static int wait_in_io(struct selection *selection, struct verge__operation *operations, uint64_t deadline_ns) {
+static int wait_in_io(verge__selection *selection, verge__operation *operations, uint64_t deadline_ns) {
     if (!verge__io_begin(selection->self, operations, selection->descriptor_count) || !join_all(selection)) {
         verge__io_end(selection->self);
         return 0;
@@ -308,8 +308,8 @@ static int wait_in_io(struct selection *selection, struct verge__operation *oper
 }
 
 /* Not inlined: operations are large, and need stack only in this case. */
-static VERGE__NOINLINE int wait_for_descriptors(struct selection *selection, uint64_t deadline_ns) {
-    struct verge__operation operations[VERGE_SELECT_DESCRIPTORS_MAX];
+static VERGE__NOINLINE int wait_for_descriptors(verge__selection *selection, uint64_t deadline_ns) {
+    verge__operation operations[VERGE_SELECT_DESCRIPTORS_MAX];
     verge_case *cases[VERGE_SELECT_DESCRIPTORS_MAX];
     uint32_t count = 0;
     for (uint32_t place = 0; place < selection->count; place++) {
@@ -329,7 +329,7 @@ static VERGE__NOINLINE int wait_for_descriptors(struct selection *selection, uin
     return reason;
 }
 
-static uint64_t earliest_time(const struct selection *selection) {
+static uint64_t earliest_time(const verge__selection *selection) {
     uint64_t earliest_ns = VERGE_NEVER;
     for (uint32_t i = 0; i < selection->count; i++) {
         const uint64_t time_ns = time_of(&selection->cases[i]);
@@ -340,11 +340,11 @@ static uint64_t earliest_time(const struct selection *selection) {
 
 /* ---- 3: what has happened ---- */
 
-static void leave_all(struct selection *selection) {
+static void leave_all(verge__selection *selection) {
     for (uint32_t place = 0; place < selection->joined_count; place++) {
         verge_case *one = case_at(selection, place);
         uint32_t *guard = guard_of(one);
-        struct verge__waiter *waiter = &state_of(one)->waiter;
+        verge__waiter *waiter = &state_of(one)->waiter;
         if (guard == NULL) {
             continue;
         }
@@ -354,15 +354,15 @@ static void leave_all(struct selection *selection) {
             if (waiter->is_listed) {
                 verge__waiters_remove(list_of(one), waiter);
             }
-        } else if (((struct verge_task *)one->object)->joiner == waiter && !waiter->is_granted) {
-            ((struct verge_task *)one->object)->joiner = NULL;
+        } else if (((verge_task *)one->object)->joiner == waiter && !waiter->is_granted) {
+            ((verge_task *)one->object)->joiner = NULL;
         }
         verge__unlock(guard);
     }
 }
 
 /* Closes the choice, and returns the chosen case; NULL: no case with a list was chosen, and none will be. */
-static verge_case *chosen(struct selection *selection) {
+static verge_case *chosen(verge__selection *selection) {
     void *fallen_to = NULL;
     VERGE__STEP("select: give up");
     if (atomic_compare_exchange_strong(&selection->choice.fallen_to, &fallen_to, &selection->choice)) {
@@ -371,7 +371,7 @@ static verge_case *chosen(struct selection *selection) {
     leave_all(selection);
     for (uint32_t i = 0; fallen_to != NULL && i < selection->count; i++) {
         verge_case *one = &selection->cases[i];
-        struct verge__waiter *waiter = &state_of(one)->waiter;
+        verge__waiter *waiter = &state_of(one)->waiter;
         if (waiter == fallen_to) {
             const int given = waiter->is_granted ? 0 : waiter->is_closed ? -EPIPE : one->result;
             one->result = take_ended(one, given);
@@ -381,7 +381,7 @@ static verge_case *chosen(struct selection *selection) {
     return NULL;
 }
 
-static verge_case *find_due(const struct selection *selection, uint64_t now_ns) {
+static verge_case *find_due(const verge__selection *selection, uint64_t now_ns) {
     for (uint32_t place = 0; place < selection->count; place++) {
         verge_case *one = case_at(selection, place);
         if (time_of(one) != VERGE_NEVER && take_time(one, now_ns)) {
@@ -391,7 +391,7 @@ static verge_case *find_due(const struct selection *selection, uint64_t now_ns) 
     return NULL;
 }
 
-static int wait_for_case(struct selection *selection, uint64_t deadline_ns) {
+static int wait_for_case(verge__selection *selection, uint64_t deadline_ns) {
     const uint64_t time_ns = earliest_time(selection);
     const bool has_time = time_ns <= verge__effective_deadline(selection->self, deadline_ns);
     const uint64_t until_ns = has_time ? time_ns : deadline_ns;
@@ -409,14 +409,14 @@ static int wait_for_case(struct selection *selection, uint64_t deadline_ns) {
     return one != NULL ? index_of(selection, one) : verge__count_if_timeout(reason);
 }
 
-enum mode { WAITS, TRIES };
+typedef enum verge__select_mode { WAITS, TRIES } verge__select_mode;
 
-static int select_until(verge_case *cases, size_t count, uint64_t deadline_ns, enum mode mode) {
-    struct verge_task *self = verge__current_task();
+static int select_until(verge_case *cases, size_t count, uint64_t deadline_ns, verge__select_mode mode) {
+    verge_task *self = verge__current_task();
     if (self == NULL || (cases == NULL && count != 0) || count > INT_MAX) {
         return self == NULL ? -EPERM : -EINVAL;
     }
-    struct selection selection = {.self = self, .cases = cases, .count = (uint32_t)count};
+    verge__selection selection = {.self = self, .cases = cases, .count = (uint32_t)count};
     int result = check_all(&selection);
     if (result != 0) {
         return result;

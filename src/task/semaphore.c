@@ -10,18 +10,17 @@
 #include "task/waiters.h"
 #include "verge/sync.h"
 
-struct door {
+typedef struct verge__door {
     void **waiting;
     uint32_t *guard;
     void *object;
-    unsigned awaits; /* enum verge__awaited, for dumps */
-    bool (*enter)(void *object,
-                  const struct verge__waiter *waiter); /* with the guard held: false if there is no room */
-};
+    unsigned awaits;                                          /* verge__awaited, for dumps */
+    bool (*enter)(void *object, const verge__waiter *waiter); /* with the guard held: false if there is no room */
+} verge__door;
 
 /* With the guard held. */
-static void let_in(const struct door *door, struct verge__task_queue *granted) {
-    struct verge__waiter *first; /* never that of a select, so it can always be let in */
+static void let_in(const verge__door *door, verge__task_queue *granted) {
+    verge__waiter *first; /* never that of a select, so it can always be let in */
     while ((first = door->waiting[0]) != NULL && door->enter(door->object, first)) {
         verge__waiters_remove(door->waiting, first);
         verge__grant_into(granted, first);
@@ -29,17 +28,17 @@ static void let_in(const struct door *door, struct verge__task_queue *granted) {
 }
 
 /* Called with the guard held; releases it. */
-static void let_in_and_unlock(const struct door *door) {
-    struct verge__task_queue granted = {0};
+static void let_in_and_unlock(const verge__door *door) {
+    verge__task_queue granted = {0};
     let_in(door, &granted);
     verge__unlock(door->guard);
     verge__deliver_all(&granted);
 }
 
-enum mode { WAITS, TRIES };
+typedef enum verge__take_mode { WAITS, TRIES } verge__take_mode;
 
 /* Called with the guard held; releases it. */
-static int enter(const struct door *door, struct verge__waiter *waiter, uint64_t deadline_ns, enum mode mode) {
+static int enter(const verge__door *door, verge__waiter *waiter, uint64_t deadline_ns, verge__take_mode mode) {
     int result = door->waiting[0] == NULL && door->enter(door->object, waiter) ? 0 : -EAGAIN;
     if (result == 0 || mode == TRIES) {
         verge__unlock(door->guard);
@@ -57,26 +56,26 @@ static int enter(const struct door *door, struct verge__waiter *waiter, uint64_t
 
 /* ---- semaphore ---- */
 
-static bool take(void *object, const struct verge__waiter *waiter) {
+static bool take(void *object, const verge__waiter *waiter) {
     verge_semaphore *semaphore = object;
     const bool has_room = waiter->amount <= semaphore->available;
     semaphore->available -= has_room ? waiter->amount : 0;
     return has_room;
 }
 
-static struct door door_of_semaphore(verge_semaphore *semaphore) {
-    return (struct door){semaphore->waiting, &semaphore->guard, semaphore, VERGE__AWAITS_SEMAPHORE, take};
+static verge__door door_of_semaphore(verge_semaphore *semaphore) {
+    return (verge__door){semaphore->waiting, &semaphore->guard, semaphore, VERGE__AWAITS_SEMAPHORE, take};
 }
 
-static int acquire(verge_semaphore *semaphore, uint32_t amount, uint64_t deadline_ns, enum mode mode) {
+static int acquire(verge_semaphore *semaphore, uint32_t amount, uint64_t deadline_ns, verge__take_mode mode) {
     if (semaphore == NULL || amount == 0) {
         return -EINVAL;
     }
     if (mode == WAITS) {
         verge__begin_call();
     }
-    const struct door door = door_of_semaphore(semaphore);
-    struct verge__waiter waiter = {.task = verge__current_task(), .amount = amount};
+    const verge__door door = door_of_semaphore(semaphore);
+    verge__waiter waiter = {.task = verge__current_task(), .amount = amount};
     verge__lock(&semaphore->guard);
     return enter(&door, &waiter, deadline_ns, mode);
 }
@@ -97,7 +96,7 @@ int verge_semaphore_release(verge_semaphore *semaphore, uint32_t amount) {
     if (semaphore == NULL || amount == 0) {
         return -EINVAL;
     }
-    const struct door door = door_of_semaphore(semaphore);
+    const verge__door door = door_of_semaphore(semaphore);
     verge__lock(&semaphore->guard);
     if (amount > UINT32_MAX - semaphore->available) {
         verge__unlock(&semaphore->guard);
@@ -110,7 +109,7 @@ int verge_semaphore_release(verge_semaphore *semaphore, uint32_t amount) {
 
 /* ---- read-write lock: `item` of a waiter is the future writer; NULL: it wants to read ---- */
 
-static bool take_lock(void *object, const struct verge__waiter *waiter) {
+static bool take_lock(void *object, const verge__waiter *waiter) {
     verge_rwlock *lock = object;
     if (lock->writer != NULL || (waiter->item != NULL && lock->reader_count != 0)) {
         return false;
@@ -120,23 +119,23 @@ static bool take_lock(void *object, const struct verge__waiter *waiter) {
     return true;
 }
 
-static struct door door_of_lock(verge_rwlock *lock) {
-    return (struct door){lock->waiting, &lock->guard, lock, VERGE__AWAITS_RWLOCK, take_lock};
+static verge__door door_of_lock(verge_rwlock *lock) {
+    return (verge__door){lock->waiting, &lock->guard, lock, VERGE__AWAITS_RWLOCK, take_lock};
 }
 
-enum access { READS, WRITES };
+typedef enum verge__access { READS, WRITES } verge__access;
 
-static int lock_for(verge_rwlock *lock, enum access access, uint64_t deadline_ns, enum mode mode) {
+static int lock_for(verge_rwlock *lock, verge__access access, uint64_t deadline_ns, verge__take_mode mode) {
     if (lock == NULL) {
         return -EINVAL;
     }
     if (mode == WAITS) {
         verge__begin_call();
     }
-    struct verge_task *self = verge__current_task();
+    verge_task *self = verge__current_task();
     void *owner = verge__owner_of(self);
-    const struct door door = door_of_lock(lock);
-    struct verge__waiter waiter = {.task = self, .item = access == WRITES ? owner : NULL};
+    const verge__door door = door_of_lock(lock);
+    verge__waiter waiter = {.task = self, .item = access == WRITES ? owner : NULL};
     verge__lock(&lock->guard);
     if (lock->writer == owner && mode == WAITS) {
         verge__unlock(&lock->guard);
@@ -173,7 +172,7 @@ int verge_rwlock_unlock(verge_rwlock *lock) {
     if (lock == NULL) {
         return -EINVAL;
     }
-    const struct door door = door_of_lock(lock);
+    const verge__door door = door_of_lock(lock);
     const void *self = verge__owner_of(verge__current_task());
     verge__lock(&lock->guard);
     const bool is_wrong = lock->writer != NULL ? lock->writer != self : lock->reader_count == 0;

@@ -14,19 +14,19 @@
 #include "base/step.h"
 #include "task/search.h"
 
-static uint32_t overflow_count(const struct verge__runner *runner) {
+static uint32_t overflow_count(const verge__runner *runner) {
     return atomic_load(&runner->overflow_count);
 }
 
-bool verge__has_shared(const struct verge__runner *runner) {
+bool verge__has_shared(const verge__runner *runner) {
     return verge__task_ring_count(&runner->ring) != 0 || overflow_count(runner) != 0;
 }
 
 /* ---- in and out ---- */
 
 /* At most `count` of the overflow, the oldest first. */
-static struct verge__task_queue take_overflow(struct verge__runner *runner, uint32_t count) {
-    struct verge__task_queue taken = {0};
+static verge__task_queue take_overflow(verge__runner *runner, uint32_t count) {
+    verge__task_queue taken = {0};
     VERGE__STEP("overflow: take");
     verge__lock(&runner->overflow_guard);
     uint32_t left = overflow_count(runner);
@@ -38,7 +38,7 @@ static struct verge__task_queue take_overflow(struct verge__runner *runner, uint
     return taken;
 }
 
-static void put_overflow(struct verge__runner *runner, struct verge_task *task) {
+static void put_overflow(verge__runner *runner, verge_task *task) {
     verge__lock(&runner->overflow_guard);
     verge__queue_push(&runner->overflow_queue, task);
     atomic_store(&runner->overflow_count, overflow_count(runner) + 1);
@@ -48,7 +48,7 @@ static void put_overflow(struct verge__runner *runner, struct verge_task *task) 
 /* What a running task makes ready is offered at once: the task may go on for long. What the loop finds is offered when
  * it has begun to run the first of it. What is made ready between two tasks is for the joiner of the first, and runs
  * now. */
-void verge__share(struct verge__runner *runner, struct verge_task *task) {
+void verge__share(verge__runner *runner, verge_task *task) {
     const bool is_joiner = !runner->offers_later && runner->running == NULL;
     if (is_joiner && runner->handed_over == NULL) {
         runner->handed_over = task;
@@ -68,17 +68,17 @@ void verge__share(struct verge__runner *runner, struct verge_task *task) {
     }
 }
 
-void verge__offer_rest(struct verge__runner *runner) {
+void verge__offer_rest(verge__runner *runner) {
     runner->offers_later = false;
     if (verge__has_shared(runner)) {
         verge__offer(runner->runtime);
     }
 }
 
-static struct verge_task *pop_ring(struct verge__runner *runner) {
-    struct verge_task *task = verge__task_ring_pop(&runner->ring);
+static verge_task *pop_ring(verge__runner *runner) {
+    verge_task *task = verge__task_ring_pop(&runner->ring);
     if (VERGE__UNLIKELY(task == NULL && overflow_count(runner) != 0)) {
-        struct verge__task_queue queue = take_overflow(runner, VERGE__RING_SIZE / 2);
+        verge__task_queue queue = take_overflow(runner, VERGE__RING_SIZE / 2);
         for (task = verge__queue_pop(&queue); task != NULL; task = verge__queue_pop(&queue)) {
             const bool has_room = verge__task_ring_push(&runner->ring, task);
             VERGE__INVARIANT(has_room, "R1: only the owner fills the ring, and it was empty");
@@ -89,8 +89,8 @@ static struct verge_task *pop_ring(struct verge__runner *runner) {
     return task;
 }
 
-static struct verge_task *take_next(struct verge__runner *runner) {
-    struct verge_task *task = runner->handed_over;
+static verge_task *take_next(verge__runner *runner) {
+    verge_task *task = runner->handed_over;
     if (task != NULL) {
         runner->handed_over = NULL;
         return task;
@@ -106,12 +106,12 @@ static struct verge_task *take_next(struct verge__runner *runner) {
     return task;
 }
 
-struct verge_task *verge__take_ready(struct verge__runner *runner) {
+verge_task *verge__take_ready(verge__runner *runner) {
     return runner->has_others ? take_next(runner) : verge__queue_pop(&runner->ready);
 }
 
-struct verge_task *verge__take_shared(struct verge__runner *runner, const struct verge_task *self) {
-    struct verge_task *task = take_next(runner);
+verge_task *verge__take_shared(verge__runner *runner, const verge_task *self) {
+    verge_task *task = take_next(runner);
     VERGE__INVARIANT(task == NULL || task == self || !verge__context_is_live(&task->context),
                      "R3: nobody else runs it");
     (void)self;
@@ -124,8 +124,8 @@ struct verge_task *verge__take_shared(struct verge__runner *runner, const struct
 /* ---- to another runner ---- */
 
 /* The calling runner has the task alone (J1). */
-static void adopt(struct verge__runner *runner, struct verge_task *task) {
-    struct verge__runner *home = atomic_load(&task->runner);
+static void adopt(verge__runner *runner, verge_task *task) {
+    verge__runner *home = atomic_load(&task->runner);
     verge__drop_io_timer(task);
     verge__unlist_task(home, task);
     VERGE__STEP("share: under way");
@@ -142,7 +142,7 @@ static void adopt(struct verge__runner *runner, struct verge_task *task) {
 }
 
 /* A task that wakes many leaves most of them where they are. */
-bool verge__take_over(struct verge__runner *runner, struct verge_task *task) {
+bool verge__take_over(verge__runner *runner, verge_task *task) {
     enum { OWN_MAX = 64 };
     if (!runner->has_others || task->runtime != runner->runtime ||
         !verge__may_be_taken(atomic_load(&task->runner), task) ||
@@ -154,13 +154,13 @@ bool verge__take_over(struct verge__runner *runner, struct verge_task *task) {
     return true;
 }
 
-static void adopt_and_share(struct verge__runner *runner, struct verge_task *task) {
+static void adopt_and_share(verge__runner *runner, verge_task *task) {
     adopt(runner, task);
     verge__share(runner, task);
 }
 
-bool verge__steal(struct verge__runner *runner, struct verge__runner *victim) {
-    struct verge_task *tasks[VERGE__STEAL_MAX];
+bool verge__steal(verge__runner *runner, verge__runner *victim) {
+    verge_task *tasks[VERGE__STEAL_MAX];
     const uint32_t count = verge__task_ring_steal(&victim->ring, tasks);
     for (uint32_t i = 0; i < count; i++) {
         adopt_and_share(runner, tasks[i]);
@@ -168,18 +168,18 @@ bool verge__steal(struct verge__runner *runner, struct verge__runner *victim) {
     if (count != 0 || overflow_count(victim) == 0) {
         return count != 0;
     }
-    struct verge__task_queue queue = take_overflow(victim, VERGE__STEAL_MAX);
+    verge__task_queue queue = take_overflow(victim, VERGE__STEAL_MAX);
     const bool any = queue.first != NULL;
-    for (struct verge_task *task = verge__queue_pop(&queue); task != NULL; task = verge__queue_pop(&queue)) {
+    for (verge_task *task = verge__queue_pop(&queue); task != NULL; task = verge__queue_pop(&queue)) {
         adopt_and_share(runner, task);
     }
     return any;
 }
 
-bool verge__steal_inbox(struct verge__runner *runner, struct verge__runner *victim) {
+bool verge__steal_inbox(verge__runner *runner, verge__runner *victim) {
     bool any = false;
-    struct verge_task *next;
-    for (struct verge_task *task = verge__inbox_take_of_other(victim); task != NULL; task = next) {
+    verge_task *next;
+    for (verge_task *task = verge__inbox_take_of_other(victim); task != NULL; task = next) {
         next = task->next;
         if (verge__may_be_taken(victim, task)) {
             adopt_and_share(runner, task);

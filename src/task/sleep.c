@@ -4,7 +4,7 @@
 
 #include "task/task_internal.h"
 
-static int sleep_until(struct verge_task *self, uint64_t now_ns, uint64_t time_ns) {
+static int sleep_until(verge_task *self, uint64_t now_ns, uint64_t time_ns) {
     if (time_ns <= now_ns) {
         return 0;
     }
@@ -16,7 +16,7 @@ static int sleep_until(struct verge_task *self, uint64_t now_ns, uint64_t time_n
 }
 
 int verge_sleep_until(uint64_t time_ns) {
-    struct verge_task *self = verge__current_task();
+    verge_task *self = verge__current_task();
     if (self == NULL || verge__refuses(self, time_ns)) {
         return self == NULL ? -EPERM : -EINVAL;
     }
@@ -25,7 +25,7 @@ int verge_sleep_until(uint64_t time_ns) {
 }
 
 int verge_sleep(uint64_t duration_ns) {
-    struct verge_task *self = verge__current_task();
+    verge_task *self = verge__current_task();
     if (self == NULL) {
         return -EPERM;
     }
@@ -39,7 +39,7 @@ int verge_sleep(uint64_t duration_ns) {
 }
 
 int verge_interval_wait(verge_interval *interval, verge_tick *ret_tick) {
-    struct verge_task *self = verge__current_task();
+    verge_task *self = verge__current_task();
     if (self == NULL || interval == NULL) {
         return self == NULL ? -EPERM : -EINVAL;
     }
@@ -62,7 +62,7 @@ int verge_interval_wait(verge_interval *interval, verge_tick *ret_tick) {
 }
 
 int verge_deadline_push(verge_deadline *scope, uint64_t deadline_ns) {
-    struct verge_task *self = verge__current_task();
+    verge_task *self = verge__current_task();
     if (self == NULL || scope == NULL || verge__refuses(self, deadline_ns)) {
         return self == NULL ? -EPERM : -EINVAL;
     }
@@ -79,7 +79,7 @@ int verge_deadline_push(verge_deadline *scope, uint64_t deadline_ns) {
 }
 
 int verge_deadline_pop(verge_deadline *scope) {
-    struct verge_task *self = verge__current_task();
+    verge_task *self = verge__current_task();
     if (self == NULL) {
         return -EPERM;
     }

@@ -10,12 +10,12 @@
 /* ---- memory: the task is in the head of its stack ---- */
 
 /* The calling runner, if it is one of this runtime; NULL. */
-static struct verge__runner *runner_here(const struct verge_runtime *runtime) {
-    struct verge__runner *runner = verge__current_runner();
+static verge__runner *runner_here(const verge_runtime *runtime) {
+    verge__runner *runner = verge__current_runner();
     return runner != NULL && runner->runtime == runtime ? runner : NULL;
 }
 
-static int take_stack(struct verge_runtime *runtime, struct verge__runner *here, struct verge__stack **ret_stack) {
+static int take_stack(verge_runtime *runtime, verge__runner *here, verge__stack **ret_stack) {
     if (here != NULL) {
         return verge__stack_take(&here->stacks, ret_stack);
     }
@@ -25,8 +25,8 @@ static int take_stack(struct verge_runtime *runtime, struct verge__runner *here,
     return error;
 }
 
-static void give_stack(struct verge_runtime *runtime, struct verge__stack *stack) {
-    struct verge__runner *here = runner_here(runtime);
+static void give_stack(verge_runtime *runtime, verge__stack *stack) {
+    verge__runner *here = runner_here(runtime);
     if (here != NULL) {
         verge__stack_give(&here->stacks, stack);
         return;
@@ -37,7 +37,7 @@ static void give_stack(struct verge_runtime *runtime, struct verge__stack *stack
 }
 
 /* Nobody refers to it any more. */
-static void release_task(const struct verge_task *task) {
+static void release_task(const verge_task *task) {
     if (!atomic_load(&task->is_lost)) { /* X2 */
         give_stack(task->runtime, task->stack);
     }
@@ -46,7 +46,7 @@ static void release_task(const struct verge_task *task) {
 /* ---- the life of a task ---- */
 
 static void task_main(void *argument) {
-    struct verge_task *self = argument;
+    verge_task *self = argument;
     atomic_store_explicit(&self->has_begun, true, memory_order_relaxed);
     self->result = self->function(self->argument);
     verge__drop_io_timer(self);
@@ -59,12 +59,12 @@ static void task_main(void *argument) {
  * with each task that comes or goes. So during a turn a runner has a credit: tasks that are counted and do not exist.
  * One that comes uses it, one that goes adds to it, and at the end of the turn what is left is given back.
  */
-static void add_credit(struct verge__runner *runner, uint64_t more) {
+static void add_credit(verge__runner *runner, uint64_t more) {
     atomic_store_explicit(&runner->credit, atomic_load_explicit(&runner->credit, memory_order_relaxed) + more,
                           memory_order_relaxed);
 }
 
-static int count_task(struct verge_runtime *runtime, struct verge__runner *here) {
+static int count_task(verge_runtime *runtime, verge__runner *here) {
     enum { CREDIT_AT_ONCE = 32 };
     const uint64_t max = runtime->options.task_count_max;
     if (max == 0 && here != NULL && here->running != NULL) {
@@ -84,8 +84,8 @@ static int count_task(struct verge_runtime *runtime, struct verge__runner *here)
     return 0;
 }
 
-void verge__give_credit_back(struct verge__runner *runner) {
-    struct verge_runtime *runtime = runner->runtime;
+void verge__give_credit_back(verge__runner *runner) {
+    verge_runtime *runtime = runner->runtime;
     const uint64_t credit = atomic_load_explicit(&runner->credit, memory_order_relaxed);
     if (credit == 0) {
         return;
@@ -102,9 +102,9 @@ void verge__give_credit_back(struct verge__runner *runner) {
     }
 }
 
-static int create_task(struct verge_runtime *runtime, struct verge__runner *here, const verge_spawn_options *options,
-                       bool is_detached, struct verge_task **ret_task) {
-    struct verge__stack *stack;
+static int create_task(verge_runtime *runtime, verge__runner *here, const verge_spawn_options *options,
+                       bool is_detached, verge_task **ret_task) {
+    verge__stack *stack;
     int error = take_stack(runtime, here, &stack);
     if (error != 0) {
         return error;
@@ -114,10 +114,9 @@ static int create_task(struct verge_runtime *runtime, struct verge__runner *here
         give_stack(runtime, stack);
         return error;
     }
-    struct verge_task *task = verge__stack_block(&runtime->stacks, stack);
-    const size_t offset =
-        offsetof(struct verge_task, state); /* the context is initialised below, and may be looked at now */
-    memset((char *)task + offset, 0, offsetof(struct verge_task, function) - offset);
+    verge_task *task = verge__stack_block(&runtime->stacks, stack);
+    const size_t offset = offsetof(verge_task, state); /* the context is initialised below, and may be looked at now */
+    memset((char *)task + offset, 0, offsetof(verge_task, function) - offset);
     task->function = options->function;
     task->argument = options->argument;
     verge__set_name(task, options->name);
@@ -133,16 +132,16 @@ static int create_task(struct verge_runtime *runtime, struct verge__runner *here
     return 0;
 }
 
-void verge__task_ended(struct verge__runner *runner, struct verge_task *task) {
-    struct verge_runtime *runtime = task->runtime;
+void verge__task_ended(verge__runner *runner, verge_task *task) {
+    verge_runtime *runtime = task->runtime;
     verge__context_deinit(&task->context);
     verge__unlist_task(runner, task);
     verge__lock(&task->guard);
     task->has_ended = true;
     const bool is_detached = task->is_detached;
     const bool is_member = task->group != NULL; /* and detached, so that it is still there below */
-    struct verge__waiter *joiner = task->joiner;
-    struct verge_task *woken = joiner != NULL && verge__choose(joiner) ? verge__grant(joiner) : NULL;
+    verge__waiter *joiner = task->joiner;
+    verge_task *woken = joiner != NULL && verge__choose(joiner) ? verge__grant(joiner) : NULL;
     verge__unlock(&task->guard); /* from here on it is its joiner's */
     verge__deliver_granted(woken);
     if (is_member) {
@@ -160,7 +159,7 @@ void verge__task_ended(struct verge__runner *runner, struct verge_task *task) {
 
 /* ---- spawn ---- */
 
-static void count_spawned(struct verge_runtime *runtime, struct verge__runner *here) {
+static void count_spawned(verge_runtime *runtime, verge__runner *here) {
     if (here != NULL) {
         verge__count(&here->spawned);
     } else {
@@ -168,7 +167,7 @@ static void count_spawned(struct verge_runtime *runtime, struct verge__runner *h
     }
 }
 
-static void hand_over(struct verge__runner *here, struct verge__runner *runner, struct verge_task *task) {
+static void hand_over(verge__runner *here, verge__runner *runner, verge_task *task) {
     while (!verge__list_task(runner, task)) { /* it has left in this very moment */
         runner = verge__pick_runner(runner->runtime);
     }
@@ -176,7 +175,7 @@ static void hand_over(struct verge__runner *here, struct verge__runner *runner, 
 }
 
 /* The member of a group inherits the scope and the cancellation of who spawned it. */
-static void make_member(const struct verge_task *self, struct verge_group *group, struct verge_task *task) {
+static void make_member(const verge_task *self, struct verge_group *group, verge_task *task) {
     task->inherited = (verge_deadline){.deadline_ns = verge__effective_deadline(self, VERGE_NEVER)};
     task->scope = &task->inherited;
     task->group = group;
@@ -184,15 +183,15 @@ static void make_member(const struct verge_task *self, struct verge_group *group
 }
 
 /* here: the calling runner, if it is one of this runtime; NULL. */
-static int spawn(struct verge_runtime *runtime, struct verge__runner *here, struct verge__runner *target,
-                 const verge_spawn_options *options, struct verge_group *group, verge_task **ret_task) {
+static int spawn(verge_runtime *runtime, verge__runner *here, verge__runner *target, const verge_spawn_options *options,
+                 struct verge_group *group, verge_task **ret_task) {
     if (options->function == NULL) {
         return -EINVAL;
     }
     if (atomic_load(&runtime->is_stopping)) {
         return -ESHUTDOWN;
     }
-    struct verge_task *task = NULL;
+    verge_task *task = NULL;
     const int error = create_task(runtime, here, options, ret_task == NULL, &task);
     if (error != 0) {
         return error;
@@ -208,7 +207,7 @@ static int spawn(struct verge_runtime *runtime, struct verge__runner *here, stru
     return 0;
 }
 
-static struct verge__runner *runner_at(struct verge_runtime *runtime, struct verge__runner *here, uint32_t index) {
+static verge__runner *runner_at(verge_runtime *runtime, verge__runner *here, uint32_t index) {
     if (index == VERGE_WORKER_HERE && here != NULL) {
         return here;
     }
@@ -219,7 +218,7 @@ static struct verge__runner *runner_at(struct verge_runtime *runtime, struct ver
 }
 
 int verge_spawn(verge_task_function function, void *argument, verge_task **ret_task) {
-    struct verge__runner *runner = verge__current_runner();
+    verge__runner *runner = verge__current_runner();
     if (runner == NULL || runner->running == NULL) {
         return -EPERM;
     }
@@ -228,7 +227,7 @@ int verge_spawn(verge_task_function function, void *argument, verge_task **ret_t
 }
 
 int verge_spawn_on(uint32_t worker_index, verge_task_function function, void *argument, verge_task **ret_task) {
-    const struct verge_task *self = verge__current_task();
+    const verge_task *self = verge__current_task();
     return self != NULL ? verge_runtime_spawn(self->runtime, worker_index, function, argument, ret_task) : -EPERM;
 }
 
@@ -237,8 +236,8 @@ int verge_runtime_spawn(verge_runtime *runtime, uint32_t worker_index, verge_tas
     if (runtime == NULL || verge__runtime_is_forked(runtime)) {
         return runtime == NULL ? -EINVAL : -ECHILD;
     }
-    struct verge__runner *here = runner_here(runtime);
-    struct verge__runner *runner = runner_at(runtime, here, worker_index);
+    verge__runner *here = runner_here(runtime);
+    verge__runner *runner = runner_at(runtime, here, worker_index);
     const verge_spawn_options options = {.function = function, .argument = argument, .worker_index = worker_index};
     return runner != NULL ? spawn(runtime, here, runner, &options, NULL, ret_task) : -EINVAL;
 }
@@ -254,7 +253,7 @@ int verge_spawn_options_init_sized(verge_spawn_options *options, size_t struct_s
 }
 
 /* Of options of any size. */
-static int spawn_with(const struct verge_task *self, struct verge_group *group, const verge_spawn_options *options,
+static int spawn_with(const verge_task *self, struct verge_group *group, const verge_spawn_options *options,
                       verge_task **ret_task) {
     verge_spawn_options all;
     (void)verge_spawn_options_init(&all);
@@ -265,9 +264,9 @@ static int spawn_with(const struct verge_task *self, struct verge_group *group, 
     if (all.runtime == NULL && self == NULL) {
         return -EPERM;
     }
-    struct verge_runtime *runtime = all.runtime != NULL ? all.runtime : self->runtime;
-    struct verge__runner *here = runner_here(runtime);
-    struct verge__runner *runner = runner_at(runtime, here, all.worker_index);
+    verge_runtime *runtime = all.runtime != NULL ? all.runtime : self->runtime;
+    verge__runner *here = runner_here(runtime);
+    verge__runner *runner = runner_at(runtime, here, all.worker_index);
     const bool is_foreign = group != NULL && runtime != self->runtime;
     return runner != NULL && !is_foreign ? spawn(runtime, here, runner, &all, group, ret_task) : -EINVAL;
 }
@@ -276,13 +275,13 @@ int verge_spawn_with(const verge_spawn_options *options, verge_task **ret_task) 
     return spawn_with(verge__current_task(), NULL, options, ret_task);
 }
 
-int verge__spawn_member(struct verge_task *self, struct verge_group *group, const verge_spawn_options *options) {
+int verge__spawn_member(verge_task *self, struct verge_group *group, const verge_spawn_options *options) {
     return spawn_with(self, group, options, NULL);
 }
 
 /* ---- join and detach ---- */
 
-int verge__take_result(struct verge_task *task, intptr_t *ret_result) {
+int verge__take_result(verge_task *task, intptr_t *ret_result) {
     if (atomic_load(&task->is_lost)) {
         return -EOWNERDEAD;
     }
@@ -293,7 +292,7 @@ int verge__take_result(struct verge_task *task, intptr_t *ret_result) {
     return 0;
 }
 
-int verge__join_state(const struct verge_task *self, const struct verge_task *task) {
+int verge__join_state(const verge_task *self, const verge_task *task) {
     if (task == self || task->is_detached) {
         return task == self ? -EDEADLK : -EINVAL;
     }
@@ -304,9 +303,8 @@ int verge__join_state(const struct verge_task *self, const struct verge_task *ta
 }
 
 /* With the guard held; it is held again when it returns. Regardless: it is woken for no good when it is cancelled. */
-static int wait_for_end(struct verge_task *self, struct verge_task *task, uint64_t deadline_ns,
-                        enum verge__wait_mode mode) {
-    struct verge__waiter waiter = {.task = self};
+static int wait_for_end(verge_task *self, verge_task *task, uint64_t deadline_ns, verge__wait_mode mode) {
+    verge__waiter waiter = {.task = self};
     int reason;
     // cppcheck-suppress autoVariables
     task->joiner = &waiter; /* until it has ended, or below */
@@ -325,8 +323,8 @@ static int wait_for_end(struct verge_task *self, struct verge_task *task, uint64
     return verge__count_if_timeout(reason);
 }
 
-static int join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns, enum verge__wait_mode mode) {
-    struct verge_task *self = verge__begin_call();
+static int join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns, verge__wait_mode mode) {
+    verge_task *self = verge__begin_call();
     if (self == NULL || task == NULL) {
         return self == NULL ? -EPERM : -EINVAL;
     }

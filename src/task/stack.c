@@ -44,39 +44,39 @@ enum {
     REFILL_COUNT = 16, /* how many stacks a cache that is empty takes at once */
 };
 
-_Static_assert(sizeof(struct verge__stack) <= HEAD_SIZE, "the head has its room");
+_Static_assert(sizeof(verge__stack) <= HEAD_SIZE, "the head has its room");
 _Static_assert(VERGE__STACK_SIZE_MAX == SIZE_MAX / 4 / REGION_STACK_COUNT, "the size of a mapping fits");
 
 static size_t round_up(size_t size, size_t unit) {
     return (size + unit - 1) / unit * unit;
 }
 
-static size_t stride(const struct verge__stack_store *store) {
+static size_t stride(const verge__stack_store *store) {
     return store->guard_size + store->usable_size;
 }
 
-static size_t region_size(const struct verge__stack_store *store) {
+static size_t region_size(const verge__stack_store *store) {
     return REGION_STACK_COUNT * stride(store);
 }
 
 /* ---- where a stack is ---- */
 
-static char *low_of(const struct verge__stack_store *store, uint32_t index) {
+static char *low_of(const verge__stack_store *store, uint32_t index) {
     return store->regions[index / REGION_STACK_COUNT] + index % REGION_STACK_COUNT * stride(store) + store->guard_size;
 }
 
 /* Writes the head, which commits its page. */
-static struct verge__stack *head_of(const struct verge__stack_store *store, uint32_t index) {
+static verge__stack *head_of(const verge__stack_store *store, uint32_t index) {
     char *low = low_of(store, index);
     const size_t unused = (size_t)(index % COLOUR_COUNT) * COLOUR_SIZE;
-    struct verge__stack *stack = (struct verge__stack *)(void *)(low + store->usable_size - unused - HEAD_SIZE);
-    *stack = (struct verge__stack){.next = NULL, .low = low, .index = index};
+    verge__stack *stack = (verge__stack *)(void *)(low + store->usable_size - unused - HEAD_SIZE);
+    *stack = (verge__stack){.next = NULL, .low = low, .index = index};
     return stack;
 }
 
 /* ---- guards and memory ---- */
 
-static int install_guard(struct verge__stack_store *store, char *guard) {
+static int install_guard(verge__stack_store *store, char *guard) {
     if (!store->guards_by_mprotect) {
         if (madvise(guard, store->guard_size, ADVICE_GUARD_INSTALL) == 0) {
             return 0;
@@ -87,7 +87,7 @@ static int install_guard(struct verge__stack_store *store, char *guard) {
 }
 
 /* How many bytes at the top of a stack were ever touched, to the page; and how many are resident. */
-static size_t touched_bytes(const struct verge__stack_store *store, char *low, size_t *resident_bytes) {
+static size_t touched_bytes(const verge__stack_store *store, char *low, size_t *resident_bytes) {
     enum { BATCH_PAGES = 512 };
     unsigned char present[BATCH_PAGES];
     const size_t page_count = store->usable_size / store->page_size;
@@ -107,7 +107,7 @@ static size_t touched_bytes(const struct verge__stack_store *store, char *low, s
     return (page_count - lowest) * store->page_size;
 }
 
-static void give_memory_back(struct verge__stack_store *store, char *low) {
+static void give_memory_back(verge__stack_store *store, char *low) {
     size_t resident_bytes = 0;
     const size_t touched = touched_bytes(store, low, &resident_bytes);
     if (touched > store->trimmed_bytes) {
@@ -127,7 +127,7 @@ static size_t indices_size(size_t region_count) {
 }
 
 /* Both tables or none. */
-static int reserve_region(struct verge__stack_store *store) {
+static int reserve_region(verge__stack_store *store) {
     const size_t old = store->region_capacity;
     if (store->region_count < old) {
         return 0;
@@ -155,7 +155,7 @@ static int reserve_region(struct verge__stack_store *store) {
     return 0;
 }
 
-static int add_region(struct verge__stack_store *store) {
+static int add_region(verge__stack_store *store) {
     if (store->stack_count > UINT32_MAX - REGION_STACK_COUNT || reserve_region(store) != 0) {
         return -ENOMEM;
     }
@@ -170,7 +170,7 @@ static int add_region(struct verge__stack_store *store) {
 }
 
 /* A stack that was never used. */
-static int cut(struct verge__stack_store *store, struct verge__stack **ret_stack) {
+static int cut(verge__stack_store *store, verge__stack **ret_stack) {
     if (store->stack_count == store->region_count * REGION_STACK_COUNT) {
         const int error = add_region(store);
         if (error != 0) {
@@ -188,7 +188,7 @@ static int cut(struct verge__stack_store *store, struct verge__stack **ret_stack
     return 0;
 }
 
-static int take_from_store(struct verge__stack_store *store, struct verge__stack **ret_stack) {
+static int take_from_store(verge__stack_store *store, verge__stack **ret_stack) {
     if (store->free_count == 0) {
         return cut(store, ret_stack);
     }
@@ -196,21 +196,21 @@ static int take_from_store(struct verge__stack_store *store, struct verge__stack
     return 0;
 }
 
-static void give_to_store(struct verge__stack_store *store, struct verge__stack *stack) {
+static void give_to_store(verge__stack_store *store, verge__stack *stack) {
     const uint32_t index = stack->index;
     give_memory_back(store, stack->low);
     VERGE__INVARIANT(store->free_count < store->stack_count, "K1: a stack is free once");
     store->free_indices[store->free_count++] = index;
 }
 
-int verge__stack_store_init(struct verge__stack_store *store, size_t stack_size, size_t block_size,
+int verge__stack_store_init(verge__stack_store *store, size_t stack_size, size_t block_size,
                             const verge_allocator *allocator) {
     const size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
     const size_t head_room = round_up(block_size, 16) + HEAD_SIZE + (size_t)COLOUR_COUNT * COLOUR_SIZE;
     if (stack_size > VERGE__STACK_SIZE_MAX || block_size > page_size) {
         return -EINVAL;
     }
-    *store = (struct verge__stack_store){
+    *store = (verge__stack_store){
         .page_size = page_size,
         .guard_size = round_up(GUARD_SIZE_MIN, page_size),
         .usable_size = round_up(stack_size + head_room, page_size),
@@ -220,7 +220,7 @@ int verge__stack_store_init(struct verge__stack_store *store, size_t stack_size,
     return -pthread_mutex_init(&store->lock, NULL);
 }
 
-void verge__stack_store_deinit(struct verge__stack_store *store) {
+void verge__stack_store_deinit(verge__stack_store *store) {
     for (size_t i = 0; i < store->region_count; i++) {
         (void)munmap(store->regions[i], region_size(store));
     }
@@ -232,9 +232,9 @@ void verge__stack_store_deinit(struct verge__stack_store *store) {
     (void)pthread_mutex_destroy(&store->lock);
 }
 
-void verge__stack_store_stats(struct verge__stack_store *store, struct verge__stack_stats *ret_stats) {
+void verge__stack_store_stats(verge__stack_store *store, verge__stack_stats *ret_stats) {
     (void)pthread_mutex_lock(&store->lock);
-    *ret_stats = (struct verge__stack_stats){
+    *ret_stats = (verge__stack_stats){
         .stack_count = store->stack_count,
         .free_count = store->free_count,
         .high_water_bytes = store->trimmed_bytes,
@@ -251,25 +251,25 @@ void verge__stack_store_stats(struct verge__stack_store *store, struct verge__st
 
 /* ---- caches ---- */
 
-void verge__stack_cache_init(struct verge__stack_cache *cache, struct verge__stack_store *store) {
-    *cache = (struct verge__stack_cache){.store = store};
+void verge__stack_cache_init(verge__stack_cache *cache, verge__stack_store *store) {
+    *cache = (verge__stack_cache){.store = store};
 }
 
-static void push(struct verge__stack_cache *cache, struct verge__stack *stack) {
+static void push(verge__stack_cache *cache, verge__stack *stack) {
     stack->next = cache->first;
     cache->first = stack;
     cache->count++;
 }
 
-static struct verge__stack *pop(struct verge__stack_cache *cache) {
-    struct verge__stack *stack = cache->first;
+static verge__stack *pop(verge__stack_cache *cache) {
+    verge__stack *stack = cache->first;
     cache->first = stack->next;
     cache->count--;
     return stack;
 }
 
-static void shrink(struct verge__stack_cache *cache, size_t count) {
-    struct verge__stack_store *store = cache->store;
+static void shrink(verge__stack_cache *cache, size_t count) {
+    verge__stack_store *store = cache->store;
     (void)pthread_mutex_lock(&store->lock);
     while (cache->count > count) {
         give_to_store(store, pop(cache));
@@ -277,12 +277,12 @@ static void shrink(struct verge__stack_cache *cache, size_t count) {
     (void)pthread_mutex_unlock(&store->lock);
 }
 
-static int refill(struct verge__stack_cache *cache) {
-    struct verge__stack_store *store = cache->store;
+static int refill(verge__stack_cache *cache) {
+    verge__stack_store *store = cache->store;
     (void)pthread_mutex_lock(&store->lock);
     int error = 0;
     while (cache->count < REFILL_COUNT && error == 0) {
-        struct verge__stack *stack;
+        verge__stack *stack;
         error = take_from_store(store, &stack);
         if (error == 0) {
             push(cache, stack);
@@ -292,11 +292,11 @@ static int refill(struct verge__stack_cache *cache) {
     return cache->count > 0 ? 0 : error;
 }
 
-void verge__stack_cache_flush(struct verge__stack_cache *cache) {
+void verge__stack_cache_flush(verge__stack_cache *cache) {
     shrink(cache, 0);
 }
 
-int verge__stack_take(struct verge__stack_cache *cache, struct verge__stack **ret_stack) {
+int verge__stack_take(verge__stack_cache *cache, verge__stack **ret_stack) {
     if (cache->count == 0) {
         const int error = refill(cache);
         if (error != 0) {
@@ -307,7 +307,7 @@ int verge__stack_take(struct verge__stack_cache *cache, struct verge__stack **re
     return 0;
 }
 
-void verge__stack_give(struct verge__stack_cache *cache, struct verge__stack *stack) {
+void verge__stack_give(verge__stack_cache *cache, verge__stack *stack) {
     push(cache, stack);
     if (cache->count > VERGE__STACK_CACHE_MAX) {
         shrink(cache, VERGE__STACK_CACHE_MAX / 2);

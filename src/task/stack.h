@@ -38,13 +38,13 @@ enum { VERGE__STACK_CACHE_MAX = 64 };
 /* 256 stacks are one mapping. */
 #define VERGE__STACK_SIZE_MAX (SIZE_MAX / 4 / 256)
 
-struct verge__stack {
+typedef struct verge__stack {
     struct verge__stack *next; /* in a cache */
     void *low;                 /* the lowest usable byte; the stack's top is the stack head's block */
     uint32_t index;
-};
+} verge__stack;
 
-struct verge__stack_store {
+typedef struct verge__stack_store {
     size_t page_size;
     size_t guard_size;
     size_t usable_size; /* a multiple of the page */
@@ -60,50 +60,50 @@ struct verge__stack_store {
     size_t stack_count;     /* all that were ever cut, in ascending order */
     size_t trimmed_bytes;   /* the deepest use seen in a stack whose memory was given back */
     bool guards_by_mprotect;
-};
+} verge__stack_store;
 
-struct verge__stack_cache {
-    struct verge__stack_store *store;
-    struct verge__stack *first; /* the one used last: its pages are warm */
+typedef struct verge__stack_cache {
+    verge__stack_store *store;
+    verge__stack *first; /* the one used last: its pages are warm */
     size_t count;
-};
+} verge__stack_cache;
 
 /* stack_size is what a task can use at least; block_size is the caller's part of it, at the top. */
-int verge__stack_store_init(struct verge__stack_store *store, size_t stack_size, size_t block_size,
+int verge__stack_store_init(verge__stack_store *store, size_t stack_size, size_t block_size,
                             const verge_allocator *allocator);
 
 /* Unmaps all stacks, used or not. */
-void verge__stack_store_deinit(struct verge__stack_store *store);
+void verge__stack_store_deinit(verge__stack_store *store);
 
-void verge__stack_cache_init(struct verge__stack_cache *cache, struct verge__stack_store *store);
+void verge__stack_cache_init(verge__stack_cache *cache, verge__stack_store *store);
 
 /* Gives all stacks of the cache back to the store. */
-void verge__stack_cache_flush(struct verge__stack_cache *cache);
+void verge__stack_cache_flush(verge__stack_cache *cache);
 
 /* A stack, its contents undefined. -ENOMEM. */
-int verge__stack_take(struct verge__stack_cache *cache, struct verge__stack **ret_stack);
+int verge__stack_take(verge__stack_cache *cache, verge__stack **ret_stack);
 
-void verge__stack_give(struct verge__stack_cache *cache, struct verge__stack *stack);
+void verge__stack_give(verge__stack_cache *cache, verge__stack *stack);
 
 /* The caller's block: aligned to 16, above everything that the stack holds. */
-static inline void *verge__stack_block(const struct verge__stack_store *store, const struct verge__stack *stack) {
+static inline void *verge__stack_block(const verge__stack_store *store, const verge__stack *stack) {
     return (char *)stack - store->block_size;
 }
 
 /* What can be the stack of a context, below the block. */
-static inline size_t verge__stack_room(const struct verge__stack_store *store, const struct verge__stack *stack) {
+static inline size_t verge__stack_room(const verge__stack_store *store, const verge__stack *stack) {
     return (size_t)((char *)verge__stack_block(store, stack) - (char *)stack->low);
 }
 
-struct verge__stack_stats {
+typedef struct verge__stack_stats {
     size_t stack_count;      /* cut so far, used or not */
     size_t free_count;       /* in the store */
     size_t resident_bytes;   /* of all stacks */
     size_t high_water_bytes; /* the deepest use of any stack so far, to the page, its head included */
     size_t usable_size;
-};
+} verge__stack_stats;
 
 /* Looks at every page of every stack: exact, without any cost to those who use them. From any thread. */
-void verge__stack_store_stats(struct verge__stack_store *store, struct verge__stack_stats *ret_stats);
+void verge__stack_store_stats(verge__stack_store *store, verge__stack_stats *ret_stats);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "task/task_internal.h"
 
-static void add_runner(const struct verge__runner *runner, verge_runtime_stats *stats) {
+static void add_runner(const verge__runner *runner, verge_runtime_stats *stats) {
     stats->spawned += atomic_load_explicit(&runner->spawned, memory_order_relaxed);
     stats->switches += atomic_load_explicit(&runner->switches, memory_order_relaxed);
     stats->operations += atomic_load_explicit(&runner->operations, memory_order_relaxed);
@@ -18,7 +18,7 @@ static void add_runner(const struct verge__runner *runner, verge_runtime_stats *
 }
 
 /* While others spawn tasks it is about right, as any count of them. */
-uint64_t verge__existing_tasks(const struct verge_runtime *runtime) {
+uint64_t verge__existing_tasks(const verge_runtime *runtime) {
     const uint32_t count = atomic_load(&runtime->runner_count);
     uint64_t tasks = verge__task_count(runtime);
     for (uint32_t i = 0; i < count; i++) {
@@ -35,7 +35,7 @@ int verge_runtime_get_stats(verge_runtime *runtime, verge_runtime_stats *ret_sta
     if (verge__runtime_is_forked(runtime)) {
         return -ECHILD;
     }
-    struct verge__stack_stats stacks;
+    verge__stack_stats stacks;
     verge__stack_store_stats(&runtime->stacks, &stacks);
     (void)pthread_mutex_lock(&runtime->lock);
     verge_runtime_stats stats = {

@@ -46,7 +46,7 @@
 #include "verge/service.h"
 #include "verge/task.h"
 
-enum verge__task_state {
+typedef enum verge__task_state {
     VERGE__TASK_READY,
     VERGE__TASK_RUNNING,
     VERGE__TASK_WAITING,
@@ -57,10 +57,10 @@ enum verge__task_state {
     VERGE__TASK_IN_IO,
     VERGE__TASK_IO_CANCEL,
     VERGE__TASK_ENDED,
-};
+} verge__task_state;
 
 /* What a task waits for, as a dump tells it. OPERATION + kind: I/O of that kind (enum verge__operation_kind). */
-enum verge__awaited {
+typedef enum verge__awaited {
     VERGE__AWAITS_TIME,
     VERGE__AWAITS_TASK,
     VERGE__AWAITS_MUTEX,
@@ -74,13 +74,13 @@ enum verge__awaited {
     VERGE__AWAITS_BROADCAST,
     VERGE__AWAITS_BLOCKING,
     VERGE__AWAITS_OPERATION,
-};
+} verge__awaited;
 
-struct verge__runner;
-struct verge__waiter;
+typedef struct verge__runner verge__runner;
+typedef struct verge__waiter verge__waiter;
 
 struct verge_task {
-    struct verge__context context;
+    verge__context context;
     _Atomic uint8_t state;
     uint8_t wake_reason;       /* 0, -ETIMEDOUT or -ECANCELED, negated; by whoever made it READY */
     bool is_pinned;            /* J7 */
@@ -89,8 +89,8 @@ struct verge_task {
     _Atomic bool is_lost;      /* its worker's thread has ended in it (lost.c); its stack is not used again */
     _Atomic bool is_cancelled; /* never taken back */
     uint32_t guard;
-    struct verge_task *next; /* in a queue or an inbox */
-    struct verge__runner *_Atomic runner;
+    verge_task *next; /* in a queue or an inbox */
+    verge__runner *_Atomic runner;
     struct verge__operation *operation; /* IN_IO; of several, the first of a list linked by `sibling` */
     verge_timer io_timer;               /* J6; 0: none */
     uint64_t io_timer_ns;               /* VERGE_NEVER: it has run */
@@ -99,10 +99,10 @@ struct verge_task {
     uint32_t source;                    /* of its timers (service/sources.h); found with the first of them */
     int drained_fd;                     /* a socket from which it has received all there was; -1 */
     verge_deadline *scope;
-    struct verge__waiter *joiner; /* under guard */
+    verge__waiter *joiner; /* under guard */
 
     /* For dumps: written by the task's own thread, read by any, and by nobody relied upon. */
-    _Atomic uint8_t awaits;               /* enum verge__awaited */
+    _Atomic uint8_t awaits;               /* verge__awaited */
     _Atomic uintptr_t awaited;            /* the address of what it waits for, or a descriptor */
     _Atomic uint64_t awaited_deadline_ns; /* 0: none */
     _Atomic uint64_t stopped_ns;          /* the time of the turn in which it began to wait */
@@ -117,15 +117,15 @@ struct verge_task {
     const char *label;               /* of its timers; NULL: they are its function's */
     char name[VERGE_TASK_NAME_SIZE]; /* empty: none. Written by its own task, under guard; others read it under guard */
     intptr_t result;
-    struct verge__stack *stack;
-    struct verge_runtime *runtime;
-    struct verge_task *listed_next, *listed_previous; /* in the runner's list, under its list_guard */
-    struct verge_task *member_next, *member_previous; /* of a group; under its guard */
-    verge_deadline inherited;                         /* the scope it was spawned in */
+    verge__stack *stack;
+    verge_runtime *runtime;
+    verge_task *listed_next, *listed_previous; /* in the runner's list, under its list_guard */
+    verge_task *member_next, *member_previous; /* of a group; under its guard */
+    verge_deadline inherited;                  /* the scope it was spawned in */
 };
 
 /* As much of the name as fits. */
-static inline void verge__set_name(struct verge_task *task, const char *name) {
+static inline void verge__set_name(verge_task *task, const char *name) {
     size_t size = 0;
     while (name != NULL && size < VERGE_TASK_NAME_SIZE - 1 && name[size] != '\0') {
         task->name[size] = name[size];
@@ -134,11 +134,11 @@ static inline void verge__set_name(struct verge_task *task, const char *name) {
     task->name[size] = '\0';
 }
 
-struct verge__task_queue {
-    struct verge_task *first, *last;
-};
+typedef struct verge__task_queue {
+    verge_task *first, *last;
+} verge__task_queue;
 
-static inline void verge__queue_push(struct verge__task_queue *queue, struct verge_task *task) {
+static inline void verge__queue_push(verge__task_queue *queue, verge_task *task) {
     task->next = NULL;
     if (queue->last != NULL) {
         queue->last->next = task;
@@ -148,8 +148,8 @@ static inline void verge__queue_push(struct verge__task_queue *queue, struct ver
     queue->last = task;
 }
 
-static inline struct verge_task *verge__queue_pop(struct verge__task_queue *queue) {
-    struct verge_task *task = queue->first;
+static inline verge_task *verge__queue_pop(verge__task_queue *queue) {
+    verge_task *task = queue->first;
     if (task != NULL) {
         queue->first = task->next;
         if (task->next == NULL) {
@@ -160,7 +160,7 @@ static inline struct verge_task *verge__queue_pop(struct verge__task_queue *queu
 }
 
 /* Threads for calls that block (blocking.c). All under lock. */
-struct verge__blocking_pool {
+typedef struct verge__blocking_pool {
     pthread_mutex_t lock;
     pthread_cond_t work;    /* a call was queued, or the pool closes */
     pthread_cond_t changed; /* a call was done for a thread that waits, or a thread has ended */
@@ -171,62 +171,62 @@ struct verge__blocking_pool {
     bool is_closing;
     bool has_ended; /* the thread that ended last is to be joined */
     pthread_t ended;
-};
+} verge__blocking_pool;
 
 /* What a thread that runs tasks has for the handler of overflow.c. */
-struct verge__overflow_watch {
+typedef struct verge__overflow_stack {
     bool is_on;
     void *alternate; /* the stack of the handler; NULL: the thread's own, or none */
     size_t alternate_size;
-};
+} verge__overflow_stack;
 
 enum { VERGE__PARKED_WORDS = (VERGE_RUNTIME_WORKERS_MAX + 63) / 64 };
 
 /* A runner's search for tasks (search.c). */
-struct verge__search {
+typedef struct verge__searching {
     bool is_mine; /* it searches, */
     bool has_napped;
-    uint32_t patience;                  /* how many times it looks again before it sleeps */
-    uint64_t nap_ns;                    /* the last one; 0: none since it has found something */
-    uint32_t pulse;                     /* of the others, when it last looked */
-    const struct verge__runner *few_of; /* whom it has left alone before the nap, */
-    uint32_t few_head;                  /* and where its ring was */
-};
+    uint32_t patience;           /* how many times it looks again before it sleeps */
+    uint64_t nap_ns;             /* the last one; 0: none since it has found something */
+    uint32_t pulse;              /* of the others, when it last looked */
+    const verge__runner *few_of; /* whom it has left alone before the nap, */
+    uint32_t few_head;           /* and where its ring was */
+} verge__searching;
 
-struct verge__runner {
-    struct verge_runtime *runtime;
+typedef struct verge__runner {
+    verge_runtime *runtime;
     uint32_t index;
 
     /* The runner's thread only. */
-    struct verge__context context;
-    struct verge_task *running;
-    struct verge__task_queue ready;
-    struct verge_task *handed_over; /* share.c */
-    _Atomic int resumes_left;       /* in this turn; observe.c reads it */
-    uint64_t turn_ns;               /* when this turn began, as its timers saw it */
-    bool has_others;                /* as `shares`, for its own thread */
+    verge__context context;
+    verge_task *running;
+    verge__task_queue ready;
+    verge_task *handed_over;  /* share.c */
+    _Atomic int resumes_left; /* in this turn; observe.c reads it */
+    uint64_t turn_ns;         /* when this turn began, as its timers saw it */
+    bool has_others;          /* as `shares`, for its own thread */
     bool ring_is_next;
     bool offers_later; /* what it pushes */
     struct verge__reactor *reactor;
     verge_worker *worker;
-    struct verge__stack_cache stacks;
+    verge__stack_cache stacks;
     uint32_t at_once_count; /* calls in a row that needed no wait */
     uint32_t stops_seen;    /* has cancelled its tasks since */
     uint32_t random;        /* select: which of the cases that are ready is taken */
     bool owns_reactor;
-    struct verge__overflow_watch overflow;
-    struct verge__search search;
+    verge__overflow_stack overflow;
+    verge__searching search;
 
     /* From any thread. */
-    struct verge_task *_Atomic inbox; /* the last one first; verge__inbox_closed: the runner has left */
-    _Atomic bool is_waiting;          /* in the reactor: who has something for it wakes it */
-    _Atomic bool attention;           /* a flag of the runner or of the runtime has changed */
+    verge_task *_Atomic inbox; /* the last one first; verge__inbox_closed: the runner has left */
+    _Atomic bool is_waiting;   /* in the reactor: who has something for it wakes it */
+    _Atomic bool attention;    /* a flag of the runner or of the runtime has changed */
     _Atomic bool is_retiring;
     _Atomic bool shares; /* its tasks may go to other runners. Set by its own thread, between tasks; never taken back */
     _Atomic uint32_t notifying; /* threads that are about to wake the reactor, and VERGE__RUNNER_CLOSES */
     uint32_t list_guard;
     _Atomic int reactor_error; /* its reactor has failed; 0: it has not */
-    struct verge_task *listed; /* all tasks of the runner */
+    verge_task *listed;        /* all tasks of the runner */
     _Atomic uint64_t credit; /* of runtime->tasks, that do not exist. 0 between turns. Written by the runner's thread */
     _Atomic uint64_t switches, operations, timeouts, migrated, spawned; /* written by the runner's thread */
 
@@ -237,21 +237,21 @@ struct verge__runner {
 
     /* Tasks that are ready and not pinned, where the runner shares: the oldest in the ring, the rest in `overflow`. */
     char other_lines[64]; /* what other threads look at is not beside what only this one uses */
-    struct verge__task_ring ring;
+    verge__task_ring ring;
     uint32_t overflow_guard;
     _Atomic uint32_t overflow_count; /* written under the guard */
-    struct verge__task_queue overflow_queue;
-};
+    verge__task_queue overflow_queue;
+} verge__runner;
 
 /* In `notifying`: the runner's thread sleeps until there are none of those threads. */
 #define VERGE__RUNNER_CLOSES (UINT32_C(1) << 31)
 
-enum verge__runtime_stage {
+typedef enum verge__runtime_stage {
     VERGE__RUNTIME_IDLE,
     VERGE__RUNTIME_STARTING,
     VERGE__RUNTIME_RUNNING,
     VERGE__RUNTIME_ENDING
-};
+} verge__runtime_stage;
 
 struct verge_runtime {
     verge_runtime_options options;
@@ -259,17 +259,17 @@ struct verge_runtime {
     verge_clock clock;
     verge_service *service;
     uint32_t forks; /* as they were counted when it was created */
-    struct verge__stack_store stacks;
+    verge__stack_store stacks;
     uint64_t refused_ns; /* deadlines from 1 to here are durations by mistake; 0: not checked */
 
     pthread_mutex_t lock; /* of stage, outside_stacks, workers that come and go */
     pthread_cond_t changed;
-    enum verge__runtime_stage stage;
-    struct verge__stack_cache outside_stacks;
+    verge__runtime_stage stage;
+    verge__stack_cache outside_stacks;
     const char *backend;
     unsigned ring_entry_count; /* for tests: of io_uring's rings; 0: as usual */
 
-    struct verge__runner *_Atomic runners[VERGE_RUNTIME_WORKERS_MAX];
+    verge__runner *_Atomic runners[VERGE_RUNTIME_WORKERS_MAX];
     _Atomic uint32_t runner_count;
     _Atomic uint32_t next_runner; /* for tasks from outside */
     _Atomic uint64_t tasks;       /* how many there are, with the credits of runners, and VERGE__RUN_OVER */
@@ -281,7 +281,7 @@ struct verge_runtime {
     _Atomic bool is_searching;                    /* search.h: a runner searches, or is being called to */
     _Atomic uint64_t parked[VERGE__PARKED_WORDS]; /* a bit a runner */
 
-    struct verge__blocking_pool pool;
+    verge__blocking_pool pool;
 
     struct {
         pthread_t thread;
@@ -299,39 +299,39 @@ struct verge_runtime {
  */
 #define VERGE__RUN_OVER (UINT64_C(1) << 63)
 
-static inline uint64_t verge__task_count(const struct verge_runtime *runtime) {
+static inline uint64_t verge__task_count(const verge_runtime *runtime) {
     return atomic_load(&runtime->tasks) & ~VERGE__RUN_OVER;
 }
 
-static inline bool verge__run_is_over(const struct verge_runtime *runtime) {
+static inline bool verge__run_is_over(const verge_runtime *runtime) {
     return (atomic_load(&runtime->tasks) & VERGE__RUN_OVER) != 0;
 }
 
 /* Without the credits of runners (stats.c). */
-uint64_t verge__existing_tasks(const struct verge_runtime *runtime);
+uint64_t verge__existing_tasks(const verge_runtime *runtime);
 
-extern struct verge_task verge__inbox_closed;
+extern verge_task verge__inbox_closed;
 
 /* ---- current.c ---- */
 
 /* The calling thread's runner and its running task; NULL. Never inlined: a task may wake up on another thread. */
-struct verge__runner *verge__current_runner(void);
+verge__runner *verge__current_runner(void);
 
 /* In the child of a fork no thread is a runner. -ENOMEM. */
 int verge__forget_runner_in_child(void);
 
 /* Whether the runtime is the parent's, and this process is the child of a fork. */
-static inline bool verge__runtime_is_forked(const struct verge_runtime *runtime) {
+static inline bool verge__runtime_is_forked(const verge_runtime *runtime) {
     return runtime->forks != verge__forks();
 }
-void verge__set_current_runner(struct verge__runner *runner);
-struct verge_task *verge__current_task(void);
+void verge__set_current_runner(verge__runner *runner);
+verge_task *verge__current_task(void);
 
 /* What a plain thread is called as the owner of a mutex: no task, whose addresses are even. */
 void *verge__current_thread(void);
 
 /* Who calls, as the owner of a mutex. */
-static inline void *verge__owner_of(struct verge_task *self) {
+static inline void *verge__owner_of(verge_task *self) {
     return self != NULL ? (void *)self : verge__current_thread();
 }
 
@@ -342,59 +342,58 @@ static inline bool verge__is_thread(const void *owner) {
 /* ---- queue.c ---- */
 
 /* Hands a task that is READY, or in IO_CANCEL, to its runner by way of its inbox. */
-void verge__post(struct verge_task *task);
+void verge__post(verge_task *task);
 
 /* What is in the inbox, the oldest first, linked by `next`. of_other: by the thread of another runner; NULL: others
  * were faster. */
-struct verge_task *verge__inbox_take(struct verge__runner *runner);
-struct verge_task *verge__inbox_take_of_other(struct verge__runner *victim);
-bool verge__inbox_has_tasks(const struct verge__runner *runner);
+verge_task *verge__inbox_take(verge__runner *runner);
+verge_task *verge__inbox_take_of_other(verge__runner *victim);
+bool verge__inbox_has_tasks(const verge__runner *runner);
 
 /* Makes the loop of a runner look around: true if it has slept. alert: after a flag was set. From any thread. */
-bool verge__runner_notify(struct verge__runner *runner);
-void verge__runner_alert(struct verge__runner *runner);
-void verge__alert_all(struct verge_runtime *runtime);
+bool verge__runner_notify(verge__runner *runner);
+void verge__runner_alert(verge__runner *runner);
+void verge__alert_all(verge_runtime *runtime);
 
 /* The runner becomes the task's. False: it has left. */
-bool verge__list_task(struct verge__runner *runner, struct verge_task *task);
-void verge__unlist_task(struct verge__runner *runner, struct verge_task *task);
+bool verge__list_task(verge__runner *runner, verge_task *task);
+void verge__unlist_task(verge__runner *runner, verge_task *task);
 
 /* ---- share.c ---- */
 
 /* For a runner that shares; by its own thread. */
-void verge__share(struct verge__runner *runner, struct verge_task *task);
-struct verge_task *verge__take_shared(struct verge__runner *runner,
-                                      const struct verge_task *self); /* to be resumed now */
-bool verge__has_shared(const struct verge__runner *runner);
+void verge__share(verge__runner *runner, verge_task *task);
+verge_task *verge__take_shared(verge__runner *runner, const verge_task *self); /* to be resumed now */
+bool verge__has_shared(const verge__runner *runner);
 
 /* Of any runner, by its own thread: a task that can run, to be given to another runner; NULL. */
-struct verge_task *verge__take_ready(struct verge__runner *runner);
+verge_task *verge__take_ready(verge__runner *runner);
 
 /* From here on to the end of the turn tasks run, and the runner offers at once what it shares. */
-void verge__offer_rest(struct verge__runner *runner);
+void verge__offer_rest(verge__runner *runner);
 
 /* Whether the calling runner may take over a task that it has made READY, and does so. */
-bool verge__take_over(struct verge__runner *runner, struct verge_task *task);
+bool verge__take_over(verge__runner *runner, verge_task *task);
 
 /* Takes tasks that another runner has ready, and makes them its own. False: there were none, or others were faster.
  * inbox: of those that the other one has not come to yet. */
-bool verge__steal(struct verge__runner *runner, struct verge__runner *victim);
-bool verge__steal_inbox(struct verge__runner *runner, struct verge__runner *victim);
+bool verge__steal(verge__runner *runner, verge__runner *victim);
+bool verge__steal_inbox(verge__runner *runner, verge__runner *victim);
 
 /* Whether a task of this runner that is READY, or in its inbox, is one that others may take; and whether they may take
  * it now. Only a runner that shares keeps is_live: it has said so before it ran any of the tasks whose is_live is seen
  * here. */
-static inline bool verge__may_go_elsewhere(const struct verge__runner *runner, const struct verge_task *task) {
+static inline bool verge__may_go_elsewhere(const verge__runner *runner, const verge_task *task) {
     return !task->is_pinned && atomic_load_explicit(&runner->shares, memory_order_acquire) &&
            atomic_load(&task->state) == VERGE__TASK_READY;
 }
 
-static inline bool verge__may_be_taken(const struct verge__runner *runner, const struct verge_task *task) {
+static inline bool verge__may_be_taken(const verge__runner *runner, const verge_task *task) {
     return verge__may_go_elsewhere(runner, task) && !verge__context_is_live(&task->context);
 }
 
 /* Puts a task that is READY into the queue of the calling runner, which is the task's. */
-static inline void verge__runner_push(struct verge__runner *runner, struct verge_task *task) {
+static inline void verge__runner_push(verge__runner *runner, verge_task *task) {
     if (VERGE__LIKELY(!runner->has_others)) {
         verge__queue_push(&runner->ready, task);
     } else {
@@ -403,7 +402,7 @@ static inline void verge__runner_push(struct verge__runner *runner, struct verge
 }
 
 /* The next, which is resumed now, taken out; NULL. self: the one whose stack this is, if any. */
-static inline struct verge_task *verge__runner_pop(struct verge__runner *runner, const struct verge_task *self) {
+static inline verge_task *verge__runner_pop(verge__runner *runner, const verge_task *self) {
     if (VERGE__LIKELY(!runner->has_others)) {
         return verge__queue_pop(&runner->ready);
     }
@@ -415,41 +414,41 @@ static inline struct verge_task *verge__runner_pop(struct verge__runner *runner,
 /* True: the task waited, and it is now the caller's part to deliver it. The reason is what its wait returns; in I/O,
  * that is for the operation to tell, and delivering the task means to cancel it. False: it did not wait, or is being
  * moved to another runner, and whoever moves it delivers it. */
-bool verge__claim(struct verge_task *task, int reason);
+bool verge__claim(verge_task *task, int reason);
 
 /* The calling runner takes it over, if it may (J7), or else its own runner gets it. home: in any case; here is the
  * calling runner, or NULL. */
-void verge__deliver(struct verge_task *task);
-void verge__deliver_home(struct verge__runner *here, struct verge_task *task);
-void verge__wake(struct verge_task *task, int reason);
-void verge__cancel(struct verge_task *task);
+void verge__deliver(verge_task *task);
+void verge__deliver_home(verge__runner *here, verge_task *task);
+void verge__wake(verge_task *task, int reason);
+void verge__cancel(verge_task *task);
 
 /* Tasks that were claimed, to be delivered later. */
-void verge__deliver_all(struct verge__task_queue *queue);
+void verge__deliver_all(verge__task_queue *queue);
 
 /*
  * At the beginning of a call that may wait. However long what a task wants is always there, it lets the others run:
  * after so many calls in a row, none of which had to wait, it yields. Returns the calling task; NULL: a plain thread
  * calls.
  */
-struct verge_task *verge__begin_call(void);
+verge_task *verge__begin_call(void);
 
 /* From here on the calling task can be woken; verge__wait follows. */
-void verge__wait_begin(struct verge_task *self);
+void verge__wait_begin(verge_task *self);
 
-enum verge__wait_mode { VERGE__WAIT, VERGE__WAIT_REGARDLESS };
+typedef enum verge__wait_mode { VERGE__WAIT, VERGE__WAIT_REGARDLESS } verge__wait_mode;
 
 /*
  * Waits until woken: 0, -ETIMEDOUT, -ECANCELED, or what kept it from waiting (-ENOMEM). The caller looks first whether
  * it was given what it waited for. REGARDLESS: neither time nor cancellation ends it.
  */
-int verge__wait(struct verge_task *self, uint64_t deadline_ns, enum verge__wait_mode mode);
+int verge__wait(verge_task *self, uint64_t deadline_ns, verge__wait_mode mode);
 
 /* In place of verge__wait: there is no need to. It lets others run if it has been woken meanwhile. */
-void verge__wait_end(struct verge_task *self);
+void verge__wait_end(verge_task *self);
 
 /* Whether a deadline of the caller's is a duration by mistake. */
-static inline bool verge__refuses(const struct verge_task *self, uint64_t deadline_ns) {
+static inline bool verge__refuses(const verge_task *self, uint64_t deadline_ns) {
     return deadline_ns - 1 < self->runtime->refused_ns;
 }
 
@@ -457,10 +456,10 @@ static inline bool verge__refuses(const struct verge_task *self, uint64_t deadli
 int verge__count_if_timeout(int result);
 
 /* The earliest of deadline_ns and the scopes of the task. */
-uint64_t verge__effective_deadline(const struct verge_task *self, uint64_t deadline_ns);
+uint64_t verge__effective_deadline(const verge_task *self, uint64_t deadline_ns);
 
 /* Submits an operation and waits for it. The result is the operation's, -ETIMEDOUT or -ECANCELED. */
-int verge__wait_for_operation(struct verge_task *self, struct verge__operation *operation, uint64_t deadline_ns);
+int verge__wait_for_operation(verge_task *self, struct verge__operation *operation, uint64_t deadline_ns);
 
 /*
  * For select, which waits for several operations, and to be woken. io_begin submits operations, and is for them what
@@ -468,18 +467,18 @@ int verge__wait_for_operation(struct verge_task *self, struct verge__operation *
  * True: all are pending. False: one was done at once, and those after it are not submitted. io_wait waits until all
  * are done: 0, -ETIMEDOUT, -ECANCELED or what kept it from waiting. io_end cancels them, and waits for that.
  */
-bool verge__io_begin(struct verge_task *self, struct verge__operation *operations, size_t count);
-int verge__io_wait(struct verge_task *self, uint64_t deadline_ns);
-void verge__io_end(struct verge_task *self);
+bool verge__io_begin(verge_task *self, struct verge__operation *operations, size_t count);
+int verge__io_wait(verge_task *self, uint64_t deadline_ns);
+void verge__io_end(verge_task *self);
 
-void verge__drop_io_timer(struct verge_task *task);
+void verge__drop_io_timer(verge_task *task);
 
 /* The callbacks of the loop: an operation is done; an IO_CANCEL has arrived. */
-void verge__operation_done(struct verge__runner *runner, struct verge__operation *operation);
-void verge__io_cancel(struct verge__runner *runner, struct verge_task *task);
+void verge__operation_done(verge__runner *runner, struct verge__operation *operation);
+void verge__io_cancel(verge__runner *runner, verge_task *task);
 
 /* Notes what the calling task is about to wait for. NULL: a plain thread calls. */
-static inline void verge__awaits(struct verge_task *self, unsigned awaits, uintptr_t awaited) {
+static inline void verge__awaits(verge_task *self, unsigned awaits, uintptr_t awaited) {
     if (self != NULL) {
         atomic_store_explicit(&self->awaits, (uint8_t)awaits, memory_order_relaxed);
         atomic_store_explicit(&self->awaited, awaited, memory_order_relaxed);
@@ -488,18 +487,18 @@ static inline void verge__awaits(struct verge_task *self, unsigned awaits, uintp
 
 /* ---- spawn.c ---- */
 
-void verge__task_ended(struct verge__runner *runner, struct verge_task *task);
+void verge__task_ended(verge__runner *runner, verge_task *task);
 
 /* At the end of a turn. If no task is left, the run is over. */
-void verge__give_credit_back(struct verge__runner *runner);
+void verge__give_credit_back(verge__runner *runner);
 /* For a group of `self`'s, which counts the task already. */
-int verge__spawn_member(struct verge_task *self, struct verge_group *group, const verge_spawn_options *options);
+int verge__spawn_member(verge_task *self, struct verge_group *group, const verge_spawn_options *options);
 
 /* Under the task's guard: what a join of it by `self` would return now, without its result; -EAGAIN: it would wait. */
-int verge__join_state(const struct verge_task *self, const struct verge_task *task);
+int verge__join_state(const verge_task *self, const verge_task *task);
 
 /* Of a task that has ended, and whose joiner the caller is: its handle is gone then. */
-int verge__take_result(struct verge_task *task, intptr_t *ret_result);
+int verge__take_result(verge_task *task, intptr_t *ret_result);
 
 /* ---- mutex.c ---- */
 
@@ -508,68 +507,68 @@ bool verge__mutex_is_owner(verge_mutex *mutex, const void *owner);
 /* ---- group.c ---- */
 
 /* A new task joins the group that counts it; has ended. */
-void verge__group_join(struct verge_task *task);
-void verge__group_leave(struct verge_task *task);
+void verge__group_join(verge_task *task);
+void verge__group_leave(verge_task *task);
 
 /* ---- runner.c ---- */
 
 /* Opened and closed by the thread that runs it. shared_reactor NULL: it has one of its own, and the thread is bound. */
-int verge__runner_open(struct verge__runner *runner, struct verge__reactor *shared_reactor);
-void verge__runner_close(struct verge__runner *runner);
+int verge__runner_open(verge__runner *runner, struct verge__reactor *shared_reactor);
+void verge__runner_close(verge__runner *runner);
 
 /* To the next task that can run, or back to the loop. self is in a state that somebody ends, or in the ready queue. */
-void verge__suspend(struct verge_task *self);
+void verge__suspend(verge_task *self);
 
 /* What arrived, what is due, what can run. True: something did. */
-bool verge__runner_turn(struct verge__runner *runner);
+bool verge__runner_turn(verge__runner *runner);
 
 /* Its tasks are cancelled. */
-static inline bool verge__has_stopped(const struct verge__runner *runner) {
+static inline bool verge__has_stopped(const verge__runner *runner) {
     return atomic_load(&runner->runtime->is_stopping) &&
            runner->stops_seen == atomic_load(&runner->runtime->stop_count);
 }
 
 /* Tasks can run, or something has arrived. */
-bool verge__runner_has_work(struct verge__runner *runner);
+bool verge__runner_has_work(verge__runner *runner);
 
 /* Until no task is left in the runtime, or on this runner if it retires. */
-void verge__runner_loop(struct verge__runner *runner);
+void verge__runner_loop(verge__runner *runner);
 
-enum verge__reactor_kind verge__reactor_kind(verge_backend backend);
+verge__reactor_kind verge__reactor_kind_of(verge_backend backend);
 
 /* ---- runtime.c ---- */
 
 /* One more, at index runner_count. Closed: it takes no tasks until its thread runs. */
-int verge__add_runner(struct verge_runtime *runtime, bool is_closed);
+int verge__add_runner(verge_runtime *runtime, bool is_closed);
 
 /* ---- blocking.c ---- */
 
-void verge__blocking_init(struct verge__blocking_pool *pool);
+void verge__blocking_init(verge__blocking_pool *pool);
 
 /* Waits for what runs. */
-void verge__blocking_deinit(struct verge__blocking_pool *pool);
+void verge__blocking_deinit(verge__blocking_pool *pool);
 
 /* Calls a function that blocks on a thread, and waits for its end; neither time nor cancellation ends that. Not in
  * virtual time. awaits and awaited are for verge__awaits. -EAGAIN: no thread can be started, and it was not called. */
-int verge__blocking_regardless(struct verge_task *self, intptr_t (*function)(void *argument), void *argument,
-                               unsigned awaits, uintptr_t awaited);
+int verge__blocking_regardless(verge_task *self, intptr_t (*function)(void *argument), void *argument, unsigned awaits,
+                               uintptr_t awaited);
 
 /* ---- dump.c ---- */
 
 /* The name of the task, or an empty one; of a task that is kept from ending meanwhile. */
-void verge__copy_name(struct verge_task *task, char name[VERGE_TASK_NAME_SIZE]);
+void verge__copy_name(verge_task *task, char name[VERGE_TASK_NAME_SIZE]);
 
 /* ---- observe.c ---- */
 
 /* From here to there a thread watches the workers and dumps when the signal comes, if the options want either. */
-int verge__observe_begin(struct verge_runtime *runtime);
-void verge__observe_end(struct verge_runtime *runtime);
+int verge__observe_begin(verge_runtime *runtime);
+void verge__observe_end(verge_runtime *runtime);
 
 /* ---- overflow.c ---- */
 
 /* The calling thread is about to run tasks; has done so. In virtual time: with worker 0, for all. */
-void verge__overflow_watch(struct verge__runner *runner);
-void verge__overflow_unwatch(struct verge__runner *runner);
+void verge__overflow_watch(verge__runner *runner);
+void verge__overflow_unwatch(verge__runner *runner);
 
 /* ---- lost.c ---- */
 
@@ -579,18 +578,18 @@ void verge__lose_running_task(void);
 /* ---- move.c ---- */
 
 /* Gives what a runner that retires can give to others. True: there was something. */
-bool verge__runner_move_tasks(struct verge__runner *runner);
+bool verge__runner_move_tasks(verge__runner *runner);
 
 /* True: no task is left, and it has closed its inbox. */
-bool verge__runner_has_left(struct verge__runner *runner);
+bool verge__runner_has_left(verge__runner *runner);
 
 /* A runner that takes tasks; never NULL, as worker 0 does not retire. */
-struct verge__runner *verge__pick_runner(struct verge_runtime *runtime);
+verge__runner *verge__pick_runner(verge_runtime *runtime);
 
 /* ---- virtual.c ---- */
 
-void verge__virtual_loop(struct verge_runtime *runtime, struct verge__reactor *reactor);
-void verge__virtual_close(struct verge_runtime *runtime);
+void verge__virtual_loop(verge_runtime *runtime, struct verge__reactor *reactor);
+void verge__virtual_close(verge_runtime *runtime);
 
 /* A count that one thread writes and any may read. */
 static inline void verge__count_more(_Atomic uint64_t *count, uint64_t more) {

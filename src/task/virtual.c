@@ -7,7 +7,7 @@
 #include "task/task_internal.h"
 
 /* One that is not open yet has no reactor in which to wake it. It needs none: that it is to be opened is work. */
-static void set_waiting(struct verge_runtime *runtime, bool is_waiting) {
+static void set_waiting(verge_runtime *runtime, bool is_waiting) {
     const uint32_t count = atomic_load(&runtime->runner_count);
     for (uint32_t i = 0; i < count; i++) {
         if (runtime->runners[i]->worker != NULL) {
@@ -16,10 +16,10 @@ static void set_waiting(struct verge_runtime *runtime, bool is_waiting) {
     }
 }
 
-static bool any_has_work(struct verge_runtime *runtime) {
+static bool any_has_work(verge_runtime *runtime) {
     const uint32_t count = atomic_load(&runtime->runner_count);
     for (uint32_t i = 0; i < count; i++) {
-        struct verge__runner *runner = runtime->runners[i];
+        verge__runner *runner = runtime->runners[i];
         const bool is_open = runner->worker != NULL;
         if (is_open ? verge__runner_has_work(runner) : atomic_load(&runner->inbox) != &verge__inbox_closed) {
             return true; /* one that is not open yet is to be opened */
@@ -35,12 +35,12 @@ static bool ask_reactor(struct verge__reactor *reactor, uint64_t timeout_ns) {
     const bool any = done.first != NULL;
     while (done.first != NULL) {
         struct verge__operation *operation = verge__operations_take_first(&done);
-        verge__operation_done(atomic_load(&((struct verge_task *)operation->owner)->runner), operation);
+        verge__operation_done(atomic_load(&((verge_task *)operation->owner)->runner), operation);
     }
     return any;
 }
 
-static bool wait_in_reactor(struct verge_runtime *runtime, struct verge__reactor *reactor, uint64_t timeout_ns) {
+static bool wait_in_reactor(verge_runtime *runtime, struct verge__reactor *reactor, uint64_t timeout_ns) {
     set_waiting(runtime, true);
     const bool has_work = any_has_work(runtime);
     VERGE__STEP(timeout_ns == VERGE_NEVER ? "virtual: wait for ever" : "virtual: wait");
@@ -49,13 +49,13 @@ static bool wait_in_reactor(struct verge_runtime *runtime, struct verge__reactor
     return any || any_has_work(runtime);
 }
 
-static void close_runner(struct verge__runner *runner) {
+static void close_runner(verge__runner *runner) {
     verge__set_current_runner(runner);
     verge__runner_close(runner);
 }
 
 /* Workers are opened when their turn first comes; one that cannot be is tried again at the next. */
-static void step(struct verge__runner *runner, struct verge__reactor *reactor, bool *any) {
+static void step(verge__runner *runner, struct verge__reactor *reactor, bool *any) {
     if (runner->worker == NULL &&
         (atomic_load(&runner->inbox) == &verge__inbox_closed || verge__runner_open(runner, reactor) != 0)) {
         return;
@@ -67,7 +67,7 @@ static void step(struct verge__runner *runner, struct verge__reactor *reactor, b
     }
 }
 
-static uint64_t next_deadline(struct verge_runtime *runtime) {
+static uint64_t next_deadline(verge_runtime *runtime) {
     if (runtime->timer_count == 0) { /* timers that were cancelled leave entries behind: no time to move to */
         return VERGE_NEVER;
     }
@@ -83,7 +83,7 @@ static uint64_t next_deadline(struct verge_runtime *runtime) {
 }
 
 /* The reactor may return before the time, for a signal or for a step on the way of an operation. */
-static bool io_comes_within_its_grace(struct verge_runtime *runtime, struct verge__reactor *reactor) {
+static bool io_comes_within_its_grace(verge_runtime *runtime, struct verge__reactor *reactor) {
     const uint64_t grace_ns = runtime->options.io_grace_ns;
     const verge_clock real = verge_clock_monotonic();
     const uint64_t start_ns = verge__clock_now(&real);
@@ -102,7 +102,7 @@ static bool io_comes_within_its_grace(struct verge_runtime *runtime, struct verg
 
 /* Nothing can run. I/O that is pending may still complete within its grace. After that the clock moves, to the next
  * deadline in as many steps as the wheels want, and waits again only when something has run. */
-static void move_on(struct verge_runtime *runtime, struct verge__reactor *reactor, bool *grace_is_over) {
+static void move_on(verge_runtime *runtime, struct verge__reactor *reactor, bool *grace_is_over) {
     VERGE__STEP("virtual: idle");
     if (!*grace_is_over && io_comes_within_its_grace(runtime, reactor)) {
         return;
@@ -117,7 +117,7 @@ static void move_on(struct verge_runtime *runtime, struct verge__reactor *reacto
     }
 }
 
-void verge__virtual_loop(struct verge_runtime *runtime, struct verge__reactor *reactor) {
+void verge__virtual_loop(verge_runtime *runtime, struct verge__reactor *reactor) {
     bool grace_is_over = false;
     while (!verge__run_is_over(runtime)) {
         bool any = ask_reactor(reactor, 0);
@@ -133,7 +133,7 @@ void verge__virtual_loop(struct verge_runtime *runtime, struct verge__reactor *r
     }
 }
 
-void verge__virtual_close(struct verge_runtime *runtime) {
+void verge__virtual_close(verge_runtime *runtime) {
     const uint32_t count = atomic_load(&runtime->runner_count);
     for (uint32_t i = 0; i < count; i++) {
         if (runtime->runners[i]->worker != NULL) {

@@ -16,7 +16,7 @@ static uint8_t woken_while_moving(int reason) {
                                   : VERGE__TASK_MOVING_WOKEN;
 }
 
-bool verge__claim(struct verge_task *task, int reason) {
+bool verge__claim(verge_task *task, int reason) {
     uint8_t state = atomic_load(&task->state);
     VERGE__STEP("task: claim");
     for (;;) {
@@ -40,7 +40,7 @@ bool verge__claim(struct verge_task *task, int reason) {
 }
 
 /* Here is its runner. A task in I/O stays with it (J4). */
-static void deliver_here(struct verge__runner *here, struct verge_task *task) {
+static void deliver_here(verge__runner *here, verge_task *task) {
     if (VERGE__UNLIKELY(atomic_load_explicit(&task->state, memory_order_relaxed) == VERGE__TASK_IO_CANCEL)) {
         verge__io_cancel(here, task);
     } else {
@@ -48,11 +48,11 @@ static void deliver_here(struct verge__runner *here, struct verge_task *task) {
     }
 }
 
-static bool is_runner_of(const struct verge__runner *runner, const struct verge_task *task) {
+static bool is_runner_of(const verge__runner *runner, const verge_task *task) {
     return runner == atomic_load_explicit(&task->runner, memory_order_relaxed);
 }
 
-void verge__deliver_home(struct verge__runner *here, struct verge_task *task) {
+void verge__deliver_home(verge__runner *here, verge_task *task) {
     if (is_runner_of(here, task)) {
         deliver_here(here, task);
     } else {
@@ -60,8 +60,8 @@ void verge__deliver_home(struct verge__runner *here, struct verge_task *task) {
     }
 }
 
-void verge__deliver(struct verge_task *task) {
-    struct verge__runner *here = verge__current_runner();
+void verge__deliver(verge_task *task) {
+    verge__runner *here = verge__current_runner();
     if (VERGE__LIKELY(is_runner_of(here, task))) {
         deliver_here(here, task);
     } else if (here != NULL && verge__take_over(here, task)) {
@@ -71,7 +71,7 @@ void verge__deliver(struct verge_task *task) {
     }
 }
 
-void verge__wake(struct verge_task *task, int reason) {
+void verge__wake(verge_task *task, int reason) {
     if (verge__claim(task, reason)) {
         verge__deliver(task);
     }
@@ -79,11 +79,11 @@ void verge__wake(struct verge_task *task, int reason) {
 
 /* ---- timers ---- */
 
-static bool is_virtual(const struct verge_task *task) {
+static bool is_virtual(const verge_task *task) {
     return task->runtime->options.virtual_clock != NULL;
 }
 
-static int start_timer(struct verge_task *self, uint64_t deadline_ns, verge_callback callback, verge_timer *ret_timer) {
+static int start_timer(verge_task *self, uint64_t deadline_ns, verge_callback callback, verge_timer *ret_timer) {
     verge_service *service = self->runtime->service;
     if (!is_virtual(self)) {
         if (self->source == VERGE__SOURCE_OTHERS) { /* its first timer, or there is no place for its key */
@@ -106,14 +106,14 @@ static int start_timer(struct verge_task *self, uint64_t deadline_ns, verge_call
 }
 
 /* It has run, or will not. */
-static void uncount_timer(const struct verge_task *task) {
+static void uncount_timer(const verge_task *task) {
     if (is_virtual(task)) {
         task->runtime->timer_count--;
     }
 }
 
 /* J3. On its own worker a timer is never found running; after the task has moved it may be. */
-static void end_timer(struct verge_task *self, verge_timer timer) {
+static void end_timer(verge_task *self, verge_timer timer) {
     const int verdict = verge_service_cancel(self->runtime->service, timer);
     if (verdict == VERGE_RUNNING) {
         (void)verge_service_cancel_wait(self->runtime->service, timer);
@@ -122,12 +122,12 @@ static void end_timer(struct verge_task *self, verge_timer timer) {
     }
 }
 
-uint64_t verge__effective_deadline(const struct verge_task *self, uint64_t deadline_ns) {
+uint64_t verge__effective_deadline(const verge_task *self, uint64_t deadline_ns) {
     return self->scope != NULL && self->scope->deadline_ns < deadline_ns ? self->scope->deadline_ns : deadline_ns;
 }
 
 int verge__count_if_timeout(int result) {
-    struct verge__runner *runner = result == -ETIMEDOUT ? verge__current_runner() : NULL;
+    verge__runner *runner = result == -ETIMEDOUT ? verge__current_runner() : NULL;
     if (runner != NULL) {
         verge__count(&runner->timeouts);
     }
@@ -138,12 +138,12 @@ int verge__count_if_timeout(int result) {
 
 enum { AT_ONCE_MAX = 64 };
 
-struct verge_task *verge__begin_call(void) {
-    struct verge__runner *runner = verge__current_runner();
+verge_task *verge__begin_call(void) {
+    verge__runner *runner = verge__current_runner();
     if (runner == NULL) {
         return NULL;
     }
-    struct verge_task *self = runner->running; /* also if it goes on with another runner */
+    verge_task *self = runner->running; /* also if it goes on with another runner */
     if (++runner->at_once_count > AT_ONCE_MAX) {
         runner->at_once_count = 0;
         (void)verge_yield();
@@ -151,7 +151,7 @@ struct verge_task *verge__begin_call(void) {
     return self;
 }
 
-void verge__wait_begin(struct verge_task *self) {
+void verge__wait_begin(verge_task *self) {
     atomic_store(&self->state, VERGE__TASK_WAITING);
 }
 
@@ -164,24 +164,24 @@ static void on_time(const verge_firing *firing) {
 }
 
 /* False: somebody has woken it already, and it is in a queue. */
-static bool take_back(struct verge_task *self) {
+static bool take_back(verge_task *self) {
     uint8_t state = VERGE__TASK_WAITING;
     return atomic_compare_exchange_strong(&self->state, &state, VERGE__TASK_RUNNING);
 }
 
-void verge__wait_end(struct verge_task *self) {
+void verge__wait_end(verge_task *self) {
     if (!take_back(self)) {
         verge__suspend(self);
     }
 }
 
-static void suspend_until(struct verge_task *self, uint64_t deadline_ns) {
+static void suspend_until(verge_task *self, uint64_t deadline_ns) {
     atomic_store_explicit(&self->awaited_deadline_ns, deadline_ns, memory_order_relaxed);
     verge__suspend(self);
     atomic_store_explicit(&self->awaited_deadline_ns, 0, memory_order_relaxed);
 }
 
-int verge__wait(struct verge_task *self, uint64_t deadline_ns, enum verge__wait_mode mode) {
+int verge__wait(verge_task *self, uint64_t deadline_ns, verge__wait_mode mode) {
     verge_timer timer = 0;
     int error = 0;
     if (mode == VERGE__WAIT) {
@@ -214,13 +214,13 @@ int verge__wait(struct verge_task *self, uint64_t deadline_ns, enum verge__wait_
 /* ---- waiting for operations ---- */
 
 /* For the statistics. */
-static void note_failure(struct verge__runner *runner) {
+static void note_failure(verge__runner *runner) {
     if (VERGE__UNLIKELY(runner->reactor->error != 0)) {
         atomic_store_explicit(&runner->reactor_error, runner->reactor->error, memory_order_relaxed);
     }
 }
 
-static int done_at_once(struct verge__runner *runner, const struct verge__operation *operation) {
+static int done_at_once(verge__runner *runner, const struct verge__operation *operation) {
     note_failure(runner);
     if (++runner->at_once_count >= AT_ONCE_MAX) {
         runner->at_once_count = 0;
@@ -236,7 +236,7 @@ static intptr_t attempt(void *argument) {
 }
 
 /* Where no thread is to be had, the worker is blocked. */
-static int attempt_on_a_thread(struct verge_task *self, struct verge__operation *operation) {
+static int attempt_on_a_thread(verge_task *self, struct verge__operation *operation) {
     const unsigned awaits = VERGE__AWAITS_OPERATION + operation->kind;
     if (verge__blocking_regardless(self, attempt, operation, awaits, (uintptr_t)(unsigned)operation->fd) != 0) {
         (void)attempt(operation);
@@ -248,7 +248,7 @@ static bool can_be_cancelled(const struct verge__operation *operation) {
     return operation->kind != VERGE__CLOSE; /* or its descriptor might stay open for good */
 }
 
-static void cancel_operation(struct verge__runner *runner, struct verge__operation *operation) {
+static void cancel_operation(verge__runner *runner, struct verge__operation *operation) {
     for (; operation != NULL; operation = operation->sibling) {
         if (operation->state != VERGE__DONE && can_be_cancelled(operation)) {
             verge__reactor_cancel(runner->reactor, operation);
@@ -267,7 +267,7 @@ static void cancel_operation(struct verge__runner *runner, struct verge__operati
  */
 
 static void on_operation_time(const verge_firing *firing) {
-    struct verge_task *task = firing->argument;
+    verge_task *task = firing->argument;
     int error = -ETIMEDOUT;
     if (task->io_deadline_ns > firing->actual_ns && task->io_deadline_ns != VERGE_NEVER) {
         task->io_timer_ns = task->io_deadline_ns;
@@ -286,14 +286,14 @@ static void on_operation_time(const verge_firing *firing) {
     }
 }
 
-void verge__drop_io_timer(struct verge_task *task) {
+void verge__drop_io_timer(verge_task *task) {
     if (task->io_timer != 0) {
         end_timer(task, task->io_timer);
         task->io_timer = 0;
     }
 }
 
-static int arm(struct verge_task *self, uint64_t deadline_ns) {
+static int arm(verge_task *self, uint64_t deadline_ns) {
     self->io_deadline_ns = deadline_ns;
     if (deadline_ns == VERGE_NEVER || (self->io_timer != 0 && self->io_timer_ns <= deadline_ns)) {
         return 0;
@@ -303,7 +303,7 @@ static int arm(struct verge_task *self, uint64_t deadline_ns) {
     return start_timer(self, deadline_ns, on_operation_time, &self->io_timer);
 }
 
-static void disarm(struct verge_task *self) {
+static void disarm(verge_task *self) {
     self->io_deadline_ns = VERGE_NEVER;
     if (is_virtual(self)) { /* a time at which nothing happens is no time to move to */
         verge__drop_io_timer(self);
@@ -326,13 +326,13 @@ static bool must_know_if_over(const struct verge__operation *operation) {
     }
 }
 
-static bool is_over(const struct verge_task *self, uint64_t deadline_ns) {
+static bool is_over(const verge_task *self, uint64_t deadline_ns) {
     return atomic_load(&self->is_cancelled) ||
            (deadline_ns != VERGE_NEVER && deadline_ns <= verge__clock_now(&self->runtime->clock));
 }
 
 /* Having begun: it is IN_IO, with operations that are pending, or was a moment ago. */
-static void wait_until_done(struct verge_task *self, struct verge__runner *runner, uint64_t deadline_ns) {
+static void wait_until_done(verge_task *self, verge__runner *runner, uint64_t deadline_ns) {
     self->io_error = 0;
     if (atomic_load(&self->is_cancelled)) {
         self->io_error = -ECANCELED;
@@ -348,8 +348,8 @@ static void wait_until_done(struct verge_task *self, struct verge__runner *runne
     disarm(self);
 }
 
-int verge__wait_for_operation(struct verge_task *self, struct verge__operation *operation, uint64_t deadline_ns) {
-    struct verge__runner *runner = verge__current_runner();
+int verge__wait_for_operation(verge_task *self, struct verge__operation *operation, uint64_t deadline_ns) {
+    verge__runner *runner = verge__current_runner();
     deadline_ns = verge__effective_deadline(self, deadline_ns);
     operation->owner = self;
     operation->is_over = must_know_if_over(operation) && is_over(self, deadline_ns);
@@ -367,8 +367,8 @@ int verge__wait_for_operation(struct verge_task *self, struct verge__operation *
     return self->io_error == -ETIMEDOUT ? verge__count_if_timeout(result) : result;
 }
 
-bool verge__io_begin(struct verge_task *self, struct verge__operation *operations, size_t count) {
-    struct verge__runner *runner = verge__current_runner();
+bool verge__io_begin(verge_task *self, struct verge__operation *operations, size_t count) {
+    verge__runner *runner = verge__current_runner();
     self->operation = NULL;
     for (size_t i = 0; i < count; i++) {
         verge__count(&runner->operations);
@@ -386,12 +386,12 @@ bool verge__io_begin(struct verge_task *self, struct verge__operation *operation
     return self->operation == &operations[count - 1];
 }
 
-int verge__io_wait(struct verge_task *self, uint64_t deadline_ns) {
+int verge__io_wait(verge_task *self, uint64_t deadline_ns) {
     wait_until_done(self, verge__current_runner(), deadline_ns);
     return atomic_load(&self->is_cancelled) ? -ECANCELED : self->io_error;
 }
 
-void verge__io_end(struct verge_task *self) {
+void verge__io_end(verge_task *self) {
     if (self->operation != NULL) {
         cancel_operation(verge__current_runner(), self->operation);
         verge__suspend(self);
@@ -400,8 +400,7 @@ void verge__io_end(struct verge_task *self) {
 
 /* Of several operations: the first that is done ends the others, and the task goes on when the kernel has let go of
  * all. */
-static bool others_are_pending(struct verge__runner *runner, struct verge__operation *done,
-                               struct verge__operation *all) {
+static bool others_are_pending(verge__runner *runner, struct verge__operation *done, struct verge__operation *all) {
     done->owner = NULL;
     for (const struct verge__operation *one = all; one != NULL; one = one->sibling) {
         if (one->owner != NULL) {
@@ -412,13 +411,13 @@ static bool others_are_pending(struct verge__runner *runner, struct verge__opera
     return false;
 }
 
-static void resume_after_io(struct verge__runner *runner, struct verge_task *task) {
+static void resume_after_io(verge__runner *runner, verge_task *task) {
     atomic_store(&task->state, VERGE__TASK_READY);
     verge__runner_push(runner, task);
 }
 
-void verge__operation_done(struct verge__runner *runner, struct verge__operation *operation) {
-    struct verge_task *task = operation->owner;
+void verge__operation_done(verge__runner *runner, struct verge__operation *operation) {
+    verge_task *task = operation->owner;
     note_failure(runner);
     if (VERGE__UNLIKELY(task->operation->sibling != NULL) && others_are_pending(runner, operation, task->operation)) {
         return;
@@ -432,7 +431,7 @@ void verge__operation_done(struct verge__runner *runner, struct verge__operation
     }
 }
 
-void verge__io_cancel(struct verge__runner *runner, struct verge_task *task) {
+void verge__io_cancel(verge__runner *runner, verge_task *task) {
     if (task->operation == NULL) {
         resume_after_io(runner, task);
         return;
@@ -443,7 +442,7 @@ void verge__io_cancel(struct verge__runner *runner, struct verge_task *task) {
 
 /* ---- cancellation ---- */
 
-void verge__cancel(struct verge_task *task) {
+void verge__cancel(verge_task *task) {
     atomic_store(&task->is_cancelled, true);
     verge__wake(task, -ECANCELED); /* if it runs, or is about to, it will look before it waits */
 }

@@ -19,15 +19,15 @@
 
 #include "task/task_internal.h"
 
-struct verge__choice {
+typedef struct verge__choice {
     void *_Atomic fallen_to; /* NULL: it has not fallen. A waiter; or the choice itself, for none of them */
-};
+} verge__choice;
 
-struct verge__waiter {
+typedef struct verge__waiter {
     struct verge__waiter *next, *previous;
-    struct verge_task *task;      /* NULL: a plain thread waits */
-    struct verge__choice *choice; /* of a select; NULL: it waits for this alone */
-    void *item;                   /* of a channel; the owner-to-be of a mutex */
+    verge_task *task;      /* NULL: a plain thread waits */
+    verge__choice *choice; /* of a select; NULL: it waits for this alone */
+    void *item;            /* of a channel; the owner-to-be of a mutex */
     union {
         uint32_t amount;    /* of a semaphore */
         uint64_t *position; /* of a broadcast */
@@ -36,16 +36,16 @@ struct verge__waiter {
     bool is_listed;
     bool is_granted; /* it has what it waits for */
     bool is_closed;  /* it will never have it */
-};
+} verge__waiter;
 
 /* plain.c: the calling thread sleeps until its waiter is woken: 0 or -ETIMEDOUT. The deadline is on the monotonic
  * clock. */
-int verge__plain_wait(struct verge__waiter *waiter, uint64_t deadline_ns);
-void verge__plain_wake(struct verge__waiter *waiter);
+int verge__plain_wait(verge__waiter *waiter, uint64_t deadline_ns);
+void verge__plain_wake(verge__waiter *waiter);
 
 /* ends[0] is the first, ends[1] the last. */
 
-static inline void verge__waiters_append(void **ends, struct verge__waiter *waiter) {
+static inline void verge__waiters_append(void **ends, verge__waiter *waiter) {
     waiter->next = NULL;
     waiter->previous = ends[1];
     if (waiter->previous != NULL) {
@@ -57,7 +57,7 @@ static inline void verge__waiters_append(void **ends, struct verge__waiter *wait
     waiter->is_listed = true;
 }
 
-static inline void verge__waiters_remove(void **ends, struct verge__waiter *waiter) {
+static inline void verge__waiters_remove(void **ends, verge__waiter *waiter) {
     if (waiter->previous != NULL) {
         waiter->previous->next = waiter->next;
     } else {
@@ -72,14 +72,14 @@ static inline void verge__waiters_remove(void **ends, struct verge__waiter *wait
 }
 
 /* V1. False: the choice has fallen to another. */
-static inline bool verge__choose(struct verge__waiter *waiter) {
+static inline bool verge__choose(verge__waiter *waiter) {
     void *none = NULL;
     return waiter->choice == NULL || atomic_compare_exchange_strong(&waiter->choice->fallen_to, &none, waiter);
 }
 
 /* The first that is still there to be given something. */
-static inline struct verge__waiter *verge__waiters_take_first(void **ends) {
-    struct verge__waiter *waiter;
+static inline verge__waiter *verge__waiters_take_first(void **ends) {
+    verge__waiter *waiter;
     do {
         waiter = ends[0];
         if (waiter == NULL) {
@@ -92,7 +92,7 @@ static inline struct verge__waiter *verge__waiters_take_first(void **ends) {
 
 /* Under the guard (J2), which a plain thread takes, too, before it leaves with its waiter. Not NULL: the task is to be
  * delivered when the guard is released. */
-static inline struct verge_task *verge__wake_waiter(struct verge__waiter *waiter) {
+static inline verge_task *verge__wake_waiter(verge__waiter *waiter) {
     if (waiter->task == NULL) {
         verge__plain_wake(waiter);
         return NULL;
@@ -100,42 +100,42 @@ static inline struct verge_task *verge__wake_waiter(struct verge__waiter *waiter
     return verge__claim(waiter->task, 0) ? waiter->task : NULL;
 }
 
-static inline struct verge_task *verge__grant(struct verge__waiter *waiter) {
+static inline verge_task *verge__grant(verge__waiter *waiter) {
     waiter->is_granted = true;
     return verge__wake_waiter(waiter);
 }
 
 /* The same of several: to be delivered by verge__deliver_all. */
-static inline void verge__grant_into(struct verge__task_queue *granted, struct verge__waiter *waiter) {
-    struct verge_task *task = verge__grant(waiter);
+static inline void verge__grant_into(verge__task_queue *granted, verge__waiter *waiter) {
+    verge_task *task = verge__grant(waiter);
     if (task != NULL) {
         verge__queue_push(granted, task);
     }
 }
 
 /* None of them will have what it waits for. With the guard held. */
-static inline void verge__turn_away(void **ends, struct verge__task_queue *claimed) {
+static inline void verge__turn_away(void **ends, verge__task_queue *claimed) {
     for (;;) {
-        struct verge__waiter *waiter = verge__waiters_take_first(ends);
+        verge__waiter *waiter = verge__waiters_take_first(ends);
         if (waiter == NULL) {
             return;
         }
         waiter->is_closed = true;
-        struct verge_task *task = verge__wake_waiter(waiter);
+        verge_task *task = verge__wake_waiter(waiter);
         if (task != NULL) {
             verge__queue_push(claimed, task);
         }
     }
 }
 
-static inline void verge__deliver_granted(struct verge_task *task) {
+static inline void verge__deliver_granted(verge_task *task) {
     if (task != NULL) {
         verge__deliver(task);
     }
 }
 
 /* With the guard held. When that is released, verge__wait_for follows. */
-static inline void verge__wait_begin_in(void **ends, struct verge__waiter *waiter) {
+static inline void verge__wait_begin_in(void **ends, verge__waiter *waiter) {
     if (waiter->task != NULL) {
         verge__wait_begin(waiter->task);
     }
@@ -144,13 +144,13 @@ static inline void verge__wait_begin_in(void **ends, struct verge__waiter *waite
     }
 }
 
-static inline int verge__wait_for(struct verge__waiter *waiter, uint64_t deadline_ns, enum verge__wait_mode mode) {
+static inline int verge__wait_for(verge__waiter *waiter, uint64_t deadline_ns, verge__wait_mode mode) {
     return waiter->task != NULL ? verge__wait(waiter->task, deadline_ns, mode) : verge__plain_wait(waiter, deadline_ns);
 }
 
 /* Waits with the guard held, and returns with it held. The waiter keeps its place in the list. */
-static inline int verge__wait_once(void **ends, uint32_t *guard, struct verge__waiter *waiter, uint64_t deadline_ns,
-                                   enum verge__wait_mode mode) {
+static inline int verge__wait_once(void **ends, uint32_t *guard, verge__waiter *waiter, uint64_t deadline_ns,
+                                   verge__wait_mode mode) {
     verge__wait_begin_in(ends, waiter);
     verge__unlock(guard);
     const int reason = verge__wait_for(waiter, deadline_ns, mode);
@@ -159,7 +159,7 @@ static inline int verge__wait_once(void **ends, uint32_t *guard, struct verge__w
 }
 
 /* The same: 0 if granted, -EPIPE if closed, else why not; then the waiter is out of the list. */
-static inline int verge__wait_in(void **ends, uint32_t *guard, struct verge__waiter *waiter, uint64_t deadline_ns) {
+static inline int verge__wait_in(void **ends, uint32_t *guard, verge__waiter *waiter, uint64_t deadline_ns) {
     const int reason = verge__wait_once(ends, guard, waiter, deadline_ns, VERGE__WAIT);
     if (waiter->is_granted || waiter->is_closed) {
         return waiter->is_granted ? 0 : -EPIPE;

@@ -10,12 +10,12 @@ struct model_store model;
 enum model_mistake model_mistake;
 
 struct connection {
-    struct verge__connection base;
+    verge__connection base;
     struct model_tables *copy;  /* of a transaction; NULL: there is none */
     struct model_tables before; /* of the savepoint */
 };
 
-static struct connection *own(struct verge__connection *connection) {
+static struct connection *own(verge__connection *connection) {
     return (struct connection *)connection;
 }
 
@@ -29,13 +29,13 @@ void model_reset(uint64_t seed) {
     }
 }
 
-static struct model_tables *tables(struct verge__connection *connection) {
+static struct model_tables *tables(verge__connection *connection) {
     struct connection *c = own(connection);
     return c->copy != NULL ? c->copy : &model.now;
 }
 
 /* Each question may be lost; then nothing has happened. */
-static bool is_lost(struct verge__connection *connection) {
+static bool is_lost(verge__connection *connection) {
     connection->now_ns = model.now_ns;
     connection->asked_ns = connection->answered_ns = model.local_ns;
     const bool lost = model.loss != 0 && verge_test_chance(&model.random, model.loss);
@@ -48,7 +48,7 @@ static bool is_lost(struct verge__connection *connection) {
         return -EHOSTUNREACH; \
     }
 
-static int model_connect(const char *url, uint64_t lease_ns, struct verge__connection **ret_connection) {
+static int model_connect(const char *url, uint64_t lease_ns, verge__connection **ret_connection) {
     (void)url;
     (void)lease_ns;
     struct connection *c = calloc(1, sizeof(*c));
@@ -60,17 +60,17 @@ static int model_connect(const char *url, uint64_t lease_ns, struct verge__conne
     return 0;
 }
 
-static void model_rollback(struct verge__connection *connection) {
+static void model_rollback(verge__connection *connection) {
     free(own(connection)->copy);
     own(connection)->copy = NULL;
 }
 
-static void model_disconnect(struct verge__connection *connection) {
+static void model_disconnect(verge__connection *connection) {
     model_rollback(connection);
     free(connection);
 }
 
-static int model_begin(struct verge__connection *connection) {
+static int model_begin(verge__connection *connection) {
     OR_LOST(connection)
     own(connection)->copy = malloc(sizeof(model.now));
     if (own(connection)->copy == NULL) {
@@ -81,7 +81,7 @@ static int model_begin(struct verge__connection *connection) {
 }
 
 /* Lost before, or lost after. With a mark, it may be found out. */
-static int model_commit(struct verge__connection *connection, uint64_t mark) {
+static int model_commit(verge__connection *connection, uint64_t mark) {
     const bool is_unanswered = is_lost(connection);
     const bool happens = !is_unanswered || verge_test_chance(&model.random, 2);
     const bool is_dropped = model_mistake == MISTAKE_LOST_COMMIT && verge_test_chance(&model.random, 50);
@@ -98,30 +98,30 @@ static int model_commit(struct verge__connection *connection, uint64_t mark) {
     return verge_test_chance(&model.random, 2) ? -EREMOTEIO : happens ? 0 : -EHOSTUNREACH;
 }
 
-static void *model_handle(struct verge__connection *connection) {
+static void *model_handle(verge__connection *connection) {
     return connection;
 }
 
-static int model_savepoint(struct verge__connection *connection) {
+static int model_savepoint(verge__connection *connection) {
     own(connection)->before = *own(connection)->copy;
     return 0;
 }
 
-static int model_end_savepoint(struct verge__connection *connection, bool undo) {
+static int model_end_savepoint(verge__connection *connection, bool undo) {
     if (undo) {
         *own(connection)->copy = own(connection)->before;
     }
     return 0;
 }
 
-void model_write(struct verge__connection *connection, uint64_t id) {
+void model_write(verge__connection *connection, uint64_t id) {
     struct model_tables *t = tables(connection);
     t->ledger[t->ledger_count++] = id;
 }
 
 /* ---- P1 ---- */
 
-static int model_join(struct verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node) {
+static int model_join(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node) {
     (void)name;
     OR_LOST(connection)
     *ret_node = ++model.now.incarnation;
@@ -131,7 +131,7 @@ static int model_join(struct verge__connection *connection, const char *name, ui
     return 0;
 }
 
-static int model_new_incarnation(struct verge__connection *connection, uint64_t *ret_incarnation) {
+static int model_new_incarnation(verge__connection *connection, uint64_t *ret_incarnation) {
     return model_join(connection, "", 0, ret_incarnation);
 }
 
@@ -139,25 +139,23 @@ static bool is_alive(uint64_t node) {
     return node != 0 && model.now.lease_until[node % MODEL_NODES_MAX] >= model.now_ns;
 }
 
-static int model_renew(struct verge__connection *connection, uint64_t node, uint64_t lease_ns,
-                       struct verge__cluster *ret_cluster) {
+static int model_renew(verge__connection *connection, uint64_t node, uint64_t lease_ns, verge__cluster *ret_cluster) {
     OR_LOST(connection)
     model.now.lease_until[node % MODEL_NODES_MAX] = model.now_ns + lease_ns;
-    *ret_cluster = (struct verge__cluster){0};
+    *ret_cluster = (verge__cluster){0};
     for (uint64_t i = 1; i < MODEL_NODES_MAX; i++) {
         ret_cluster->live_nodes += is_alive(i);
     }
     for (uint32_t i = 0; i < MODEL_SHARDS; i++) {
         if (model.now.shards[i].owner == node) {
             ret_cluster->owned[ret_cluster->owned_count++] =
-                (struct verge__shard){.shard = i, .epoch = model.now.shards[i].epoch, .was_clean = true};
+                (verge__shard){.shard = i, .epoch = model.now.shards[i].epoch, .was_clean = true};
         }
     }
     return 0;
 }
 
-static int model_acquire(struct verge__connection *connection, uint64_t node, uint32_t count,
-                         struct verge__cluster *ret_new) {
+static int model_acquire(verge__connection *connection, uint64_t node, uint32_t count, verge__cluster *ret_new) {
     OR_LOST(connection)
     ret_new->owned_count = 0;
     for (uint32_t i = 0; i < MODEL_SHARDS && ret_new->owned_count < count; i++) {
@@ -167,7 +165,7 @@ static int model_acquire(struct verge__connection *connection, uint64_t node, ui
             model.now.shards[i].epoch++;
             model.now.shards[i].clean = false;
             ret_new->owned[ret_new->owned_count++] =
-                (struct verge__shard){.shard = i, .epoch = model.now.shards[i].epoch, .was_clean = was_clean};
+                (verge__shard){.shard = i, .epoch = model.now.shards[i].epoch, .was_clean = was_clean};
         }
     }
     return is_lost(connection) ? -EHOSTUNREACH : 0; /* the answer: it has the shards, and does not know */
@@ -179,8 +177,7 @@ static void give_back(uint32_t shard) {
     model.now.shards[shard].clean = true;
 }
 
-static int model_release(struct verge__connection *connection, uint64_t node, const struct verge__shard *shards,
-                         uint32_t count) {
+static int model_release(verge__connection *connection, uint64_t node, const verge__shard *shards, uint32_t count) {
     OR_LOST(connection)
     for (uint32_t i = 0; i < count; i++) {
         if (model.now.shards[shards[i].shard].owner == node) {
@@ -190,7 +187,7 @@ static int model_release(struct verge__connection *connection, uint64_t node, co
     return 0;
 }
 
-static int model_leave(struct verge__connection *connection, uint64_t node) {
+static int model_leave(verge__connection *connection, uint64_t node) {
     (void)connection;
     for (uint32_t i = 0; i < MODEL_SHARDS; i++) {
         if (model.now.shards[i].owner == node) {
@@ -207,9 +204,8 @@ static bool is_before(uint64_t due_a, uint64_t id_a, uint64_t due_b, uint64_t id
     return due_a < due_b || (due_a == due_b && id_a < id_b);
 }
 
-static int model_scan(struct verge__connection *connection, const struct verge__shard *shards, uint32_t count,
-                      uint64_t after_due_ns, uint64_t after_id, uint64_t until_ns, uint32_t limit,
-                      verge__visit_row visit, void *context) {
+static int model_scan(verge__connection *connection, const verge__shard *shards, uint32_t count, uint64_t after_due_ns,
+                      uint64_t after_id, uint64_t until_ns, uint32_t limit, verge__visit_row visit, void *context) {
     OR_LOST(connection)
     for (uint32_t visited = 0; visited < limit; visited++) {
         const struct model_row *best = NULL;
@@ -228,7 +224,7 @@ static int model_scan(struct verge__connection *connection, const struct verge__
         if (best == NULL) {
             return 0;
         }
-        struct verge__row row = best->row;
+        verge__row row = best->row;
         row.handler = best->handler;
         visit(context, &row);
         after_due_ns = best->row.due_ns;
@@ -237,7 +233,7 @@ static int model_scan(struct verge__connection *connection, const struct verge__
     return 0;
 }
 
-static int model_wait(struct verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
+static int model_wait(verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
                       void *context) {
     (void)connection, (void)wake_fd, (void)timeout_ns, (void)visit, (void)context;
     return 0;
@@ -254,7 +250,7 @@ static struct model_row *find_row(struct model_tables *t, uint64_t id) {
     return NULL;
 }
 
-static int model_insert(struct verge__connection *connection, struct verge__row *rows, size_t count) {
+static int model_insert(verge__connection *connection, verge__row *rows, size_t count) {
     OR_LOST(connection)
     struct model_tables *t = tables(connection);
     for (size_t i = 0; i < count; i++) {
@@ -274,14 +270,14 @@ static int model_insert(struct verge__connection *connection, struct verge__row 
     return 0;
 }
 
-static int model_notify(struct verge__connection *connection, const struct verge__row *const *rows, size_t count) {
+static int model_notify(verge__connection *connection, const verge__row *const *rows, size_t count) {
     (void)connection, (void)rows, (void)count;
     return 0;
 }
 
 /* ---- P4 ---- */
 
-static struct model_row *due_row(struct model_tables *t, const struct verge__target *target) {
+static struct model_row *due_row(struct model_tables *t, const verge__target *target) {
     struct model_row *r = find_row(t, target->id);
     if (r == NULL || (r->row.due_ns > model.now_ns && model_mistake != MISTAKE_NO_CLOCK) ||
         t->shards[verge__shard_of(target->id)].epoch != target->epoch) {
@@ -291,14 +287,14 @@ static struct model_row *due_row(struct model_tables *t, const struct verge__tar
     return r;
 }
 
-static int model_take(struct verge__connection *connection, const struct verge__target *targets, size_t count,
-                      verge__visit_row visit, void *context) {
+static int model_take(verge__connection *connection, const verge__target *targets, size_t count, verge__visit_row visit,
+                      void *context) {
     OR_LOST(connection)
     struct model_tables *t = tables(connection);
     for (size_t i = 0; i < count; i++) {
         struct model_row *r = due_row(t, &targets[i]);
         if (r != NULL) {
-            struct verge__row row = r->row;
+            verge__row row = r->row;
             row.handler = r->handler;
             r->is_there = model_mistake == MISTAKE_KEEPS_ROW;
             visit(context, &row);
@@ -307,14 +303,14 @@ static int model_take(struct verge__connection *connection, const struct verge__
     return 0;
 }
 
-static int model_claim(struct verge__connection *connection, const struct verge__target *targets, size_t count,
+static int model_claim(verge__connection *connection, const verge__target *targets, size_t count,
                        const uint64_t *run_ns, verge__visit_row visit, void *context) {
     OR_LOST(connection)
     struct model_tables *t = tables(connection);
     for (size_t i = 0; i < count; i++) {
         struct model_row *r = due_row(t, &targets[i]);
         if (r != NULL) {
-            struct verge__row row = r->row;
+            verge__row row = r->row;
             row.handler = r->handler;
             row.revision++;
             visit(context, &row);
@@ -327,7 +323,7 @@ static int model_claim(struct verge__connection *connection, const struct verge_
     return 0;
 }
 
-static int model_complete(struct verge__connection *connection, struct verge__change *changes, size_t count) {
+static int model_complete(verge__connection *connection, verge__change *changes, size_t count) {
     OR_LOST(connection)
     for (size_t i = 0; i < count; i++) {
         struct model_row *r = find_row(tables(connection), changes[i].id);
@@ -340,7 +336,7 @@ static int model_complete(struct verge__connection *connection, struct verge__ch
     return 0;
 }
 
-static int model_count_attempt(struct verge__connection *connection, const struct verge__target *target) {
+static int model_count_attempt(verge__connection *connection, const verge__target *target) {
     OR_LOST(connection)
     struct model_row *r = due_row(tables(connection), target);
     if (r != NULL) {
@@ -349,7 +345,7 @@ static int model_count_attempt(struct verge__connection *connection, const struc
     return 0;
 }
 
-static int model_bury(struct verge__connection *connection, const struct verge__row *row, const char *reason) {
+static int model_bury(verge__connection *connection, const verge__row *row, const char *reason) {
     (void)row, (void)reason;
     tables(connection)->dead_count++;
     return 0;
@@ -357,7 +353,7 @@ static int model_bury(struct verge__connection *connection, const struct verge__
 
 /* ---- P5 ---- */
 
-static int model_cancel(struct verge__connection *connection, struct verge__change *changes, size_t count) {
+static int model_cancel(verge__connection *connection, verge__change *changes, size_t count) {
     OR_LOST(connection)
     for (size_t i = 0; i < count; i++) {
         struct model_row *r = find_row(tables(connection), changes[i].id);
@@ -369,7 +365,7 @@ static int model_cancel(struct verge__connection *connection, struct verge__chan
     return 0;
 }
 
-static int model_move(struct verge__connection *connection, struct verge__change *changes, size_t count) {
+static int model_move(verge__connection *connection, verge__change *changes, size_t count) {
     OR_LOST(connection)
     for (size_t i = 0; i < count; i++) {
         struct model_row *r = find_row(tables(connection), changes[i].id);
@@ -383,7 +379,7 @@ static int model_move(struct verge__connection *connection, struct verge__change
     return 0;
 }
 
-static int model_look(struct verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,
+static int model_look(verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,
                       size_t size) {
     (void)payload, (void)size;
     OR_LOST(connection)
@@ -395,7 +391,7 @@ static int model_look(struct verge__connection *connection, uint64_t id, verge_d
     return 0;
 }
 
-const struct verge__store model_store = {
+const verge__store model_store = {
     .name = "model",
     .connect = model_connect,
     .disconnect = model_disconnect,

@@ -14,7 +14,7 @@ enum { MODEL_ROWS_MAX = 4096, MODEL_NODES_MAX = 64, MODEL_SHARDS = 8 };
 
 struct model_tables {
     struct model_row {
-        struct verge__row row;
+        verge__row row;
         bool is_there;
         bool is_running;
         char handler[32];
@@ -43,12 +43,12 @@ struct model_store {
 };
 
 extern struct model_store model;
-extern const struct verge__store model_store;
+extern const verge__store model_store;
 
 void model_reset(uint64_t seed);
 
 /* Through the transaction of the connection: what a handler writes. */
-void model_write(struct verge__connection *connection, uint64_t id);
+void model_write(verge__connection *connection, uint64_t id);
 
 /* Planted mistakes: the simulation has to notice each. */
 enum model_mistake {

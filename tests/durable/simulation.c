@@ -19,8 +19,8 @@ enum { NODES = 3, STEPS = 3000, CALLS_MAX = 900 };
 enum fate { UNKNOWN, PROMISED, CANCELLED };
 
 struct simulated_call {
-    struct verge__call call;
-    struct verge__row row;
+    verge__call call;
+    verge__row row;
     uint32_t timer; /* which of the timers it is about */
     bool is_open;
 };
@@ -113,19 +113,19 @@ static void begin_node(struct node *node) {
 
 /* ---- calls, which nobody waits for ---- */
 
-static void submit(struct node *node, enum verge__call_kind kind, uint32_t timer, uint64_t delay_ns) {
+static void submit(struct node *node, verge__call_kind kind, uint32_t timer, uint64_t delay_ns) {
     if (node->call_count == CALLS_MAX) {
         return;
     }
     struct simulated_call *simulated = &node->calls[node->call_count++];
     *simulated = (struct simulated_call){.timer = timer, .is_open = true};
-    simulated->row = (struct verge__row){.due_ns = delay_ns, .due_is_delay = true, .handler = "write", .payload = ""};
-    simulated->call = (struct verge__call){.kind = kind, .give_up_ns = VERGE_NEVER};
+    simulated->row = (verge__row){.due_ns = delay_ns, .due_is_delay = true, .handler = "write", .payload = ""};
+    simulated->call = (verge__call){.kind = kind, .give_up_ns = VERGE_NEVER};
     if (kind == VERGE__CALL_SCHEDULE) {
         simulated->call.rows = &simulated->row;
         simulated->call.row_count = 1;
     } else {
-        simulated->call.change = (struct verge__change){.id = ids[timer], .due_ns = model.now_ns + delay_ns};
+        simulated->call.change = (verge__change){.id = ids[timer], .due_ns = model.now_ns + delay_ns};
     }
     (void)sem_init(&simulated->call.done, 0, 0);
     verge__call_submit(node->durable, &simulated->call);

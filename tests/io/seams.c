@@ -481,7 +481,7 @@ static intptr_t cancels_before_noon(void *argument) {
     (void)argument;
     const struct pair pair = open_pair();
     int fd = pair.near;
-    struct verge__reactor *reactor = verge_task_runtime()->runners[0]->reactor;
+    verge__reactor *reactor = verge_task_runtime()->runners[0]->reactor;
     verge_task *task = spawn(receives_until_noon, &fd);
     CHECK_EQUAL(verge_sleep_until(11 * HOUR), 0);
     reactor->refusals = UINT_MAX;

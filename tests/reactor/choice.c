@@ -15,8 +15,8 @@
 enum { took_io_uring = 200, took_epoll = 201, broke_promise = 255 };
 
 /* What was taken, or the error. */
-static int open_and_close(enum verge__reactor_kind kind) {
-    struct verge__reactor *reactor = NULL;
+static int open_and_close(verge__reactor_kind kind) {
+    verge__reactor *reactor = NULL;
     const int error = verge__reactor_open(kind, 0, verge_allocator_default(), &reactor);
     if (error != 0) {
         return reactor == NULL ? -error : broke_promise;
@@ -46,7 +46,7 @@ struct circumstances {
     bool no_descriptors;
 };
 
-static int outcome(struct circumstances circumstances, enum verge__reactor_kind kind) {
+static int outcome(struct circumstances circumstances, verge__reactor_kind kind) {
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {

@@ -20,7 +20,7 @@ static void what_is_there_is_received(void **state) {
     const struct pair pair = open_pair();
     char buffer[16] = {0};
     assert_int_equal(write(pair.far, "hello", 5), 5);
-    struct verge__operation op = transfer_op(VERGE__RECV, pair.near, buffer, sizeof(buffer));
+    verge__operation op = transfer_op(VERGE__RECV, pair.near, buffer, sizeof(buffer));
     assert_int_equal(run(&fixture, &op), 5);
     assert_string_equal(buffer, "hello");
     expect_quiet(&fixture);
@@ -28,7 +28,7 @@ static void what_is_there_is_received(void **state) {
     close_reactor(&fixture);
 }
 
-static void each_kind_waits_for(struct verge__operation op, int far, struct fixture *fixture) {
+static void each_kind_waits_for(verge__operation op, int far, struct fixture *fixture) {
     int count = 0;
     op.owner = &count;
     assert_false(verge__reactor_submit(fixture->reactor, &op));
@@ -53,14 +53,14 @@ static void what_comes_later_is_waited_for(void **state) {
         assert_int_equal(fcntl(pair.near, F_SETFL, nonblocking ? O_NONBLOCK : 0), 0);
         each_kind_waits_for(transfer_op(VERGE__RECV, pair.near, buffer, sizeof(buffer)), pair.far, &fixture);
         each_kind_waits_for(transfer_op(VERGE__READ, pair.near, buffer, sizeof(buffer)), pair.far, &fixture);
-        each_kind_waits_for((struct verge__operation){.kind = VERGE__READV,
-                                                      .fd = pair.near,
-                                                      .vector = {.parts = &part, .count = 1},
-                                                      .offset = VERGE__FILE_POSITION},
+        each_kind_waits_for((verge__operation){.kind = VERGE__READV,
+                                               .fd = pair.near,
+                                               .vector = {.parts = &part, .count = 1},
+                                               .offset = VERGE__FILE_POSITION},
                             pair.far, &fixture);
-        each_kind_waits_for((struct verge__operation){.kind = VERGE__RECVMSG, .fd = pair.near, .message = &message},
-                            pair.far, &fixture);
-        each_kind_waits_for((struct verge__operation){.kind = VERGE__POLL, .fd = pair.near, .flags = POLLIN}, pair.far,
+        each_kind_waits_for((verge__operation){.kind = VERGE__RECVMSG, .fd = pair.near, .message = &message}, pair.far,
+                            &fixture);
+        each_kind_waits_for((verge__operation){.kind = VERGE__POLL, .fd = pair.near, .flags = POLLIN}, pair.far,
                             &fixture);
         assert_int_equal(read(pair.near, buffer, 1), 1);
     }
@@ -76,7 +76,7 @@ static void pipes_are_waited_for(void **state) {
     char buffer[16];
     assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
     each_kind_waits_for(transfer_op(VERGE__READ, fds[0], buffer, sizeof(buffer)), fds[1], &fixture);
-    struct verge__operation op = transfer_op(VERGE__WRITE, fds[1], "ab", 2);
+    verge__operation op = transfer_op(VERGE__WRITE, fds[1], "ab", 2);
     assert_int_equal(run(&fixture, &op), 2);
     assert_int_equal(read(fds[0], buffer, sizeof(buffer)), 2);
     close_pair((struct pair){fds[0], fds[1]});
@@ -93,7 +93,7 @@ static void a_kernel_that_does_not_wait_is_waited_for(void **state) {
     char buffer[16];
     assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
     for (int i = 0; i < 3; i++) {
-        struct verge__operation op = transfer_op(VERGE__READ, fds[0], buffer, sizeof(buffer));
+        verge__operation op = transfer_op(VERGE__READ, fds[0], buffer, sizeof(buffer));
         op.flags = RWF_NOWAIT;
         each_kind_waits_for(op, fds[1], &fixture);
         op = transfer_op(VERGE__READ, fds[0], buffer, sizeof(buffer));
@@ -120,7 +120,7 @@ static void unusual_files_are_waited_for(void **state) {
     for (int flags = 0; flags <= IN_NONBLOCK; flags += IN_NONBLOCK) {
         const int watcher = inotify_init1(flags);
         assert_true(file >= 0 && watcher >= 0 && inotify_add_watch(watcher, path, IN_MODIFY) >= 0);
-        struct verge__operation op = transfer_op(VERGE__READ, watcher, buffer, sizeof(buffer));
+        verge__operation op = transfer_op(VERGE__READ, watcher, buffer, sizeof(buffer));
         assert_false(verge__reactor_submit(fixture.reactor, &op));
         expect_quiet(&fixture);
         assert_int_equal(write(file, "x", 1), 1);
@@ -147,7 +147,7 @@ static void a_full_socket_is_waited_for(void **state) {
     const struct pair pair = open_pair();
     while (send(pair.near, block, sizeof(block), MSG_DONTWAIT) > 0) {
     }
-    struct verge__operation op = transfer_op(VERGE__SEND, pair.near, block, 1);
+    verge__operation op = transfer_op(VERGE__SEND, pair.near, block, 1);
     op.flags = MSG_NOSIGNAL;
     assert_false(verge__reactor_submit(fixture.reactor, &op));
     expect_quiet(&fixture);
@@ -166,7 +166,7 @@ static void a_cancelled_operation_is_done_once_and_takes_nothing(void **state) {
     const struct pair pair = open_pair();
     char buffer[16] = {0};
     int count = 0;
-    struct verge__operation op = transfer_op(VERGE__RECV, pair.near, buffer, sizeof(buffer));
+    verge__operation op = transfer_op(VERGE__RECV, pair.near, buffer, sizeof(buffer));
     op.owner = &count;
     assert_false(verge__reactor_submit(fixture.reactor, &op));
     expect_quiet(&fixture);
@@ -191,7 +191,7 @@ static void a_cancel_that_comes_too_late_loses_nothing(void **state) {
     const struct pair pair = open_pair();
     for (int turns = 0; turns < 8; turns++) {
         char buffer[16] = {0};
-        struct verge__operation op = transfer_op(VERGE__RECV, pair.near, buffer, sizeof(buffer));
+        verge__operation op = transfer_op(VERGE__RECV, pair.near, buffer, sizeof(buffer));
         assert_false(verge__reactor_submit(fixture.reactor, &op));
         if ((turns & 1) != 0) {
             assert_int_equal(wait_once(&fixture, 0), 0);
@@ -221,7 +221,7 @@ static void flags_of_recv_are_honoured(void **state) {
     open_reactor(&fixture, 0);
     const struct pair pair = open_pair();
     char buffer[4];
-    struct verge__operation op = transfer_op(VERGE__RECV, pair.near, buffer, sizeof(buffer));
+    verge__operation op = transfer_op(VERGE__RECV, pair.near, buffer, sizeof(buffer));
     op.flags = MSG_DONTWAIT;
     assert_int_equal(run(&fixture, &op), -EAGAIN);
     op = transfer_op(VERGE__RECV, pair.near, buffer, sizeof(buffer));
@@ -250,8 +250,8 @@ static int listen_on_loopback(struct sockaddr_in *ret_address) {
     return fd;
 }
 
-static struct verge__operation connect_op(int fd, const struct sockaddr_in *address) {
-    return (struct verge__operation){
+static verge__operation connect_op(int fd, const struct sockaddr_in *address) {
+    return (verge__operation){
         .kind = VERGE__CONNECT,
         .fd = fd,
         .target = {.address = (const struct sockaddr *)address, .size = sizeof(*address)},
@@ -267,7 +267,7 @@ static void connections_are_accepted_and_made(void **state) {
     for (int nonblocking = 0; nonblocking < 2; nonblocking++) {
         struct sockaddr_in peer;
         socklen_t peer_size = sizeof(peer);
-        struct verge__operation accepting = {
+        verge__operation accepting = {
             .kind = VERGE__ACCEPT,
             .fd = listener,
             .flags = SOCK_CLOEXEC,
@@ -277,7 +277,7 @@ static void connections_are_accepted_and_made(void **state) {
         assert_false(verge__reactor_submit(fixture.reactor, &accepting));
         expect_quiet(&fixture);
         const int client = socket(AF_INET, SOCK_STREAM | (nonblocking ? SOCK_NONBLOCK : 0), 0);
-        struct verge__operation connecting = connect_op(client, &address);
+        verge__operation connecting = connect_op(client, &address);
         assert_int_equal(run(&fixture, &connecting), 0);
         expect_done(&fixture, &accepting);
         assert_true(accepting.result >= 0);
@@ -287,7 +287,7 @@ static void connections_are_accepted_and_made(void **state) {
     }
     assert_int_equal(close(listener), 0);
     const int client = socket(AF_INET, SOCK_STREAM, 0);
-    struct verge__operation connecting = connect_op(client, &address);
+    verge__operation connecting = connect_op(client, &address);
     assert_int_equal(run(&fixture, &connecting), -ECONNREFUSED);
     assert_int_equal(close(client), 0);
     close_reactor(&fixture);
@@ -301,8 +301,7 @@ static void files_are_opened_written_synced_read_and_closed(void **state) {
     open_reactor(&fixture, 0);
     char path[] = "/tmp/verge-reactor-XXXXXX";
     assert_int_equal(close(mkstemp(path)), 0);
-    struct verge__operation op = {
-        .kind = VERGE__OPENAT, .fd = AT_FDCWD, .flags = O_RDWR | O_CLOEXEC, .file = {.path = path}};
+    verge__operation op = {.kind = VERGE__OPENAT, .fd = AT_FDCWD, .flags = O_RDWR | O_CLOEXEC, .file = {.path = path}};
     const int fd = run(&fixture, &op);
     assert_true(fd >= 0);
     static char data[100000], copy[100000];
@@ -310,7 +309,7 @@ static void files_are_opened_written_synced_read_and_closed(void **state) {
     op = transfer_op(VERGE__WRITE, fd, data, sizeof(data));
     assert_int_equal(run(&fixture, &op), sizeof(data));
     for (uint32_t only_data = 0; only_data < 2; only_data++) {
-        op = (struct verge__operation){.kind = VERGE__FSYNC, .fd = fd, .flags = only_data};
+        op = (verge__operation){.kind = VERGE__FSYNC, .fd = fd, .flags = only_data};
         assert_int_equal(run(&fixture, &op), 0);
     }
     op = transfer_op(VERGE__READ, fd, copy, sizeof(copy));
@@ -319,15 +318,15 @@ static void files_are_opened_written_synced_read_and_closed(void **state) {
     op.offset = 0;
     assert_int_equal(run(&fixture, &op), sizeof(copy));
     assert_memory_equal(data, copy, sizeof(data));
-    op = (struct verge__operation){.kind = VERGE__POLL, .fd = fd, .flags = POLLIN};
+    op = (verge__operation){.kind = VERGE__POLL, .fd = fd, .flags = POLLIN};
     assert_int_equal(run(&fixture, &op) & POLLIN, POLLIN);
-    op = (struct verge__operation){.kind = VERGE__CLOSE, .fd = fd};
+    op = (verge__operation){.kind = VERGE__CLOSE, .fd = fd};
     assert_int_equal(run(&fixture, &op), 0);
-    op = (struct verge__operation){.kind = VERGE__CLOSE, .fd = fd};
+    op = (verge__operation){.kind = VERGE__CLOSE, .fd = fd};
     assert_int_equal(run(&fixture, &op), -EBADF);
     op = transfer_op(VERGE__READ, fd, copy, sizeof(copy));
     assert_int_equal(run(&fixture, &op), -EBADF);
-    op = (struct verge__operation){.kind = VERGE__OPENAT, .fd = AT_FDCWD, .file = {.path = "/nowhere/at/all"}};
+    op = (verge__operation){.kind = VERGE__OPENAT, .fd = AT_FDCWD, .file = {.path = "/nowhere/at/all"}};
     assert_int_equal(run(&fixture, &op), -ENOENT);
     assert_int_equal(unlink(path), 0);
     close_reactor(&fixture);
@@ -342,7 +341,7 @@ static void splice_moves_between_a_pipe_and_a_socket(void **state) {
     char buffer[8];
     assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
     assert_int_equal(write(fds[1], "spliced", 7), 7);
-    struct verge__operation op = {
+    verge__operation op = {
         .kind = VERGE__SPLICE,
         .fd = fds[0],
         .splice = {.fd_out = pair.near, .size = 7, .offset_in = -1, .offset_out = -1},
@@ -375,13 +374,13 @@ static void a_custom_operation_has_one_result(void **state) {
     struct fixture fixture;
     open_reactor(&fixture, 0);
     int called = 0;
-    struct verge__operation op = {.kind = VERGE__CUSTOM, .custom = {.prepare = prepare_nop, .context = &called}};
+    verge__operation op = {.kind = VERGE__CUSTOM, .custom = {.prepare = prepare_nop, .context = &called}};
     assert_int_equal(run(&fixture, &op), is_uring(&fixture) ? 0 : -EOPNOTSUPP);
     assert_int_equal(called, is_uring(&fixture));
     if (is_uring(&fixture)) {
         struct pair pair = open_pair();
-        op = (struct verge__operation){.kind = VERGE__CUSTOM,
-                                       .custom = {.prepare = prepare_multishot_poll, .context = &pair.near}};
+        op = (verge__operation){.kind = VERGE__CUSTOM,
+                                .custom = {.prepare = prepare_multishot_poll, .context = &pair.near}};
         assert_false(verge__reactor_submit(fixture.reactor, &op));
         expect_quiet(&fixture);
         assert_int_equal(write(pair.far, "x", 1), 1);
@@ -446,7 +445,7 @@ static void several_wait_for_one_descriptor(void **state) {
     const struct pair pair = open_pair();
     char buffers[3] = {0};
     int count = 0;
-    struct verge__operation readers[3], writer;
+    verge__operation readers[3], writer;
     while (send(pair.near, block, sizeof(block), MSG_DONTWAIT) > 0) {
     }
     for (size_t i = 0; i < 3; i++) {

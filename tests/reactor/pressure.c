@@ -11,7 +11,7 @@
 enum { many = 300, tiny_ring = 2 };
 
 static struct pair pairs[many];
-static struct verge__operation ops[many];
+static verge__operation ops[many];
 static char buffers[many];
 static int counts[many];
 

@@ -19,7 +19,7 @@
 
 struct fixture {
     struct verge_test_allocator memory;
-    struct verge__reactor *reactor;
+    verge__reactor *reactor;
 };
 
 static inline void open_reactor(struct fixture *fixture, unsigned entry_count) {
@@ -44,7 +44,7 @@ static inline size_t wait_once(struct fixture *fixture, uint64_t timeout_ns) {
     verge__reactor_wait(fixture->reactor, timeout_ns, &done);
     size_t count = 0;
     while (done.first != NULL) {
-        struct verge__operation *operation = verge__operations_take_first(&done);
+        verge__operation *operation = verge__operations_take_first(&done);
         assert_int_equal(operation->state, VERGE__DONE);
         if (operation->owner != NULL) {
             ++*(int *)operation->owner;
@@ -54,7 +54,7 @@ static inline size_t wait_once(struct fixture *fixture, uint64_t timeout_ns) {
     return count;
 }
 
-static inline void expect_done(struct fixture *fixture, const struct verge__operation *operation) {
+static inline void expect_done(struct fixture *fixture, const verge__operation *operation) {
     while (operation->state != VERGE__DONE || fixture->reactor->done.first != NULL) {
         (void)wait_once(fixture, VERGE_NEVER);
     }
@@ -69,15 +69,15 @@ static inline void expect_quiet(struct fixture *fixture) {
 }
 
 /* Submits it and waits for its result. */
-static inline int32_t run(struct fixture *fixture, struct verge__operation *operation) {
+static inline int32_t run(struct fixture *fixture, verge__operation *operation) {
     if (!verge__reactor_submit(fixture->reactor, operation)) {
         expect_done(fixture, operation);
     }
     return operation->result;
 }
 
-static inline struct verge__operation transfer_op(enum verge__operation_kind kind, int fd, void *buffer, size_t size) {
-    return (struct verge__operation){
+static inline verge__operation transfer_op(enum verge__operation_kind kind, int fd, void *buffer, size_t size) {
+    return (verge__operation){
         .kind = (uint8_t)kind,
         .fd = fd,
         .transfer = {.buffer = buffer, .size = size},

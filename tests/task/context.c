@@ -15,8 +15,8 @@
 enum { stack_size = 256 << 10, stack_offset = 16 };
 
 struct flow {
-    struct verge__context loop;
-    struct verge__context fiber;
+    verge__context loop;
+    verge__context fiber;
     void *stack;
     unsigned resumed_count;
     unsigned rounds;

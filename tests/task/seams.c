@@ -92,7 +92,7 @@ static struct {
     _Atomic bool has_looked; /* it has, and found nothing to give away */
 } inn;
 
-static bool has_tasks(struct verge__runner *runner) {
+static bool has_tasks(verge__runner *runner) {
     verge__lock(&runner->list_guard);
     const bool has_any = runner->listed != NULL;
     verge__unlock(&runner->list_guard);
@@ -100,7 +100,7 @@ static bool has_tasks(struct verge__runner *runner) {
 }
 
 static void retire_the_host(const char *step) {
-    const struct verge__runner *runner = verge__current_runner();
+    const verge__runner *runner = verge__current_runner();
     if (is_step(step, "move: arrived") && has_tasks(inn.runtime->runners[2]) && !atomic_exchange(&inn.is_asked, true)) {
         CHECK_EQUAL(verge_runtime_retire_worker(inn.runtime, 2), 0);
         await(&inn.has_looked);

@@ -143,7 +143,7 @@ static struct {
 static void look_at_the_clock(void) {
     const uint64_t now_ns = verge_now();
     if (now_ns != world.now_ns) {
-        const struct verge__waiter *first = world.semaphore.waiting[0];
+        const verge__waiter *first = world.semaphore.waiting[0];
         CHECK(first == NULL || first->amount > world.semaphore.available);
         first = world.lock.waiting[0];
         CHECK(first == NULL || world.lock.writer != NULL || (first->item != NULL && world.lock.reader_count != 0));

@@ -19,8 +19,8 @@ enum { stack_size = 64 << 10, block_size = 400 };
 
 struct fixture {
     struct verge_test_allocator memory;
-    struct verge__stack_store store;
-    struct verge__stack_cache cache;
+    verge__stack_store store;
+    verge__stack_cache cache;
 };
 
 static void open_store(struct fixture *fixture) {
@@ -35,14 +35,14 @@ static void close_store(struct fixture *fixture) {
     verge_test_allocator_assert_empty(&fixture->memory);
 }
 
-static struct verge__stack *take(struct fixture *fixture) {
-    struct verge__stack *stack = NULL;
+static verge__stack *take(struct fixture *fixture) {
+    verge__stack *stack = NULL;
     assert_int_equal(verge__stack_take(&fixture->cache, &stack), 0);
     return stack;
 }
 
-static struct verge__stack_stats stats_of(struct fixture *fixture) {
-    struct verge__stack_stats stats;
+static verge__stack_stats stats_of(struct fixture *fixture) {
+    verge__stack_stats stats;
     verge__stack_store_stats(&fixture->store, &stats);
     return stats;
 }
@@ -53,7 +53,7 @@ static void a_stack_has_room_and_a_block(void **state) {
     (void)state;
     struct fixture fixture;
     open_store(&fixture);
-    struct verge__stack *stacks[20];
+    verge__stack *stacks[20];
     for (size_t i = 0; i < 20; i++) {
         stacks[i] = take(&fixture);
         assert_true(verge__stack_room(&fixture.store, stacks[i]) >= stack_size);
@@ -73,8 +73,8 @@ static void the_last_one_given_is_taken_first(void **state) {
     (void)state;
     struct fixture fixture;
     open_store(&fixture);
-    struct verge__stack *first = take(&fixture);
-    struct verge__stack *second = take(&fixture);
+    verge__stack *first = take(&fixture);
+    verge__stack *second = take(&fixture);
     assert_ptr_not_equal(first, second);
     verge__stack_give(&fixture.cache, first);
     verge__stack_give(&fixture.cache, second);
@@ -91,7 +91,7 @@ static void memory_follows_use(void **state) {
     enum { count = 2000 };
     struct fixture fixture;
     open_store(&fixture);
-    static struct verge__stack *stacks[count];
+    static verge__stack *stacks[count];
     for (size_t i = 0; i < count; i++) {
         stacks[i] = take(&fixture);
         memset(verge__stack_block(&fixture.store, stacks[i]), 1, block_size);
@@ -118,7 +118,7 @@ static void the_mark_shows_the_deepest_use(void **state) {
     struct fixture fixture;
     open_store(&fixture);
     const size_t page_size = fixture.store.page_size;
-    struct verge__stack *stack = take(&fixture);
+    verge__stack *stack = take(&fixture);
     assert_int_equal(stats_of(&fixture).high_water_bytes, page_size);
     ((char *)stack->low)[fixture.store.usable_size - 5 * page_size] = 1;
     assert_int_equal(stats_of(&fixture).high_water_bytes, 5 * page_size);
@@ -135,7 +135,7 @@ static void no_memory_is_an_error_and_nothing_changes(void **state) {
     open_store(&fixture);
     for (uint64_t call = 1; call <= 2; call++) {
         fixture.memory.fail_at = fixture.memory.calls + call;
-        struct verge__stack *stack = NULL;
+        verge__stack *stack = NULL;
         assert_int_equal(verge__stack_take(&fixture.cache, &stack), -ENOMEM);
         assert_null(stack);
     }
@@ -145,14 +145,14 @@ static void no_memory_is_an_error_and_nothing_changes(void **state) {
 
 static void sizes_that_make_no_sense_are_refused(void **state) {
     (void)state;
-    struct verge__stack_store store;
+    verge__stack_store store;
     assert_int_equal(verge__stack_store_init(&store, SIZE_MAX, 16, verge_allocator_default()), -EINVAL);
     assert_int_equal(verge__stack_store_init(&store, stack_size, 1 << 20, verge_allocator_default()), -EINVAL);
 }
 
 /* ---- overflow ---- */
 
-static struct verge__context loop, fiber;
+static verge__context loop, fiber;
 
 static int descend(const volatile char *above, int depth) {
     volatile char frame[512];
@@ -171,9 +171,9 @@ static void overflow(struct fixture *fixture) {
     const struct rlimit no_core = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &no_core);
     (void)signal(SIGSEGV, SIG_DFL); /* a sanitizer would report it */
-    struct verge__stack *below = take(fixture);
-    struct verge__stack *stack = take(fixture);
-    struct verge__stack *above = take(fixture);
+    verge__stack *below = take(fixture);
+    verge__stack *stack = take(fixture);
+    verge__stack *above = take(fixture);
     (void)below;
     (void)above;
     int result;

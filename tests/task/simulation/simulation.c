@@ -70,8 +70,8 @@ static bool chance(uint64_t one_in) {
 /* ---- reactors that only wait ---- */
 
 struct idle_reactor {
-    struct verge__reactor reactor;
-    struct verge__runner *runner;
+    verge__reactor reactor;
+    verge__runner *runner;
     uint64_t until_step;
 };
 
@@ -80,7 +80,7 @@ static bool is_asleep(void *context) {
     return atomic_load(&idle->runner->is_waiting) && world.scheduler.steps < idle->until_step;
 }
 
-static int wait_for_wake(struct verge__reactor *reactor, uint64_t timeout_ns) {
+static int wait_for_wake(verge__reactor *reactor, uint64_t timeout_ns) {
     struct idle_reactor *idle = (struct idle_reactor *)reactor;
     scheduler_step();
     if (timeout_ns != 0) {
@@ -90,11 +90,11 @@ static int wait_for_wake(struct verge__reactor *reactor, uint64_t timeout_ns) {
     return 0;
 }
 
-static void close_reactor(struct verge__reactor *reactor) {
+static void close_reactor(verge__reactor *reactor) {
     verge__reactor_release(reactor, sizeof(struct idle_reactor));
 }
 
-static const struct verge__reactor_type idle_type = {.name = "idle", .close = close_reactor, .wait = wait_for_wake};
+static const verge__reactor_type idle_type = {.name = "idle", .close = close_reactor, .wait = wait_for_wake};
 
 /* ---- players ---- */
 
@@ -357,8 +357,8 @@ static intptr_t play(void *argument) {
 /* ---- actors: the workers, somebody outside, and the time that passes ---- */
 
 static void be_a_worker(uint32_t index) {
-    struct verge__runner *runner = world.runtime->runners[index];
-    struct verge__reactor *reactor = NULL;
+    verge__runner *runner = world.runtime->runners[index];
+    verge__reactor *reactor = NULL;
     CHECK_EQUAL(verge__reactor_allocate(&idle_type, &world.runtime->allocator, sizeof(struct idle_reactor), &reactor),
                 0);
     ((struct idle_reactor *)reactor)->runner = runner;
@@ -442,7 +442,7 @@ static void audit(void) {
         CHECK_EQUAL(world.players[i].ended_count, 1);
     }
     for (uint32_t i = 0; i < world.worker_count; i++) {
-        const struct verge__runner *runner = world.runtime->runners[i];
+        const verge__runner *runner = world.runtime->runners[i];
         CHECK(runner->listed == NULL && runner->ready.first == NULL && runner->handed_over == NULL);
         CHECK(!verge__has_shared(runner));
         CHECK_EQUAL(atomic_load(&runner->credit), 0);
