@@ -29,13 +29,13 @@ awk -F, '
         count = split("verge-timeouts verge textbook libev libevent libuv", rivals, " ")
         print "| a million timers | timeouts | handles | textbook wheel | libev | libevent | libuv |"
         print "|---|---|---|---|---|---|---|"
-        row("churn", "cancel the oldest and schedule it again")
-        row("churn-rand", "the same with a random one")
-        row("reset", "move a random one to a later time")
-        row("expire", "schedule, and expire at last")
-        row("mixed", "of all kinds: start to end")
-        row("idle", "an idle tick")
-        row("tail p99.99", "the slowest turn in 10,000")
+        row("churn", "cancel the oldest timer and schedule it again")
+        row("churn-rand", "cancel a random timer and schedule it again")
+        row("reset", "move a random timer to a later time")
+        row("expire", "schedule a timer and let it expire")
+        row("mixed", "start a timer, then cancel it (80 %) or let it expire")
+        row("idle", "a poll when nothing is due")
+        row("tail p99.99", "the slowest of 10,000 polls")
     }' docs/bench/results.csv >"$work/figures"
 
 # What takes at least 5 % longer than in the textbook wheel. Ratios within 3 % are the same.
