@@ -21,7 +21,7 @@
  *                     run, it is returned by the first poll or run after that run.
  *   G3 exactly once   every timer ends in exactly one of: returned by a poll, cancelled, cleared. A limit defers
  *                     timers, and never skips one.
- *   G4 honest handles a handle is valid from schedule until its timer is returned, cancelled or cleared. After that,
+ *   G4 safe handles   a handle is valid from schedule until its timer is returned, cancelled or cleared. After that,
  *                     every call with it returns -ENOENT, for ever. 0 is never a handle.
  *   G5 order          ticks come out in ascending order, within a poll and across polls. A timer scheduled for the
  *                     past comes out next, before any backlog. Inside one tick: see verge_order.
