@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-/* Whoever compiles verge into a program may define it as nothing. */
+/* If you compile verge into your program, you may define it as nothing. */
 #if !defined(VERGE_API)
 #if defined(__GNUC__) && !defined(_WIN32)
 #define VERGE_API __attribute__((visibility("default")))
@@ -75,10 +75,11 @@ VERGE_API verge_clock verge_clock_monotonic(void); /* stands still while the mac
 VERGE_API verge_clock verge_clock_boottime(void);  /* goes on while the machine sleeps */
 
 /*
- * The time of day: ns since 1970, UTC. It jumps when somebody sets it, and when the machine wakes up. A service on it
- * (its own threads, and yours in verge_worker_run_once) notices at once: a timer for 09:00 runs at 09:00 of the clock
- * as it is by then, or right away if that has passed. Set back, pending timers wait for their time; a timer that is
- * started for a time which the service has seen already runs right away.
+ * The time of day: ns since 1970, UTC. It jumps when somebody sets it, and when the machine wakes up. A service with
+ * this clock notices a jump at once (in its own threads, and in yours that are in verge_worker_run_once): a timer for
+ * 09:00 runs when the clock says 09:00, or at once if the clock jumped over that time. If the clock is set back,
+ * pending timers wait for their time. But a timer that is started later, for a time that the service has already seen,
+ * runs at once.
  */
 VERGE_API verge_clock verge_clock_realtime(void);
 

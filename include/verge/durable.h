@@ -111,7 +111,7 @@ VERGE_API VERGE_MUST_USE int verge_durable_open(const verge_durable_options *opt
  */
 VERGE_API int verge_durable_close(verge_durable *durable, uint64_t grace_ns);
 
-/* A lower bound of store time: the store's clock has reached it. 0: the store has not answered yet. */
+/* A time that the store's clock has reached (it may be later). 0: the store has not answered yet. */
 VERGE_API uint64_t verge_durable_now(const verge_durable *durable);
 
 /* ---- handlers ---- */
@@ -308,8 +308,8 @@ VERGE_API int verge_durable_metrics(verge_durable *durable, char *buffer, size_t
 
 /*
  * Shows it on the page of a scope: whether the store answers, how long the lease lasts, shards, timers in memory, what
- * was done, and how late. Before verge_durable_close, the panel is to be removed (verge_scope_remove_panel) or the
- * scope to be stopped. ret_panel may be NULL. -EINVAL, -ENOSPC, -ENOMEM.
+ * was done, and how late. Before verge_durable_close, remove the panel (verge_scope_remove_panel) or stop the
+ * scope. ret_panel may be NULL. -EINVAL, -ENOSPC, -ENOMEM.
  */
 VERGE_API VERGE_MUST_USE int verge_durable_show(verge_durable *durable, verge_scope *scope,
                                                 verge_scope_panel **ret_panel);

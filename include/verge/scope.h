@@ -105,17 +105,17 @@ VERGE_API int verge_scope_remove_wheel(verge_scope_wheel *shown);
  * somebody looks, four times a second at most.
  */
 typedef enum verge_scope_unit {
-    VERGE_SCOPE_COUNT = 0, /* so many there are */
-    VERGE_SCOPE_TOTAL,     /* so many there have been: shown with how many a second */
-    VERGE_SCOPE_NS,        /* so long; 0: nothing to tell */
+    VERGE_SCOPE_COUNT = 0, /* how many there are */
+    VERGE_SCOPE_TOTAL,     /* how many there have been so far: shown with the rate a second */
+    VERGE_SCOPE_NS,        /* a duration; 0: none is shown */
     VERGE_SCOPE_YES_NO,    /* 0: no, which is shown as a warning */
 } verge_scope_unit;
 
 typedef struct verge_scope_figure {
-    const char *name; /* has to stay until the panel is removed */
+    const char *name; /* must stay valid until the panel is removed */
     verge_scope_unit unit;
     uint64_t value;
-    uint64_t of; /* COUNT and NS: the most that it can be; 0: there is no such bound */
+    uint64_t of; /* COUNT and NS: the largest possible value; 0: there is none */
 } verge_scope_figure;
 
 /*

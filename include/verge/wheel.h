@@ -15,8 +15,8 @@
  *   G1 never early    poll(now) returns a timer only if deadline <= now (strict: deadline < now).
  *   G2 bounded late   when poll(now) returns without backlog, every pending timer has deadline > now - p. For a timer
  *                     with a window: latest > now - p. In a coarse wheel (option `coarse`): deadline > now - r, where r
- *                     is the resolution of the level that is chosen by the distance from now to the deadline when
- *                     the timer is set, even while there is a backlog, and inside a run.
+ *                     is the resolution of the timer's level. The distance from now to the deadline, when the timer is
+ *                     set, decides the level, even while there is a backlog, and inside a run.
  *                     A timer set for a tick that has already come is returned by the next poll. If it is set inside a
  *                     run, it is returned by the first poll or run after that run.
  *   G3 exactly once   every timer ends in exactly one of: returned by a poll, cancelled, cleared. A limit defers
@@ -125,8 +125,8 @@ enum {
     VERGE_LEVEL_BITS_MAX = 14,
 };
 
-/* A level covers 2^bits slots of 2^shift nanoseconds each. These are meant wherever slots are counted here. (In memory,
- * its ring is twice as long.) */
+/* A level covers 2^bits slots of 2^shift nanoseconds each. (In memory it has twice as many slots; the functions below
+ * count 2^bits, unless they say otherwise.) */
 typedef struct verge_wheel_level {
     uint8_t shift;
     uint8_t bits;
@@ -426,14 +426,15 @@ typedef struct verge_wheel_stats {
     uint64_t cancelled;
     uint64_t expired;
     uint64_t cleared;
-    uint64_t entries_filed;   /* for timers that had none; one that is kept, moved or used again counts once */
+    uint64_t
+        entries_filed; /* for timers without an entry; if an entry is kept or used again, it is not counted again */
     uint64_t entries_moved;   /* from a level to a lower one */
-    uint64_t entries_refiled; /* came up before their timer's later deadline */
+    uint64_t entries_refiled; /* filed again, because the timer had been moved later */
     uint64_t entries_dropped; /* belonged to no timer any more */
     uint64_t entries;         /* in the wheel now */
     uint64_t garbage;         /* of them, those that belong to no timer: idle ones */
-    uint64_t records;         /* timers with handles there is room for without allocating, pending ones included */
-    uint64_t records_retired; /* for ever, their handles being used up */
+    uint64_t records;         /* room for timers with handles, pending ones included */
+    uint64_t records_retired; /* never used again, as all their handles were used */
     uint64_t bytes;           /* held from the allocator */
     uint64_t last_poll_work;  /* entries moved, inspected and returned by the last poll */
 } verge_wheel_stats;
