@@ -150,6 +150,79 @@ static void wheels_come_and_go(void **state) {
     assert_int_equal(verge_scope_stop(scope), 0); /* with those that are left */
 }
 
+/* ---- a callback that does not return ---- */
+
+static atomic_bool has_begun, may_return;
+
+static void get_stuck(const verge_firing *firing) {
+    (void)firing;
+    atomic_store(&has_begun, true);
+    while (!atomic_load(&may_return)) {
+        peer_pause(MS);
+    }
+}
+
+/* Events one by one, however many of them come at once. */
+struct events {
+    int fd;
+    size_t size, begin;
+    char text[1 << 20];
+};
+
+static const char *next_event(struct events *events) {
+    char *end = NULL;
+    memmove(events->text, events->text + events->begin, events->size - events->begin + 1);
+    events->size -= events->begin;
+    while ((end = strstr(events->text, "\n\n")) == NULL) {
+        const ssize_t more = recv(events->fd, events->text + events->size, sizeof(events->text) - 1 - events->size, 0);
+        assert_true(more > 0);
+        events->size += (size_t)more;
+        events->text[events->size] = '\0';
+    }
+    *end = '\0';
+    events->begin = (size_t)(end - events->text) + 2;
+    return events->text;
+}
+
+static uint64_t number_of(const char *event, const char *field) {
+    const char *found = strstr(event, field);
+    assert_non_null(found);
+    return strtoull(found + strlen(field), NULL, 10);
+}
+
+/* By scope's own clock: the machine may be as busy as it likes. A look comes each quarter of a second, and the first
+ * that comes a second after one has seen the callback run tells it. */
+static void a_stuck_callback_is_told_after_a_second(void **state) {
+    (void)state;
+    static const char request[] = "GET /" TOKEN "/events HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const char *event = "";
+    uint64_t before_ms = 0;
+    assert_int_equal(verge_service_create(NULL, &service), 0);
+    verge_scope *scope = peer_scope(service, NULL);
+    static struct events events;
+    events.fd = peer_connect(peer_port(scope));
+    peer_send(events.fd, request);
+    assert_non_null(strstr(next_event(&events), "event: history"));
+    assert_int_equal(verge_service_start_after(service, 0, get_stuck, NULL, NULL), 0);
+    while (!atomic_load(&has_begun)) {
+        peer_pause(MS);
+    }
+    for (int i = 0; strstr(event, "\"state\":\"stuck\"") == NULL; i++) {
+        before_ms = i == 0 ? 0 : number_of(event, "\"time_ms\":");
+        event = next_event(&events);
+    }
+    const uint64_t now_ms = number_of(event, "\"time_ms\":"), stuck_ms = number_of(event, "\"stuck_ms\":");
+    assert_true(stuck_ms >= 1000);
+    assert_true(before_ms < now_ms - stuck_ms + 1001); /* the event before came too early to tell */
+    assert_non_null(strstr(event, "\"callback\":\"get_stuck\""));
+    atomic_store(&may_return, true);
+    while (strstr(next_event(&events), "\"state\":\"stuck\"") != NULL) {
+    }
+    (void)close(events.fd);
+    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+}
+
 /* ---- panels ---- */
 
 struct counter {
@@ -224,6 +297,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_looked_at_while_it_runs),
         cmocka_unit_test(wheels_come_and_go),
+        cmocka_unit_test(a_stuck_callback_is_told_after_a_second),
         cmocka_unit_test(panels_show_what_they_are_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
