@@ -10,10 +10,8 @@
 #include "calendar/level.h"
 #include "wheel/wheel_internal.h"
 
-/* How far ahead nodes are brought towards the cache: entries of the slot at hand, and ticks after the next one. */
 enum {
-    PREFETCH_ENTRIES = 24,
-    PREFETCH_TICKS = 3,
+    PREFETCH_ENTRIES = 24, /* how far ahead nodes are brought towards the cache */
     POLLS_BETWEEN = 256, /* looks at memory; a timer counts as a poll */
 };
 
@@ -223,23 +221,6 @@ static void hand_out_exact(verge_wheel *wheel, verge__handout *to) {
 
 /* ---- a poll ---- */
 
-/* Brings the nodes of ticks that come soon towards the cache: those not brought yet, up to some ticks after the next
- * one. */
-static void prefetch_soon(verge_wheel *wheel) {
-    const verge__calendar *calendar = &wheel->calendar;
-    const verge__level *lowest = &calendar->levels[0];
-    uint64_t last = verge__level_next_inline(lowest, calendar->cursor) + PREFETCH_TICKS;
-    uint64_t tick = wheel->prefetched_tick + 1;
-    tick = last - tick > PREFETCH_TICKS ? last : tick; /* too many, or brought before */
-    wheel->prefetched_tick = last;
-    do { /* at the end of time, too, where no tick comes after the last */
-        verge__list list = lowest->slots[(uint32_t)tick & lowest->mask];
-        for (size_t i = list == NULL ? 0 : verge__list_chunk_count(list); i > 0; i--) {
-            VERGE__PREFETCH_WRITE(verge__wheel_node(wheel, *(list - i)));
-        }
-    } while (tick++ != last);
-}
-
 /* After what is due was handed out, or as much as was asked for. */
 static void settle(verge_wheel *wheel, size_t count, size_t *budget) {
     verge__calendar *calendar = &wheel->calendar;
@@ -249,9 +230,6 @@ static void settle(verge_wheel *wheel, size_t count, size_t *budget) {
         VERGE__INVARIANT(calendar->cursor <= verge__wheel_target(wheel), "C3: no tick is taken before it comes");
         calendar->cursor = verge__wheel_target(wheel);
         verge__calendar_settle(calendar, budget);
-        if (calendar->entry_count > VERGE__PREFETCH_MIN) {
-            prefetch_soon(wheel);
-        }
     }
     if (verge__wheel_pending(wheel) == 0) {
         wheel->earliest_ns = VERGE_NEVER;

@@ -119,7 +119,6 @@ static void end_all(verge_wheel *wheel, uint64_t first_tick) {
     VERGE__INVARIANT(verge__wheel_pending(wheel) == 0 && verge__nodes_live(&wheel->nodes) == 0, "W2: all have ended");
     verge__wheel_set_short_reach(wheel);
     wheel->earliest_ns = VERGE_NEVER;
-    wheel->prefetched_tick = 0;
     wheel->tidy_tick = VERGE__NO_TICK;
     verge__wheel_note_untidy(wheel);
 }

@@ -78,7 +78,6 @@ struct verge_wheel {
     uint64_t reach;           /* ticks from now on for which timers are accepted */
     uint64_t short_reach_max; /* ticks from the cursor on for which the short ways may apply */
     uint64_t sequence;        /* of the last schedule or reschedule, in ordered wheels */
-    uint64_t prefetched_tick; /* up to here, nodes were brought towards the cache */
     uint64_t last_poll_work;  /* as it was noted last (verge__wheel_note_work) */
     uint64_t last_work_ns;    /* when that was; polls of a later time have had no work */
     size_t polls_untidied;    /* polls, and timers they returned, since memory was looked at */
