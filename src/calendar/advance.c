@@ -186,10 +186,7 @@ static uint64_t drain_share(verge__calendar *calendar, size_t k, size_t *budget)
     if (chunks < 2) {
         return VERGE__NO_TICK;
     }
-    uint64_t begin = verge__calendar_drain_begin(calendar, level, position);
-    if (calendar->cursor < begin) {
-        return begin;
-    }
+    uint64_t begin = verge__level_drain_begin(level, position);
     uint64_t from = level->drained_to > begin ? level->drained_to : begin;
     uint64_t left = (position << level->shift) - from;
     unsigned left_log = verge__bit_floor_index(left);
@@ -218,7 +215,7 @@ static void settle_upper(verge__calendar *calendar, size_t *budget) {
         if (position != VERGE__NO_TICK) {
             uint64_t next = position << level->shift;
             if (verge__list_chunks(level->slots[(uint32_t)position & level->mask]) > 1) {
-                uint64_t begin = verge__calendar_drain_begin(calendar, level, position);
+                uint64_t begin = verge__level_drain_begin(level, position);
                 next = begin > calendar->cursor ? begin : next;
             }
             quiet = next < quiet ? next : quiet;

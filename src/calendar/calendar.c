@@ -72,7 +72,6 @@ void verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup
     *calendar = (verge__calendar){
         .bias_ns = setup->bias_ns,
         .shift = setup->shift,
-        .drains_evenly = setup->drains_evenly,
         .list_count = VERGE__OWN_LISTS,
     };
     verge__chunk_pool_init(&calendar->pool, setup->allocator);

@@ -27,7 +27,7 @@ verge__list verge__calendar_add_chunk(verge__calendar *calendar, verge__level *l
     }
     uint64_t quiet = start;
     if (k > 0) { /* shares of a slot with several chunks are due before it starts */
-        quiet = is_first ? start : verge__calendar_drain_begin(calendar, level, position);
+        quiet = is_first ? start : verge__level_drain_begin(level, position);
         calendar->upper_quiet = quiet < calendar->upper_quiet ? quiet : calendar->upper_quiet;
     }
     calendar->quiet_until = quiet < calendar->quiet_until ? quiet : calendar->quiet_until;

@@ -50,19 +50,9 @@ static VERGE__ALWAYS_INLINE uint64_t verge__level_next_inline(const verge__level
     return position + (((word << 6) + verge__bit_lowest_index(bits) - from) & level->mask);
 }
 
-/*
- * The tick from which on a slot of several chunks is drained: an eighth of the slot's width before it starts, but at
- * least 32 ticks, so that shares stay small. The later that is, the more timers were cancelled or moved later by then,
- * and need not come down. With limited work: from the start of the block before.
- */
-static inline uint64_t verge__calendar_drain_begin(const verge__calendar *calendar, const verge__level *level,
-                                                   uint64_t position) {
-    enum { PART_SHIFT = 3, TICKS_SHIFT = 5 };
-    unsigned shift = level->shift;
-    if (!calendar->drains_evenly && shift > TICKS_SHIFT) {
-        shift = shift > PART_SHIFT + TICKS_SHIFT ? shift - PART_SHIFT : TICKS_SHIFT;
-    }
-    return (position << level->shift) - (UINT64_C(1) << shift);
+/* The tick from which on a slot of several chunks is drained: the start of the slot before. */
+static inline uint64_t verge__level_drain_begin(const verge__level *level, uint64_t position) {
+    return (position - 1) << level->shift;
 }
 
 /* Takes the newest entry off a list, which is not empty; a chunk that has become empty goes back to the pool. */

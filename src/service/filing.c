@@ -21,7 +21,6 @@ int verge__worker_init_wheel(verge_worker *worker, uint64_t now_ns) {
                                                 .shift = worker->shift,
                                                 .bias_ns = worker->part_mask,
                                                 .first_tick = first_tick > 1 ? first_tick : 1,
-                                                .drains_evenly = true,
                                                 .allocator = &worker->service->allocator,
                                             });
     /* All levels get memory now: another thread may set any deadline, and to file an entry again must not allocate. */

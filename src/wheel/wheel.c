@@ -75,7 +75,6 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
         .bias_ns = options->strict ? precision_ns : precision_ns - 1,
         .shift = shift,
         .first_tick = (options->start_ns >> shift) + 1,
-        .drains_evenly = options->work_limit != 0,
         .leaves_filed = ordered,
         .allocator = &wheel->allocator,
     };
