@@ -4,8 +4,8 @@
  *
  * Base, calendar, wheel and interval need a C17 compiler and nothing else: what they take from GNU C is here, in bits.h
  * and in relaxed.h, and each has a form for other compilers. VERGE_ISO_C chooses that form with any compiler, so that
- * it can be tested. One thing has no such form: VERGE__MAY_ALIAS. A compiler that does not know it must not derive from
- * types what aliases what (-fno-strict-aliasing); those that do not know GNU C do not, as a rule.
+ * it can be tested. One thing has no such form: VERGE__MAY_ALIAS. A compiler that does not know it must not assume
+ * strict aliasing (-fno-strict-aliasing). Compilers that do not know GNU C usually do not assume it.
  */
 #ifndef VERGE_SRC_BASE_COMPILER_H
 #define VERGE_SRC_BASE_COMPILER_H

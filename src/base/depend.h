@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/depend.h - an address dependency in place of an acquire: load a count, and then an item that the count says
- * exists.
+ * base/depend.h - an address dependency instead of an acquire load: load a count, and then an item below that count.
  *
  *     uint32_t count = verge__load_dependable(&shared->count);   pairs with a release store
  *     if (i < count) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/fork.h - whether an object was created by this process, or by the one that it was forked from. The threads of
- * the parent are not in the child, and locks that they held are held for ever: whoever has threads refuses to work
- * there.
+ * base/fork.h - whether an object was created by this process, or by the one that it was forked from. The child of a
+ * fork has no threads of its parent, and locks that they held stay locked for ever. So an object that has threads
+ * refuses to work in the child.
  */
 #ifndef VERGE_SRC_BASE_FORK_H
 #define VERGE_SRC_BASE_FORK_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* service/last_pass.h - a time that a worker has read already, for who does not need a better one. */
+/* service/last_pass.h - a time that a worker has already read, for callers that need no newer one. */
 #ifndef VERGE_SRC_SERVICE_LAST_PASS_H
 #define VERGE_SRC_SERVICE_LAST_PASS_H
 

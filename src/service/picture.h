@@ -2,14 +2,14 @@
 /*
  * service/picture.h - how full the slots of a calendar are, for another thread to see.
  *
- * The owner's thread takes the picture, one other thread reads it. A count of takes, odd while one is under way, tells
- * the reader whether what it copied belongs together:
+ * The owner's thread takes the picture, and one other thread reads it. A counter tells the reader whether its copy is
+ * complete, or mixed of two pictures. The counter is odd while a picture is being taken:
  *
  *     take   count odd (relaxed), fence release, the fields (relaxed), count even (release)
  *     read   count (acquire), the fields (relaxed), fence acquire, count again: the same, and even
  *
- * If a field that the reader has copied is of a later take, the fences order that take's odd count before the reader's
- * second look at the count.
+ * If the reader copied a field of a later picture, then its second read of the counter sees the odd count of that
+ * picture, or a later count: the two fences order them.
  */
 #ifndef VERGE_SRC_SERVICE_PICTURE_H
 #define VERGE_SRC_SERVICE_PICTURE_H

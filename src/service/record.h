@@ -46,7 +46,7 @@
  *   T9  cancel          RUNNING                    + QUIT - AGAIN                 any            acq_rel  T5
  *   T10 reset begins    SCHEDULED or RUNNING,      + WRITING - QUIT               any            acq_rel  T1 T5
  *                         not WRITING, not CLAIMED
- *   T11 reset ends      SCHEDULED WRITING          - WRITING - AGAIN; pushed as   who began it   acq_rel  T3 T4
+ *   T11 reset ends      SCHEDULED WRITING          - WRITING - AGAIN; pushed as   beginner       acq_rel  T3 T4
  *                                                    LINKED if it is earlier now,
  *                                                    or was AGAIN
  *                       SCHEDULED WRITING QUIT     as T6, T7
@@ -61,12 +61,12 @@
  *                  (atomic).
  *   link           the thread that set LINKED, until it has pushed the record; then the thread that took it from there.
  *                  Of a FREE record: the owner of its list.
- *   node.place, node.filed: the owner, LINKED or not. When the owner changes (T3), the record has no entry: T12 takes
- *   it out
- *                  of the old owner's wheel, and so does a worker that leaves or gives a free record away.
- *   callback, argument, period, policy, source: written only before T1, T2. Any thread reads them (atomic), and then
- *   checks
- *                  that the generation is still the same.
+ *   node.place, node.filed
+ *                  the owner, LINKED or not. When the owner changes (T3), the record has no entry: T12 takes the entry
+ *                  out of the old owner's wheel, and so does a worker that leaves or gives a free record away.
+ *   callback, argument, period, policy, source
+ *                  written only before T1, T2. Any thread reads them (atomic), and then checks that the generation is
+ *                  still the same.
  *
  * Why T6 may be relaxed. T6 publishes nothing, and reads nothing that another thread has written: place and link of a
  * timer that is not LINKED belong to the owner. But the owner uses the record again. What it then writes (T1) must come

@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * service/sources.h - who starts timers: by callback or, where the caller gives one, by label. For verge/scope.h.
+ * service/sources.h - counts timers by what started them: their label or, without one, their callback. It is for
+ * verge/scope.h.
  *
  *   source    what timers are listed under: a number from 1 to 255 that stands for a key. The key is the address of a
  *             callback (of a task: of its function) or of a label. Source 0 stands for all keys without a number.
- *   look      counts up four times a second while somebody looks; 0: nobody does. A worker notices in its next pass.
- *   poke      asks a worker for samples of its next 256 starts, cancels and firings each. Whoever looks does so 64
- *             times a second, at random moments.
- *   sample    an event that was counted for its source: each of these or, where there are many, one in 2 to 32 of
- *             them, by chance. It counts as so many (its weight). Whoever looks knows how many events there were in
- *             all, and scales.
+ *   look      a number that the scope's thread adds 1 to, four times a second while a client is connected. 0: there is
+ *             no client. A worker notices a change in its next pass.
+ *   poke      the scope's thread pokes a worker 64 times a second, at random moments: it asks for samples of the
+ *             worker's next 256 starts, 256 cancels and 256 firings.
+ *   sample    an event that was counted for its source. If there are few events, each is a sample; if there are many,
+ *             a random one in 2 to 32 (its weight) is. The scope's thread knows how many events there were in all, and
+ *             scales the samples to that.
  *
- * Why not simply the next few. A random moment is mostly one at which a program waits, and then it would always be the
- * first timers of a burst that are seen. Of a worker with fewer than 16,000 events a second no event is left out of the
- * draw.
+ * Why a worker samples at random from 256 events, and does not take the next few: at a random moment a program usually
+ * waits, so the next few events would always be the first ones of a burst. If a worker has fewer than 16,000 events a
+ * second, each event has a chance to be sampled.
  *
- * Cost. While nobody looks, no call counts anything by source, and the short ways of start and cancel are what they
- * were. A poke says that the worker is not plain (plain_service), so that start and cancel go the long way, which
- * counts, and after 256 events says that it is plain again. That is 16,384 starts a second that take longer, of the
- * millions that a busy worker makes.
+ * Cost. While there is no client, no call counts anything by source, and the short ways of start and cancel contain no
+ * test for it. A poke marks the worker as not plain (plain_service). Then start and cancel go the long way, which
+ * counts. After 256 events, the long way marks the worker as plain again. So at most 16,384 starts a second take longer,
+ * of the millions that a busy worker makes.
  *
  * Which thread may touch what
  *   keys      any thread: from 0 to a key, once, by compare-and-swap. Relaxed: nothing else depends on them.
- *   plain_service, starts_left, weight and so on: the worker's thread and the one that pokes, relaxed. Each may
- *             overwrite what the other has stored. Then samples are not taken until the next poke, or the next call
- *             goes the long way once more, and finds that none are wanted.
+ *   plain_service, starts_left, weight and so on: the worker's thread and the thread that pokes, relaxed. Each may
+ *             overwrite what the other has stored. That does no harm: no samples are taken until the next poke, or one
+ *             more call goes the long way, and finds that no samples are wanted.
  *   samples   of a worker: its thread writes (as its tally), any thread reads. Of threads that are no workers: by
  *             atomic adds.
  *   picture   a worker's thread writes, one thread reads (service/picture.h).
