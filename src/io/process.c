@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Child processes. The end of one is an event of its pidfd. A program that runs with pipes has up to four things to
- * wait for; an epoll instance of its own makes one descriptor of them, which is waited for by verge_poll, on either
- * backend.
+ * Child processes. The end of a child is an event of its pidfd. A program that runs with pipes has up to four things
+ * to wait for. An epoll instance turns them into one descriptor, and verge_poll waits for that, on either backend.
  *
- *   R1  From the start of the program until it is reaped, its pid is its own: nobody else is signalled.
+ *   R1  From the start of the program until it is reaped, no other process has its pid, so none is signalled.
  *   R2  However the call ends, the program has been reaped, and all descriptors are closed.
  */
 #define _GNU_SOURCE

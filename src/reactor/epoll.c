@@ -8,15 +8,15 @@
  *
  * If the last receive emptied a TCP socket, the next one waits without an attempt, which would usually fail. If data
  * came meanwhile, the event comes at once. For such a wait, interest is steady: edge-triggered, and left with the
- * kernel. The next such wait relies on it without a system call, and is unsure: the descriptor may be another one by
- * now. All that is unsure is made sure, by setting interest again, before the reactor sleeps, and after it has looked
- * for events PROBES_MAX times. On a busy worker the event has mostly come by then.
+ * kernel. The next such wait relies on it without a system call. It is unsure, since the descriptor may be another one
+ * by now. Before the reactor sleeps, and after it has looked for events PROBES_MAX times, it sets the interest of all
+ * unsure descriptors again. On a busy worker the event has usually come by then.
  *
- *   V1  an operation in state STARTED is in the list of its descriptor. Interest is set in all that the operations of
- *       the list wait for, or the descriptor naps, or it is unsure and in the list of those. Lists contain no other
- *       operations.
- *   V2  if an event of a steady interest finds nobody who waits, has_come is set, and the next receive begins with an
- *       attempt. So no edge is lost.
+ *   V1  an operation in state STARTED is in the list of its descriptor, and these lists contain no other operations.
+ *       One of three holds for a descriptor with operations: interest is set for all events that they wait for, or the
+ *       descriptor naps, or it is in the list of unsure descriptors.
+ *   V2  if an event of a steady interest comes while no operation waits for it, has_come is set, and the next receive
+ *       begins with an attempt. So no edge is lost.
  *
  * Some descriptors report readiness, and the operation still cannot be done: for example, a socket has room to send,
  * but its peer has none. For these, interest is set again only after a nap. Otherwise the event would come again at

@@ -19,8 +19,8 @@
  *
  * Cost. While there is no client, no call counts anything by source, and the short ways of start and cancel contain no
  * test for it. A poke marks the worker as not plain (plain_service). Then start and cancel go the long way, which
- * counts. After 256 events, the long way marks the worker as plain again. So at most 16,384 starts a second take longer,
- * of the millions that a busy worker makes.
+ * counts. After 256 events, the long way marks the worker as plain again. So at most 16,384 starts a second take
+ * longer, of the millions that a busy worker makes.
  *
  * Which thread may touch what
  *   keys      any thread: from 0 to a key, once, by compare-and-swap. Relaxed: nothing else depends on them.
