@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Time passes: which tick comes next, and upper slots that are drained before it. */
+/* Moving the cursor forward: which tick is next, and which upper slots must be drained before it. */
 #include "base/probes.h"
 #include "calendar/level.h"
 

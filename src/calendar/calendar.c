@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A calendar's life and memory: the slots of its levels, and chunks enough for all that may be filed. */
+/* Creating and destroying a calendar, and its memory: the slots of levels, and chunks for all entries. */
 #include <errno.h>
 #include <string.h>
 

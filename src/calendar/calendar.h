@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * calendar/calendar.h - entries filed by tick. The owner, a wheel or a worker of a service, files nodes, moves the
- * cursor on, and gets back the entries of each tick in ascending order. Of a node the calendar reads the deadline and
- * writes `place` and `filed` (node.h); it knows nothing else of timers.
+ * cursor forward, and gets back the entries of each tick, tick by tick. The calendar reads the deadline of a node and
+ * writes its `place` and `filed` (node.h). It uses nothing else of a timer.
  *
  * Levels. A slot of level k spans 2^shift ticks, and the ring holds two blocks of 2^bits slots: the block of the cursor
  * and the next. An entry goes to the lowest level whose 2^bits slots reach it:
@@ -11,29 +11,29 @@
  *     level 1   | . x | . x . x x . . ...                    slots of 512 ticks
  *     level 2   | . . | x . ...                              slots of 2^17 ticks
  *
- * Above the levels that the owner asks for come others, of 64 slots each, up to the end of time: while a backlog holds
- * the cursor back, a deadline within reach of now may be out of reach of the cursor. A level gets memory when it is
- * first needed.
+ * Above the levels that the owner asks for, there are more levels of 64 slots each, up to the end of time. The reason:
+ * entries are filed by their distance from the cursor, and a backlog holds the cursor back. So a deadline within reach
+ * of now may be out of reach of the cursor. A level gets memory when it is first needed.
  *
  * Cascading. When the cursor reaches the start of an upper slot, its entries are filed again below, each by its node's
- * deadline. So a timer that was moved later goes straight to where it belongs, and an idle entry is dropped. As the
- * lower ring has room for the next block too, a slot may be drained before it starts: a slot of more than one chunk is
- * drained a share at a time as the cursor comes close to it, and there is no moment at which thousands of entries move
- * at once.
+ * deadline. So a timer that was moved later goes straight to its new slot, and an idle entry is dropped. The lower ring
+ * also has room for the next block, so a slot may be drained before it starts. A slot of more than one chunk is drained
+ * a share at a time while the cursor approaches. So there is no moment at which thousands of entries move at once.
  *
- * An entry is filed at the tick of its deadline, or earlier (it comes up, and is filed again), or later: a coarse wheel
- * rounds ticks up. When a slot is drained, an entry goes to its deadline's tick or, if that is earlier, to the slot's
- * start; so rounding up to the start of a slot holds.
+ * Usually an entry is filed at the tick of its deadline. It may be filed earlier: then it comes up early, and is filed
+ * again. In a coarse wheel it may be filed later, since ticks are rounded up to the start of a slot. When such a slot
+ * is drained, the tick of the deadline is before the slot's start, and the entry goes to the slot's start.
  *
- * Who may do what: one thread, the owner's. Other threads may change a node's deadline (a service's do, relaxed).
+ * Threads: only the owner's thread uses a calendar. But other threads may change the deadline of a node (threads of a
+ * service do, relaxed).
  *
  * Invariants (verge__calendar_check)
  *   C1  a slot's bit is set if and only if its list is not empty
  *   C2  a node with an entry knows its place; if it is NEAR, its slot starts at `filed`
- *   C3  every slot that is not empty starts at or after the cursor, but for due_slot, which is just before it and not
- *       empty
- *   C4  entry_count is the number of entries, those in the owner's lists too
- *   C5  nothing happens before quiet_until: no slot starts, no share is due; nor, above level 0, before upper_quiet
+ *   C3  every slot that is not empty starts at or after the cursor, except due_slot, which is just before the cursor
+ *       and not empty
+ *   C4  entry_count is the number of entries, including those in the owner's lists
+ *   C5  before quiet_until no slot starts and no share is due; before upper_quiet, none above level 0
  *   C6  the pool has a chunk for every list that entry_capacity entries could ever form
  *   C7  levels below levels_ready have memory; those from levels_used on are empty
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The calendar's checker: everything computed again, the dumb way. */
+/* Checks the invariants of a calendar by computing everything again, in the simplest way. */
 #include "calendar/level.h"
 
 typedef struct census {

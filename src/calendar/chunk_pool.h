@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calendar/chunk_pool.h - chunks, cut from slabs that never move and go back whole.
+ * calendar/chunk_pool.h - chunks, cut from slabs. A slab never moves, and goes back to the allocator as a whole.
  *
- * take() cannot fail: whoever files entries has made sure before that there are chunks enough (calendar.h, C6). Chunks
- * are taken from the lowest slab that has one, so that the higher slabs become empty as the wheel turns, and can be
- * given back.
+ * take() cannot fail: before an entry is filed, the caller makes sure that there are enough chunks (calendar.h, C6).
+ * Chunks are taken from the lowest slab that has a free one. So the higher slabs become empty as time passes, and can
+ * be given back.
  *
  * Invariants
  *   P1  a slab that is given back has no chunk in use

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Entries come and go: filing, withdrawing, the owner's lists. */
+/* Filing and withdrawing entries, and the owner's lists. */
 #include "calendar/level.h"
 
 /* ---- chunks ---- */

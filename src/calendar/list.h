@@ -2,14 +2,14 @@
 /*
  * calendar/list.h - lists of entries, in chunks.
  *
- * Chunks have 256 bytes and are aligned to 256, so that a list needs a single pointer: one past its newest entry. From
- * that pointer follow, without a load,
+ * Chunks have 256 bytes and are aligned to 256. So a list needs only one pointer, `end`: one past its newest entry. The
+ * pointer tells, without a load:
  *
  *     the list is empty               end == NULL
  *     the newest chunk is full        end is a multiple of 256
  *     the newest chunk                (end - 1) rounded down to 256
  *
- * and the test for "there is room in the newest chunk" is the same for an empty list: end & 255.
+ * One test, end & 255, says whether the newest chunk has room; for an empty list it says no, as it should.
  *
  *     slot -> end ----------------------------------.
  *                                                   v

@@ -2,14 +2,14 @@
 /*
  * calendar/node.h - the node of a timer, and its entry.
  *
- * A timer is a node; what a slot of the calendar holds is an entry of 8 bytes that names the node. A node has one entry
- * or none, and the two know each other: the entry says which node it is for, `place` says where the entry is. So an
- * entry can be withdrawn in constant time, and nothing of a timer is ever left behind.
+ * The node is the memory of a timer. An entry, 8 bytes in a slot of the calendar, names the node. A node has one entry
+ * or none, and each knows the other: the entry says which node it is for, and `place` of the node says where the entry
+ * is. So an entry can be withdrawn in constant time, and none is left behind when its timer moves or ends.
  *
  *     node   deadline_ns   when the timer is due; VERGE_NEVER: not pending
- *            place         where its entry is, and what `filed` is worth (below)
+ *            place         where its entry is, and whether `filed` is valid (below)
  *            filed         the low 32 bits of the tick at which its slot starts
- *            generation    the owner's: the calendar does not look at it. Of nodes that may keep an idle entry it is
+ *            generation    for the owner: the calendar does not use it. In nodes that may keep an idle entry it is
  *                          odd
  *
  * An entry may come up before its timer is due: a timer that is moved later keeps its entry, and is filed again when
@@ -18,9 +18,9 @@
  *     place              the node
  *     0                  is zeroed memory: it belongs to no calendar
  *     VERGE__NO_PLACE    has no entry
- *     address            has an entry. It is in a slot too far away for `filed`, or in no slot
- *     address | NEAR     has an entry, in a slot that starts at tick `filed`, of level 0 to 3, which the next two bits
- *                        tell
+ *     address            has an entry, in a slot too far away for `filed`, or in no slot
+ *     address | NEAR     has an entry, in the slot that starts at tick `filed`, of level 0 to 3; the next two bits are
+ *                        the level
  *
  * An entry is the address of its node or, for nodes in the wheel's table, index << 1 | 1.
  */
