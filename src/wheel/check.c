@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The checker: everything the clever code believes, computed the dumb way. */
+/* Checks the invariants of a wheel by computing everything again, in the simplest way. */
 #include "wheel/wheel_internal.h"
 
 typedef struct census {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is due, handed out: poll fills an array, run calls a function, and both go the same way, one timer at a time.
- * After each the wheel is as any with a backlog, so the function may do everything with it.
+ * Handing out due timers. poll fills an array, and run calls a function. Both use the same code, one timer at a time.
+ * After each timer, the wheel is in the same state as a wheel with a backlog. So the function of a run may do anything
+ * with the wheel, except destroy it.
  *
- * What the function of a run sets for a time that has come is deferred: it becomes past when the run is over. So a run
- * has an end, even if each call sets another timer.
+ * If the function of a run sets a timer for a time that has already come, that timer is deferred: it becomes past when
+ * the run is over. So a run ends, even if each call sets another timer.
  */
 #include "base/probes.h"
 #include "calendar/level.h"

@@ -2,13 +2,13 @@
 /*
  * wheel/heap.h - the due entries of an ordered wheel: a binary heap, in the own list HEAP of the calendar.
  *
- * Entry i comes out before entries 2 i + 1 and 2 i + 2. The list gives the entries their memory, and a chunk's depth
- * says which entries it has. `chunks` finds a chunk by its depth. So an entry is added, taken and withdrawn in
- * logarithmic time, and there is nothing else to be remembered of it than its place.
+ * Entry i comes out before entries 2 i + 1 and 2 i + 2. The entries are in the chunks of the list: the depth of a chunk
+ * says which entries it has, and `chunks` finds a chunk by its depth. So an entry is added, taken and withdrawn in
+ * logarithmic time, and its node need not know more than its place.
  *
  * Invariants
  *   WH1  no entry comes out after one below it, unless `is_loose`
- *   WH2  there is room in `chunks` for all entries that the calendar has, and for those that it has promised room for
+ *   WH2  `chunks` has room for all entries of the calendar, and for those that room was reserved for
  */
 #ifndef VERGE_SRC_WHEEL_HEAP_H
 #define VERGE_SRC_WHEEL_HEAP_H

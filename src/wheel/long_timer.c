@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timers beyond the reach of a wheel: best fit, again and again, until the target. */
+/* Timers beyond the reach of a wheel: scheduled by best fit, again and again, until the target is reached. */
 #include <errno.h>
 
 #include "verge/wheel.h"

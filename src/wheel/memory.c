@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Room that is reserved, and memory that is given back when the load has gone. */
+/* Reserving memory, and giving it back when there are fewer timers. */
 #include <errno.h>
 
 #include "wheel/wheel_internal.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When something comes out next: a bound from the bitmaps, and the exact deadline. */
+/* When the next timer comes out: a lower bound, from the bitmaps, and the exact deadline. */
 #include <errno.h>
 
 #include "calendar/level.h"

@@ -5,13 +5,13 @@
  * A handle is generation << 32 | index. The generation of a node is odd while it is a timer and even while it is free,
  * and only grows: a handle is live if and only if its generation is the node's.
  *
- * Nodes lie in slabs of 512 (16 KiB). A slab without a timer can be given back: the highest generation it reached is
- * remembered, so that no handle is ever issued twice. Slab 0 starts small and is copied as it grows; entries name nodes
- * by their index, so nobody minds.
+ * Nodes are in slabs of 512 (16 KiB). A slab without a timer can be given back. The highest generation that it reached
+ * is remembered, so that no handle is ever issued twice. Slab 0 starts small and is copied when it grows. Entries name
+ * nodes by their index, so they stay valid.
  *
- * Free nodes are in one of two places: a stack of those freed last, at most 64 and a spare one on top, which are in the
- * cache and whose idle entries can be used again, or a bitmap of their slab. New timers take the stack's, then those of
- * the lowest slab that has some, so that the higher slabs become empty.
+ * A free node is either on the stack or in the bitmap of its slab. The stack has the nodes that were freed last, at
+ * most 64, and a spare one on top. They are in the cache, and their idle entries can be used again. New timers take
+ * nodes from the stack, and then from the lowest slab that has free ones, so that the higher slabs become empty.
  *
  * Invariants (verge__nodes_check)
  *   WN1  a node is live, free in its slab's bitmap, on the stack, or retired

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options, presets, and which geometries make sense. */
+/* Options and presets, and which levels are valid. */
 #include <errno.h>
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a wheel knows about itself. */
+/* Statistics, and questions about a wheel. */
 #include <errno.h>
 
 #include "wheel/wheel_internal.h"

@@ -2,8 +2,9 @@
 /*
  * Schedule, reschedule, cancel.
  *
- * What they touch, beside the wheel's own hot lines and the caller's handle: the node, and if the entry has to move,
- * the ends of two lists and the node whose entry takes its place. Two nodes share a cache line.
+ * Each call touches the node, beside the wheel's own hot cache lines and the caller's handle. If the entry has to move,
+ * it also touches the ends of two lists, and the node whose entry takes the vacated place. Two nodes share a cache
+ * line.
  */
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timeouts: nodes in the caller's objects. What is promised of their memory is in verge/wheel.h. */
+/* Timeouts: nodes in the caller's objects. verge/wheel.h says when the wheel may touch their memory. */
 #include <errno.h>
 
 #include "base/probes.h"

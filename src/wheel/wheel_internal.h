@@ -5,10 +5,10 @@
  *
  * The way of a timer
  *   schedule    takes a free node, writes deadline and data, and files an entry at the tick at which the timer comes
- *               out. If the node still has an idle entry that comes up no later, that one is used, and nothing but the
- *               node is touched
+ *               out. If the node still has an idle entry that comes up no later, it uses this entry, and touches only
+ *               the node
  *   reschedule  writes the deadline. The entry moves only if it would come up too late
- *   cancel      frees the node. Its entry stays, idle, if there are few idle ones; else it is withdrawn
+ *   cancel      frees the node. Its entry stays as an idle entry if there are few of these; else it is withdrawn
  *   timeouts    are nodes in the caller's objects; set and clear are schedule, reschedule and cancel
  *   poll, run   hand out the entries of each tick that has come (due.c), or file them again if the deadline has moved
  *               on
@@ -19,7 +19,8 @@
  *   heap        of an ordered wheel: due entries go there before they are handed out (heap.h)
  *
  * Invariants (verge_wheel_check); C1 to C7, L1, L2, P1, P2, WN1 to WN3, WH1, WH2 are stated where their structures are
- *   W1  every pending timer has an entry, in a slot that starts no later than it has to come out, or among what is due
+ *   W1  every pending timer has an entry: in a slot that starts no later than the timer must come out, or in one of the
+ *       lists of what is due
  *   W2  the entries are those of pending timers, and idle ones
  *   W3  idle entries are bounded
  *   W4  earliest_ns is the smallest deadline, or 0: not known
