@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Figures of the program's own, and of other libraries. */
+/* Panels: figures that the program, or another library, adds to the page. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

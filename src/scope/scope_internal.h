@@ -3,12 +3,12 @@
  * scope/scope_internal.h - what a scope is made of.
  *
  * Which thread may touch what
- *   scope's thread   all that is not named below. Its tasks (server.c) run one at a time: no lock between them.
- *   any thread       `wheels` and `panels`, under `lock`: they come and go. Scope's thread holds it while it asks a
- *                    panel.
- *   a wheel's owner  the picture and figures of its verge_scope_wheel: it writes, scope's thread reads.
- *   look             scope's thread stores it (relaxed), the owners of wheels load it. It only says that it is time for
- *                    a new picture.
+ *   scope's thread   everything that is not named below. Its tasks (server.c) run one at a time, so they need no lock.
+ *   any thread       the lists `wheels` and `panels`, under `lock`. Scope's thread holds `lock` while it calls the
+ *                    function of a panel.
+ *   a wheel's owner  the picture and figures of its verge_scope_wheel: the owner writes, scope's thread reads.
+ *   look             scope's thread stores it (relaxed), the owners of wheels load it. A new value only says that it is
+ *                    time for a new picture.
  */
 #ifndef VERGE_SRC_SCOPE_SCOPE_INTERNAL_H
 #define VERGE_SRC_SCOPE_SCOPE_INTERNAL_H

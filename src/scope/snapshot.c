@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What there is to be seen, as JSON: docs/SCOPE.md has the format. */
+/* Writes everything that a scope shows as JSON. docs/SCOPE.md has the format. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <time.h>

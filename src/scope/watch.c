@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The task that looks, and what it makes of it for those who wait. */
+/* The task that collects the figures, and makes the texts that the clients' tasks wait for. */
 #include <errno.h>
 #include <string.h>
 
