@@ -115,7 +115,7 @@ int verge__scope_next_message(verge_scope *scope, uint64_t *number, uint64_t dea
 void verge__scope_let_go(verge_scope *scope, verge__message *message);
 
 /* Whether every timer was seen once, and there are figures a second. */
-bool verge__scope_has_settled(const verge_scope *scope);
+bool verge__scope_has_all_figures(const verge_scope *scope);
 
 /* ---- server.c ---- */
 

@@ -15,7 +15,7 @@
 #define HEAD_WITHIN_NS (5 * SECOND_NS) /* from its first byte, or from the connection */
 #define IDLE_NS (15 * SECOND_NS)       /* between two requests */
 #define SEND_WITHIN_NS (5 * SECOND_NS) /* a client that does not read for so long is disconnected */
-#define SETTLE_WITHIN_NS (5 * SECOND_NS)
+#define ALL_FIGURES_WITHIN_NS (5 * SECOND_NS)
 #define LINGER_NS (SECOND_NS / 2)
 
 enum {
@@ -135,15 +135,15 @@ static int send_metrics(client *client_, const verge__request *request) {
 /* Waits, for a limited time, until every timer was seen once and figures a second are known. */
 static int send_snapshot(client *client_, const verge__request *request) {
     verge_scope *scope = client_->scope;
-    const uint64_t deadline_ns = verge_deadline_after(SETTLE_WITHIN_NS);
+    const uint64_t deadline_ns = verge_deadline_after(ALL_FIGURES_WITHIN_NS);
     verge__message *message = NULL;
     uint64_t number = scope->message_count;
     int error = 0;
     do {
         verge__scope_let_go(scope, message);
         message = NULL;
-        error = verge__scope_next_message(scope, &number, deadline_ns + SETTLE_WITHIN_NS, &message);
-    } while (error == 0 && !verge__scope_has_settled(scope) && verge_now() < deadline_ns);
+        error = verge__scope_next_message(scope, &number, deadline_ns + ALL_FIGURES_WITHIN_NS, &message);
+    } while (error == 0 && !verge__scope_has_all_figures(scope) && verge_now() < deadline_ns);
     if (error == 0) {
         error = send_text(client_, request, "application/json", &message->text);
     }

@@ -221,7 +221,7 @@ static void gain_from(const verge__service_view *view, const verge__samples *sam
 
 /* ---- figures a second ---- */
 
-#define SOON 0.75  /* s; settles in about two seconds */
+#define SOON 0.75  /* s; a rate follows a change in about two seconds */
 #define SLOWLY 1.0 /* for what is known from samples */
 
 /* Closer to what it is now. */

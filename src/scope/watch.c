@@ -144,7 +144,7 @@ int verge__scope_next_message(verge_scope *scope, uint64_t *number, uint64_t dea
     return error;
 }
 
-bool verge__scope_has_settled(const verge_scope *scope) {
+bool verge__scope_has_all_figures(const verge_scope *scope) {
     enum { LOOKS = 3 };
     bool has = scope->look_count >= LOOKS;
     for (size_t i = 0; i < VERGE__VIEW_COUNT; i++) {

@@ -47,9 +47,9 @@ void verge__bind_until_thread_ends(verge_worker *worker) {
 }
 
 void verge__unbind(verge_worker *worker) {
-    for (verge_worker **place = &verge__bound_workers; *place != NULL; place = &(*place)->bound_next) {
-        if (*place == worker) {
-            *place = worker->bound_next;
+    for (verge_worker **at = &verge__bound_workers; *at != NULL; at = &(*at)->bound_next) {
+        if (*at == worker) {
+            *at = worker->bound_next;
             atomic_store_explicit(&worker->is_kept, false, memory_order_relaxed);
             return;
         }

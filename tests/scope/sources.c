@@ -229,7 +229,7 @@ static void more_sources_than_there_is_room_for(void **state) {
 
 /* ---- what happened, by samples ---- */
 
-/* So that every figure a second has settled. */
+/* Until every figure a second is right. */
 static void look_for_seconds(struct stepped *stepped, verge_worker *worker, void (*act)(struct stepped *),
                              int seconds) {
     for (int i = 0; i < 4 * seconds; i++) {

@@ -80,12 +80,12 @@ static void what_is_right_is_found_right(void **state) {
     slot_cancel_shared(&slots[0], fixture.service); /* it is not shared: nothing happens */
     slot_cancel(&slots[1], fixture.service, verge_service_cancel_wait, true);
     slot_cancel_shared(&slots[2], fixture.service);
-    assert_false(slot_settle(&slots[0], &fixture.tally));
+    assert_false(slot_try_close(&slots[0], &fixture.tally));
     run_until(&fixture, 100); /* 0 runs, 3 for the first time */
     run_until(&fixture, 200);
     run_until(&fixture, 300);
     for (size_t i = 0; i < 4; i++) {
-        assert_true(slot_settle(&slots[i], &fixture.tally));
+        assert_true(slot_try_close(&slots[i], &fixture.tally));
     }
     start(&fixture, 0, SLOT_OWNED, 500); /* is handed back */
     tear_down(&fixture);
@@ -142,7 +142,7 @@ static void a_timer_that_runs_after_its_end_is_found(void **state) {
     start(&fixture, 0, SLOT_OWNED, 10);
     verge_timer_info info = info_of(&fixture, 0);
     run_until(&fixture, 30);
-    assert_true(slot_settle(&fixture.ledger.slots[0], &fixture.tally));
+    assert_true(slot_try_close(&fixture.ledger.slots[0], &fixture.tally));
     start(&fixture, 0, SLOT_OWNED, 40);
     call(&fixture, &info, 10, 30);
     expect_findings(&fixture, FINDING_AFTER_END, 1);
@@ -157,7 +157,7 @@ static void a_timer_that_runs_twice_is_found(void **state) {
     verge_timer_info info = info_of(&fixture, 0);
     run_until(&fixture, 30);
     call(&fixture, &info, 10, 30);
-    assert_true(slot_settle(&fixture.ledger.slots[0], &fixture.tally));
+    assert_true(slot_try_close(&fixture.ledger.slots[0], &fixture.tally));
     expect_findings(&fixture, FINDING_NOT_ONCE, 1);
     tear_down(&fixture);
 }

@@ -47,7 +47,7 @@ static void cancel(struct actor *actor, struct slot *slot) {
 }
 
 static void act_on(struct actor *actor, struct slot *slot) {
-    if (!slot->is_used || slot_settle(slot, &actor->tally)) {
+    if (!slot->is_used || slot_try_close(slot, &actor->tally)) {
         return;
     }
     enum slot_kind kind = atomic_load(&slot->kind);
@@ -64,7 +64,7 @@ static void refill(struct actor *actor) {
     for (unsigned i = 0; i < LOOKED_AT; i++) {
         struct slot *slot = &actor->ledger->slots[actor->slot_next];
         actor->slot_next = actor->slot_next + 1 < actor->slot_to ? actor->slot_next + 1 : actor->slot_from;
-        if (!slot->is_used || slot_settle(slot, &actor->tally)) {
+        if (!slot->is_used || slot_try_close(slot, &actor->tally)) {
             start(actor, slot);
         }
     }

@@ -226,7 +226,7 @@ static void count_generation(struct slot *slot, struct ledger_tally *tally) {
     slot->handed_back = 0;
 }
 
-bool slot_settle(struct slot *slot, struct ledger_tally *tally) {
+bool slot_try_close(struct slot *slot, struct ledger_tally *tally) {
     unsigned expected = atomic_load(&slot->expected);
     if ((unsigned)atomic_load(&slot->ended) + atomic_load(&slot->cancels) < expected ||
         expected != atomic_load(&slot->expected)) {

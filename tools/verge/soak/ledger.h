@@ -80,8 +80,8 @@ bool slot_start(struct slot *slot, verge_service *service, enum slot_kind kind, 
                 struct ledger_tally *tally);
 void slot_reset(struct slot *slot, verge_service *service, uint64_t deadline_ns, struct ledger_tally *tally);
 
-/* If its generation is over, counts it and is free again. */
-bool slot_settle(struct slot *slot, struct ledger_tally *tally);
+/* If all callbacks and cancels of its timer are over, counts them and frees the slot. False: not yet. */
+bool slot_try_close(struct slot *slot, struct ledger_tally *tally);
 
 /* For a slot's owner; `call` is one of the service's that cancel. */
 void slot_cancel(struct slot *slot, verge_service *service, int (*call)(verge_service *, verge_timer), bool waits);

@@ -15,7 +15,7 @@
 #define HOUR (3600 * SECOND)
 #define YEAR (8766 * HOUR)
 
-enum { SETTLE_EVERY_STEPS = 4096, LOOK_AT_CLOCK_EVERY_STEPS = 256 };
+enum { RUN_ALL_DUE_EVERY_STEPS = 4096, LOOK_AT_CLOCK_EVERY_STEPS = 256 };
 
 void stepped_note(struct stepped *stepped, uint64_t value) {
     uint64_t mixed = stepped->result->digest ^ value;
@@ -74,7 +74,7 @@ static int run_worker(struct stepped *stepped, size_t place) {
 }
 
 /* Everything that is due runs; then nothing may be pending that is overdue by the precision. */
-static void settle(struct stepped *stepped) {
+static void run_all_due(struct stepped *stepped) {
     bool is_done = stepped->worker_count == 0;
     stepped->is_quiet = true;
     for (uint64_t pass = 0; !is_done && stepped->problem[0] == '\0'; pass++) {
@@ -167,8 +167,8 @@ static void run_steps(struct stepped *stepped, struct status *status) {
         }
         step(stepped);
         result->steps++;
-        if (result->steps % SETTLE_EVERY_STEPS == 0) {
-            settle(stepped);
+        if (result->steps % RUN_ALL_DUE_EVERY_STEPS == 0) {
+            run_all_due(stepped);
             if (status_is_due(status)) {
                 status_show(status, "  step %s: %s started, %s ran, %s cancelled, %s reset, %zu workers",
                             text_grouped(result->steps), text_grouped(result->started), text_grouped(result->fired),
