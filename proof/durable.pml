@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * durable.pml - steps P1 to P5 of durable timers (docs/DURABLE.md): one shard, one timer, a store, NODES nodes that schedule, take
- * over, fire and die, and somebody who cancels. The store's transactions are what a database promises: all of it or nothing, and a
- * row that a transaction has locked or changed is waited for, or skipped, by others.
+ * durable.pml - steps P1 to P5 of durable timers (docs/DURABLE.md): one shard, one timer, a store, NODES nodes that
+ * schedule, take over, fire and die, and a process that cancels. The model takes for granted what a database promises:
+ * a transaction happens as a whole or not at all; if it has locked or changed a row, others wait for that row, or skip
+ * it.
  *
- * What is shown, in all orders:
- *   D1/D2  a timer that was promised is there, or has run, or was cancelled: exactly one of these
- *   D3     it does not run before it is due by the store's clock, whatever a node believes
- *   D4     who commits a firing has the shard's epoch at that moment
- *   D5     a cancel that says 0 is right
- *   D7     a schedule that is repeated after an unknown outcome makes one timer
- * OUTSIDE: the handler runs between two transactions, under a claim. Then it may run more than once, and what is shown is that the
- * row goes only with the claim that is the last one.
+ * What is to be shown, in any order of the steps:
+ *   D1/D2  a timer whose schedule returned 0 is pending, or has run, or was cancelled: exactly one of these
+ *   D3     a timer does not run before it is due by the store's clock, whatever a node believes
+ *   D4     a node that commits a firing has the shard's current epoch at that moment
+ *   D5     if a cancel returns 0, the timer does not run
+ *   D7     if a schedule with an unknown outcome is repeated, there is one timer
+ * With -DOUTSIDE, the handler runs between two transactions, under a claim. Then it may run more than once. What is to
+ * be shown is that only the last claim deletes the row.
  */
 #ifndef NODES
 #define NODES 2

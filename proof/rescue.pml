@@ -4,7 +4,7 @@
  * callback lays its turn down. The other worker may then take the turn, and move due timers to itself
  * (src/service/turn.h, rescue.c).
  *
- * How long a callback has been running does not matter here: every callback may be rescued from at any moment. A worker
+ * How long a callback has been running does not matter here: the other worker may rescue at any moment of it. A worker
  * is in the callback of the record, or in that of another timer (`block`), which does nothing, or something with the
  * record. What is shown is what record.pml says, and
  *   S4   after a rescue, the rescued worker has no due timer left.
