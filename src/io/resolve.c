@@ -9,7 +9,7 @@
 #include "task/task_internal.h"
 #include "verge/blocking.h"
 
-/* The thread's, or that of whoever waits for it; in one piece with the texts. */
+/* A query and its texts, in one allocation. It belongs to the thread that resolves, or to the task that waits for it. */
 typedef struct lookup {
     verge_allocator allocator;
     size_t size; /* of all */

@@ -6,9 +6,9 @@
  *   1 s = signal                                       1 push into the inbox
  *   2 wait_until_ns = when it wakes up by itself       2 look at wait_until_ns: if it is later than
  *   3 look into the inbox: if not empty, stay awake      what was pushed needs, wake it:
- *   4 sleep while signal == s, until then                change wait_until_ns to WAKING; who does it
- *   5 wait_until_ns = AWAKE                              adds 1 to signal, calls the wake function,
- *                                                        changes wait_until_ns to AWAKE, and tells the kernel
+ *   4 sleep while signal == s, until then                change wait_until_ns to WAKING; if that succeeds,
+ *   5 wait_until_ns = AWAKE                              add 1 to signal, call the wake function,
+ *                                                        change wait_until_ns to AWAKE, and tell the kernel
  *
  * Steps 2 and 3 on the left, and 1 and 2 on the right, are sequentially consistent: at least one side sees what the
  * other wrote. A wake between 3 and 4 changes the signal, so 4 does not sleep.
@@ -18,7 +18,7 @@
  * worker has to wait there, it changes WAKING to WAKING_AWAITED, and sleeps on the signal. The waking thread sees this
  * when it changes wait_until_ns to AWAKE, and adds to the signal once more.
  *
- * The system call that wakes the worker comes last. A woken worker with a higher priority runs at once, in place of the
+ * The system call that wakes the worker comes last. A woken worker with a higher priority runs at once, instead of the
  * waking thread. It then finds AWAKE, and does not have to wait, unless its wake function woke it.
  */
 #ifndef VERGE_SRC_SERVICE_PARK_H

@@ -209,7 +209,7 @@ struct verge_service {
     verge__sources sources;
 };
 
-/* Whether the short ways apply. Who asks for samples (sources.h) may change it at any time. */
+/* Whether the short ways apply. The thread that asks for samples (sources.h) may change it at any time. */
 static VERGE__ALWAYS_INLINE bool verge__is_plain(const _Atomic uint64_t *plain_service, const void *service) {
     return verge__load_relaxed(plain_service) == (uint64_t)(uintptr_t)service;
 }

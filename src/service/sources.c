@@ -65,7 +65,7 @@ void verge__worker_be_plain(verge_worker *worker) {
 void verge__worker_show(verge_worker *worker, uint64_t look) {
     verge__samples *samples = atomic_load_explicit(&worker->samples, memory_order_acquire);
     if (samples == NULL) {
-        return; /* who looks is about to give it some */
+        return; /* scope's thread is about to allocate it */
     }
     worker->look_seen = look;
     if (look != 0) {

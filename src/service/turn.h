@@ -5,8 +5,8 @@
  * If a service does not watch for stuck callbacks, the worker's thread always holds the turn. Otherwise the thread lays
  * the turn down while a callback runs, and takes it again for each call that the callback makes on this worker:
  *
- *     HELD, AWAITED -> LAID     verge__turn_lay    release: what the holder did is seen by
- *     LAID -> HELD              verge__turn_take   acquire: whoever takes it next
+ *     HELD, AWAITED -> LAID     verge__turn_lay    release: the next holder sees
+ *     LAID -> HELD              verge__turn_take   acquire: what this one did
  *     HELD -> AWAITED           verge__turn_await
  *
  * A rescuer holds the turn for a bounded batch of timers, and runs no callback meanwhile. If the worker's thread finds

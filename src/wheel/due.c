@@ -312,7 +312,7 @@ static VERGE__ALWAYS_INLINE bool pass_quietly(verge_wheel *wheel, uint64_t now_n
     return false;
 }
 
-/* The same where time stands still, as it does for who reads a coarse clock. */
+/* The same if time stands still, as it does between two ticks of a coarse clock. */
 static bool stays_quiet(verge_wheel *wheel, uint64_t now_ns) {
     bool is_quiet = now_ns <= wheel->now_ns && wheel->now_ns >> wheel->calendar.shift < wheel->calendar.quiet_until;
     if (is_quiet) {

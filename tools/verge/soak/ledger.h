@@ -75,7 +75,7 @@ void ledger_free(struct ledger *ledger);
 void ledger_find(struct ledger *ledger, enum finding finding);
 const char *ledger_finding_text(enum finding finding);
 
-/* For a slot's owner. False: refused, for want of memory. */
+/* For a slot's owner. False: refused, as there is no memory. */
 bool slot_start(struct slot *slot, verge_service *service, enum slot_kind kind, uint64_t deadline_ns,
                 struct ledger_tally *tally);
 void slot_reset(struct slot *slot, verge_service *service, uint64_t deadline_ns, struct ledger_tally *tally);
