@@ -33,7 +33,7 @@ typedef void quad_heap_fired(void *context, struct quad_heap_node *node);
 /* The size of the memory for so many pending timers. */
 size_t quad_heap_memory_size(uint32_t capacity);
 
-/* The memory is aligned to 64 bytes and stays the caller's, who sees to it that there is room for all that is
+/* The memory is aligned to 64 bytes and belongs to the caller, who makes sure that there is room for all that is
  * pending. */
 void quad_heap_init(struct quad_heap *heap, void *memory);
 

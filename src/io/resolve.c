@@ -9,7 +9,7 @@
 #include "task/task_internal.h"
 #include "verge/blocking.h"
 
-/* A query and its texts, in one allocation. It belongs to the thread that resolves, or to the task that waits for it. */
+/* A query and its texts, in one allocation. It belongs to the thread that resolves, or to the waiting task. */
 typedef struct lookup {
     verge_allocator allocator;
     size_t size; /* of all */

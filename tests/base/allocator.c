@@ -56,7 +56,7 @@ static size_t resident_bytes(void) {
     return (size_t)strtoul(second, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Though malloc keeps them for the next who asks. */
+/* Even if malloc keeps them for its next caller. */
 static void pages_of_what_is_released_go_back_to_the_system(void **state) {
     (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -53,7 +53,7 @@ static intptr_t first(void *argument) {
         JOB_CHECK(tasks[3 * i] == NULL || verge_join(tasks[3 * i], NULL) == 0);
         tasks[3 * i] = NULL;
     }
-    (void)shutdown(fds[0], SHUT_WR); /* who gets no byte gets the end */
+    (void)shutdown(fds[0], SHUT_WR); /* a receive that gets no byte sees the end */
     for (size_t i = 0; i < TASK_COUNT; i++) {
         JOB_CHECK(tasks[i] == NULL || verge_join(tasks[i], NULL) == 0);
     }

@@ -132,7 +132,7 @@ static void work(verge_service *service) {
         JOB_CHECK(verge_service_retire_thread(service, 1) == 0);
     }
     be_a_worker(service, periodic + PERIODIC_COUNT);
-    for (size_t i = 0; i < LATE_COUNT; i++) { /* whoever is there runs them */
+    for (size_t i = 0; i < LATE_COUNT; i++) { /* any worker that is there runs them */
         start(service, &late[i], i * MS / 8, 0);
     }
     wait_for(late, LATE_COUNT);

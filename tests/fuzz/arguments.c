@@ -443,7 +443,7 @@ static void check(const struct run *run) {
 
 /* ---- words from bytes ---- */
 
-/* Each in memory of its own, so that a sanitizer sees who reads beyond it. A zero byte ends a word, as it would. */
+/* Each in memory of its own, so that a sanitizer sees reads beyond it. A zero byte ends a word, as it would. */
 static size_t split(const uint8_t *bytes, size_t byte_count, char *words[WORD_COUNT_MAX]) {
     size_t word_count = 0;
     for (size_t from = 0; from < byte_count && word_count < WORD_COUNT_MAX;) {

@@ -27,7 +27,7 @@ static void check(const struct trace *trace) {
     }
 }
 
-/* A line is given in memory of its own, so that a sanitizer sees who reads beyond it. */
+/* A line is given in memory of its own, so that a sanitizer sees reads beyond it. */
 static int add_line(struct trace *trace, const uint8_t *bytes, size_t length, struct trace_problem *ret_problem) {
     char *line = malloc(length + 1);
     FUZZ_CHECK(line != NULL, "no memory");

@@ -20,7 +20,7 @@ static intptr_t times_out(void *argument) {
     CHECK_EQUAL(verge_accept(listener, NULL, NULL, 0, verge_now() + MS), -ETIMEDOUT);
     CHECK_EQUAL(verge_poll(pair.near, POLLIN, verge_now() + MS), -ETIMEDOUT);
     CHECK(strcmp(buffer, "...") == 0);
-    /* What comes later is there for whoever asks. */
+    /* Bytes that come later are there for the next receive. */
     CHECK_EQUAL(verge_send(pair.far, "abc", 4, 0, 1), 4); /* N3: it need not wait */
     CHECK_EQUAL(verge_recv(pair.near, buffer, 4, 0, 1), 4);
     CHECK(strcmp(buffer, "abc") == 0);

@@ -294,7 +294,7 @@ static void connect_waits_too(void **state) {
     (void)run_tasks(1, connects, NULL);
 }
 
-/* ---- who asks not to wait does not ---- */
+/* ---- calls that ask not to wait do not wait ---- */
 
 static intptr_t asks_not_to_wait(void *argument) {
     (void)argument;

@@ -124,7 +124,7 @@ static void a_full_queue_refuses(void **state) {
     run_tasks(1, connects_in_vain, NULL);
 }
 
-/* ---- who has received all there was is expected to wait, and there is something ---- */
+/* ---- a receive that was expected to wait, although there is data ---- */
 
 static struct pair open_tcp_pair(void) {
     struct sockaddr_in address;
@@ -190,7 +190,7 @@ static intptr_t receives_out_of_band(void *argument) {
     CHECK_EQUAL(verge_poll(pair.near, POLLPRI, VERGE_NEVER), POLLPRI);
     const uint64_t deadline_ns = verge_deadline_after(SECOND);
     CHECK_EQUAL(verge_recv(pair.near, buffer, 1, MSG_OOB, deadline_ns), 1);
-    CHECK(verge_now() < deadline_ns); /* in virtual time, which moves only for who waits */
+    CHECK(verge_now() < deadline_ns); /* in virtual time, which moves only if all tasks wait */
     close_pair(pair);
     return 0;
 }
@@ -305,7 +305,7 @@ static void n1_a_cancellation_that_missed_is_repeated(void **state) {
     run_tasks(1, has_a_full_queue, NULL);
 }
 
-/* ---- no room to write, and a peer that will send no more: which is no news for who waits to write ---- */
+/* ---- no room to write, and a peer that will send no more: which must not wake a task that waits to write ---- */
 
 static int look_count;
 

@@ -171,7 +171,7 @@ static void repeats_until_stopped(void **state) {
     wheel_end(loop.wheel);
 }
 
-/* E5: AddressSanitizer sees who looks at it later. */
+/* E5: AddressSanitizer sees later accesses. */
 static void freed_by_its_callback(void **state) {
     (void)state;
     verge_loop loop = loop_new();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Timeouts, side by side with timers that have handles. Each has memory of its own, which is freed as soon as it is
- * detached: whoever looks there later is caught by AddressSanitizer.
+ * detached: AddressSanitizer finds later accesses.
  */
 #include <errno.h>
 #include <stdlib.h>

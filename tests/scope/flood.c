@@ -197,7 +197,7 @@ static void start_many_sources(verge_service *service) {
     }
 }
 
-/* Somebody who asks for events and does not read is dropped, and what was kept for him is bounded. */
+/* A client that asks for events and does not read is dropped, and the memory for it is bounded. */
 static void who_does_not_read_is_dropped(void **state) {
     (void)state;
     verge_service *service = NULL;

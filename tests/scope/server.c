@@ -53,7 +53,7 @@ static void the_page(void **state) {
     assert_non_null(strstr(policy, "default-src 'none'"));
     assert_null(strstr(policy, "unsafe"));
     assert_null(strstr(policy, "http"));
-    /* It is not sent again to who has it. */
+    /* It is not sent again to a client that has it. */
     (void)snprintf(fields, sizeof(fields), "If-None-Match: %s\r\n", tag);
     answer = peer_ask(port, "GET", "/" TOKEN "/", fields);
     assert_int_equal(peer_status(answer), 304);

@@ -160,7 +160,7 @@ static void options_of_a_timer(void **state) {
     assert_int_equal(verge_service_start_after(stepped.service, longest_ns, do_nothing, NULL, &timer), 0);
     assert_int_equal(info_of(stepped.service, timer).deadline_ns, VERGE_NEVER - 1);
     assert_int_equal(verge_service_cancel(stepped.service, timer), 0);
-    assert_int_equal(verge_service_start(stepped.service, &good, NULL), 0); /* who does not want the handle */
+    assert_int_equal(verge_service_start(stepped.service, &good, NULL), 0); /* without a pointer for the handle */
     assert_int_equal(step(worker), 1);
     leave(worker);
     stepped_end(&stepped);

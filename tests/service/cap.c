@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cap on timers and their count: exact, whoever starts and however they end. */
+/* The cap on timers and their count: exact, whichever thread starts timers and however they end. */
 #include "service/support.h"
 
 enum { CAP = 10 };

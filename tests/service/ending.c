@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads of the service that end while others come: what destructors of thread-specific data do then, and what
- * callbacks do while the service is destroyed. Linked with --wrap=pthread_join, to know who is joined, and when.
+ * callbacks do while the service is destroyed. Linked with --wrap=pthread_join, to know which thread is joined, and
+ * when.
  */
 #include <string.h>
 

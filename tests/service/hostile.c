@@ -232,7 +232,7 @@ static void a_record_whose_generations_are_used_up_is_no_timer(void **state) {
     stepped_end(&stepped);
 }
 
-/* ---- who has left ---- */
+/* ---- workers that have left ---- */
 
 static void a_worker_that_has_left_answers(void **state) {
     (void)state;

@@ -404,7 +404,7 @@ static void a_thread_that_ends_has_left(void **state) {
         assert_int_equal(step_at(&stepped, next, 3 * HOUR), 1);
         assert_int_equal(deserter.notes.fired, 1);
         assert_int_equal(verge_service_tick(stepped.service), 0);
-        assert_int_equal(stats_of(stepped.service).stuck, 0); /* who has left is not stuck */
+        assert_int_equal(stats_of(stepped.service).stuck, 0); /* a worker that has left is not stuck */
         leave(next);
         stepped_end(&stepped);
     }

@@ -164,7 +164,7 @@ static void play(void) {
         leave(scenario.local);
         scenario.local = NULL;
     }
-    /* Whoever could not join is replaced by one who can; nothing is lost. */
+    /* A worker that could not join is replaced by one that can; nothing is lost. */
     scenario.stepped.memory.fail_at = scenario.stepped.memory.fail_from = 0;
     scenario.local = try_join(false);
     assert_non_null(scenario.local);

@@ -266,7 +266,7 @@ struct life {
 
 struct lives {
     verge_service *service;
-    struct life *life; /* none is used twice: who looks may be slow */
+    struct life *life; /* none is used twice, as a reader may be slow */
     _Atomic verge_timer latest;
     _Atomic bool is_over;
     uint64_t reset_ns; /* where the other thread resets to: later than any deadline */

@@ -36,7 +36,7 @@ static void block(const verge_firing *firing) {
     scene->meanwhile(scene);
 }
 
-/* One turn of everybody who is not stuck. */
+/* One pass of every worker that is not stuck. */
 static int turn(struct scene *scene) {
     assert_int_equal(verge_service_tick(scene->stepped.service), 0);
     return step(scene->rescuer);
@@ -243,7 +243,7 @@ static void be_alone(struct scene *scene) {
     assert_int_equal(scene->reports, 1);
     assert_false(scene->last_report.is_rescued);
     scene->rescuer = join_unbound(scene->stepped.service);
-    assert_int_equal(turns(scene), 8); /* who joins comes to the rescue */
+    assert_int_equal(turns(scene), 8); /* a worker that joins rescues */
 }
 
 static void without_another_worker_it_is_reported_at_least(void **state) {
@@ -525,7 +525,7 @@ static void who_loses_its_timers_keeps_no_garbage(void **state) {
     play(&scene, lose_a_crowd);
 }
 
-/* ---- who is woken for it ---- */
+/* ---- which worker is woken ---- */
 
 /*
  * Three workers. One is stuck; one is in a callback as well, but not for long enough, and has the fewest timers; one
@@ -537,7 +537,7 @@ struct aid {
     verge_worker *busy;
     verge_worker *sleeper;
     uint32_t rung;
-    bool with_orphans; /* in place of a worker that is stuck */
+    bool with_orphans; /* instead of a worker that is stuck */
 };
 
 static void ring(void *context) {

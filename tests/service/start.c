@@ -213,7 +213,7 @@ static void the_end_of_time_can_be_waited_for(void **state) {
     }
 }
 
-/* A duration in place of a deadline: on the short way of a bound worker, on the long one, and by options. */
+/* A duration instead of a deadline: on the short way of a bound worker, on the long one, and by options. */
 static void a_duration_given_as_a_deadline_is_refused(void **state) {
     (void)state;
     for (int is_checked = 0; is_checked <= 1; is_checked++) {

@@ -93,7 +93,7 @@ static inline void advance(struct stepped *stepped, uint64_t duration_ns) {
     verge_manual_clock_advance(&stepped->clock, duration_ns);
 }
 
-/* A worker that whoever likes steps: the test's thread is not bound to it. */
+/* A worker that any thread may step: the test's thread is not bound to it. */
 static inline verge_worker *join_unbound(verge_service *service) {
     verge_worker_options options;
     assert_int_equal(verge_worker_options_init(&options), 0);

@@ -276,7 +276,7 @@ static void run_once_is_woken_by_an_earlier_start_and_by_an_interrupt(void **sta
     assert_int_equal(verge_service_destroy(sleeper.service, NULL, NULL), 0);
 }
 
-/* Interrupts whoever waits, once; then time passes. */
+/* Interrupts the waiting worker, once; then time passes. */
 static struct {
     struct stepped stepped;
     verge_worker *worker;
@@ -359,7 +359,7 @@ static void run_once_waits_on_any_clock(void **state) {
     stepped_end(&stepped);
 }
 
-/* The kernel waits for the time of day itself: whoever sleeps does not look at the clock now and then. */
+/* The kernel itself waits for the time of day: a sleeping worker does not wake up to look at the clock. */
 static void run_once_waits_for_the_time_of_day(void **state) {
     (void)state;
     verge_service_options options;

@@ -19,7 +19,7 @@ int __wrap_sched_yield(void);
 static struct {
     _Atomic bool has_slept;
     _Atomic bool has_yielded;
-    _Atomic bool may_go_on; /* who is waited for */
+    _Atomic bool may_go_on; /* the thread that is waited for */
     _Atomic uint32_t *word; /* what the other is to sleep on; NULL: any */
 } meeting;
 

@@ -145,7 +145,7 @@ for options in "--seed x" "--seconds 0" "--workers 0" "--workers 33" "--steps 0"
 done
 refuses 2 '--steps does not go with --threads real' stress --threads real --steps 5
 
-# What cannot be written is a failure, whoever writes it.
+# If a command cannot write its output, it fails.
 for command in "--help" "replay $work/trace" "replay --json $work/trace"; do
     status=0
     # shellcheck disable=SC2086

@@ -17,7 +17,7 @@ static void overwritten_while_set(void **state) {
         verge_wheel *wheel = wheel_new(NULL);
         verge_timeout timeout = {{0}};
         (void)verge_timeout_set(wheel, &timeout, 5 * TICK);
-        memset(&timeout, 0, sizeof(timeout)); /* as who gets the memory next may do */
+        memset(&timeout, 0, sizeof(timeout)); /* as the next owner of the memory may do */
         verge_expiry out[1];
         (void)verge_wheel_poll(wheel, 10 * TICK, out, COUNT_OF(out));
         _exit(0);

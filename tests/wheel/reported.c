@@ -241,7 +241,7 @@ static void one_timer_is_one_wake_up(void **state) {
     }
 }
 
-/* Of several timers each takes one wake-up for each level that it comes down, at the most. */
+/* Each of several timers causes at most one wake-up for each level that it comes down. */
 static void a_timer_is_no_more_wake_ups_than_levels(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);

@@ -377,7 +377,7 @@ static void compact_within(void *context, const verge_expiry *expiry) {
     verge_wheel_compact(calls->wheel);
 }
 
-/* Each timer is called for once, whoever moves time in between. */
+/* The function is called once for each timer, even if calls in between move time. */
 static void functions_may_poll_and_run(void **state) {
     (void)state;
     static void (*const functions[])(void *, const verge_expiry *) = {poll_within, compact_within};

@@ -16,7 +16,7 @@ static inline verge_timeout *timeout_new(verge_wheel *wheel, uintptr_t number) {
     return timeout;
 }
 
-/* Its memory is gone at once: AddressSanitizer sees who looks there later. */
+/* Its memory is gone at once: AddressSanitizer sees later accesses. */
 static inline void timeout_end(verge_wheel *wheel, verge_timeout *timeout) {
     assert_int_equal(verge_timeout_detach(wheel, timeout), 0);
     free(timeout);

@@ -29,7 +29,7 @@ static void zeroed_memory_is_not_set(void **state) {
     }
 }
 
-/* AddressSanitizer sees who looks at what was freed. */
+/* AddressSanitizer sees accesses to freed memory. */
 static void clear_is_enough_before_free(void **state) {
     (void)state;
     enum { COUNT = 300 };

@@ -248,7 +248,7 @@ static void write_to(struct player *self, struct direction *direction) {
     }
 }
 
-/* Who waits to write to a peer that has shut down takes naps, which nobody steps. */
+/* A task that waits to write to a peer that has shut down takes naps, which the simulation does not step. */
 static bool may_shut(const struct direction *direction) {
     return direction->is_socket && !(world->is_exact && is_uring());
 }
@@ -289,7 +289,7 @@ static void poll_for(struct player *self, struct direction *direction) {
 
 /* ---- connections ---- */
 
-/* io_uring tries in vain for as long as it likes if the queue is full. */
+/* If the queue is full, io_uring may try for any time without success. */
 static bool may_connect(void) {
     return !world->is_exact || !is_uring() || door.connected + door.under_way - door.accepted < DOOR_QUEUE;
 }

@@ -197,7 +197,7 @@ static unsigned find_alive(unsigned actor_count, uint64_t steps, unsigned *alive
     return count;
 }
 
-/* Who does not sleep, and has the highest priority of those. */
+/* Of the threads that do not sleep, the one with the highest priority. */
 static unsigned find_urgent(const struct scheduler *scheduler, unsigned actor_count, unsigned *urgent) {
     unsigned count = 0;
     for (unsigned i = 0; i < actor_count; i++) {
