@@ -83,11 +83,19 @@ foreach(page IN LISTS man_pages)
 endforeach()
 install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} FILES_MATCHING PATTERN "*.3")
 
-# The documents refer to each other, to the examples and to the plots: they lie as in the source.
+# The documents refer to each other, to the examples, to the plots and to the headers: they lie as in the source, and a
+# symbolic link leads to the headers.
 if(VERGE_INSTALL_DOCS)
     set(documents ${CMAKE_INSTALL_DATADIR}/doc/verge)
     install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE DESTINATION ${documents})
     install(DIRECTORY docs DESTINATION ${documents} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.csv" PATTERN "*.png"
         PATTERN "docs/site" EXCLUDE)
     install(DIRECTORY examples DESTINATION ${documents} PATTERN CMakeLists.txt EXCLUDE)
+    file(RELATIVE_PATH headers "${CMAKE_INSTALL_FULL_DATADIR}/doc/verge/include" "${CMAKE_INSTALL_FULL_INCLUDEDIR}/verge")
+    install(CODE "
+        cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_PREFIX OUTPUT_VARIABLE prefix)
+        cmake_path(APPEND folder \"\${prefix}\" \"${documents}/include\")
+        file(MAKE_DIRECTORY \"\$ENV{DESTDIR}\${folder}\")
+        file(CREATE_LINK \"${headers}\" \"\$ENV{DESTDIR}\${folder}/verge\" SYMBOLIC)
+        message(STATUS \"Installing: \$ENV{DESTDIR}\${folder}/verge\")")
 endif()

@@ -28,6 +28,11 @@ export PKG_CONFIG_PATH
 flags=$(pkg-config --cflags verge)
 libraries=$(pkg-config --libs verge)
 
+step "the links of the installed documents"
+if [ -f "$prefix/include/verge/durable.h" ]; then # docs/DURABLE.md refers to it
+    sh "$source/tests/docs/links.sh" "$prefix/share/doc/verge"
+fi
+
 # The flags are separate words throughout.
 # shellcheck disable=SC2086
 {
