@@ -54,15 +54,13 @@ uint64_t verge__calendar_next(const verge__calendar *calendar) {
 static verge__level *level_below(verge__calendar *calendar, size_t k, uint64_t position, uint64_t tick) {
     size_t to = verge__calendar_level(calendar, tick);
     bool is_here = tick >> calendar->levels[k].shift == position;
-    to = is_here && to >= k ? k - 1 : to;
-    return &calendar->levels[to < calendar->levels_ready ? to : (size_t)calendar->levels_ready - 1];
+    return &calendar->levels[is_here && to >= k ? k - 1 : to];
 }
 
 /* Files the entries of one chunk anew, each by its deadline; drops idle ones. */
 static void scatter(verge__calendar *calendar, size_t k, uint64_t position, const verge__entry *entries, size_t count) {
     unsigned shift = calendar->levels[k].shift;
     uint64_t start = position << shift;
-    uint64_t reach = calendar->ready_reach;
     for (size_t i = 0; i < count; i++) {
         verge__entry entry = entries[i];
         verge__node *node = verge__calendar_node(calendar, entry);
@@ -82,7 +80,6 @@ static void scatter(verge__calendar *calendar, size_t k, uint64_t position, cons
             continue;
         }
         VERGE__INVARIANT(tick >= calendar->cursor, "C3: nothing is filed before the cursor");
-        tick = tick - calendar->cursor < reach ? tick : calendar->cursor + reach - 1;
         verge__level *level = level_below(calendar, k, position, tick);
         verge__calendar_put(calendar, level, tick >> level->shift, entry, node);
     }

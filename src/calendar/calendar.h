@@ -187,8 +187,10 @@ uint64_t verge__level_next(const verge__level *level, uint64_t position);
 
 /* ---- check.c ---- */
 
-/* NULL, or the invariant that is broken. */
-const char *verge__calendar_check(const verge__calendar *calendar);
+/* NULL, or the invariant that is broken. `look` (NULL: none) is called for each entry, with the tick at which its slot
+ * starts, or NO_TICK in a list of the owner's, and returns what it finds broken. */
+typedef const char *verge__calendar_look(void *context, verge__entry entry, const verge__node *node, uint64_t start);
+const char *verge__calendar_check(const verge__calendar *calendar, verge__calendar_look *look, void *context);
 
 /* ---- the short ways ---- */
 
@@ -215,26 +217,6 @@ static VERGE__ALWAYS_INLINE bool verge__calendar_serves(const verge__calendar *c
                                                         uint64_t tick) {
     uint32_t ahead = node->filed - (uint32_t)calendar->cursor;
     return ((node->place & VERGE__NEAR) != 0) & (ahead <= tick - calendar->cursor);
-}
-
-/* Files a node without an entry at a tick that levels which are ready reach. False, and nothing has changed: it takes a
- * chunk, or there is no room. */
-static VERGE__ALWAYS_INLINE bool verge__calendar_try_file(verge__calendar *calendar, verge__entry entry,
-                                                          verge__node *node, uint64_t tick) {
-    const verge__level *level = &calendar->levels[verge__calendar_level(calendar, tick)];
-    uint64_t position = tick >> level->shift;
-    verge__list *slot = &level->slots[position & level->mask];
-    verge__list end = *slot;
-    VERGE__INVARIANT(tick >= calendar->cursor, "C3: nothing is filed before the cursor");
-    if (VERGE__UNLIKELY(verge__list_needs_chunk(end) || calendar->entry_count >= calendar->entry_capacity)) {
-        return false;
-    }
-    *end = entry;
-    *slot = end + 1;
-    calendar->entry_count++;
-    node->place = (uintptr_t)end | level->near_tag;
-    node->filed = (uint32_t)(position << level->shift);
-    return true;
 }
 
 /* The list of a chunk. */

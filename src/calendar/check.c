@@ -4,6 +4,8 @@
 
 typedef struct entry_counts {
     const verge__calendar *calendar;
+    verge__calendar_look *look;
+    void *context;
     size_t entries;
     size_t chunks;
 } entry_counts;
@@ -22,7 +24,7 @@ static const char *check_entry(entry_counts *counts, const verge__entry *entry, 
     if (near_tag != 0 && (node->filed >> level->shift & level->mask) != verge__chunk_of(entry)->slot) {
         return "C2: the list of a near entry follows from its node";
     }
-    return NULL;
+    return counts->look == NULL ? NULL : counts->look(counts->context, *entry, node, start);
 }
 
 static const char *check_list(entry_counts *counts, verge__list list, size_t level, uint32_t slot, uint64_t start,
@@ -90,8 +92,8 @@ static const char *check_level(entry_counts *counts, size_t k) {
     return NULL;
 }
 
-const char *verge__calendar_check(const verge__calendar *calendar) {
-    entry_counts counts = {.calendar = calendar};
+const char *verge__calendar_check(const verge__calendar *calendar, verge__calendar_look *look, void *context) {
+    entry_counts counts = {.calendar = calendar, .look = look, .context = context};
     const char *broken = NULL;
     for (size_t k = 0; k < calendar->levels_ready && broken == NULL; k++) {
         broken = check_level(&counts, k);

@@ -40,13 +40,7 @@ void verge__calendar_file(verge__calendar *calendar, verge__entry entry, verge__
     VERGE__INVARIANT(tick >= calendar->cursor, "C3: nothing is filed before the cursor");
     VERGE__INVARIANT(!verge__node_has_entry(node), "C2: a node has one entry at the most");
     VERGE__INVARIANT(calendar->entry_count < calendar->entry_capacity, "C6: entries are filed where room was made");
-    size_t k = verge__calendar_level(calendar, tick);
-    if (VERGE__UNLIKELY(k >=
-                        calendar->levels_ready)) { /* it comes up at the last tick within reach, and is filed again */
-        k = (size_t)calendar->levels_ready - 1;
-        tick = calendar->cursor + calendar->ready_reach - 1;
-    }
-    verge__level *level = &calendar->levels[k];
+    verge__level *level = &calendar->levels[verge__calendar_level(calendar, tick)];
     calendar->entry_count++;
     verge__calendar_put(calendar, level, tick >> level->shift, entry, node);
 }
@@ -77,9 +71,7 @@ bool verge__calendar_move(verge__calendar *calendar, verge__entry entry, verge__
     } else if (VERGE__UNLIKELY(calendar->entry_count >= calendar->entry_capacity)) {
         return false;
     }
-    if (VERGE__UNLIKELY(!verge__calendar_try_file(calendar, entry, node, tick))) {
-        verge__calendar_file(calendar, entry, node, tick);
-    }
+    verge__calendar_file(calendar, entry, node, tick);
     return true;
 }
 

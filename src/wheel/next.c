@@ -51,15 +51,6 @@ static bool add_any(void *context, verge_wheel *wheel, verge__entry entry, verge
     return true;
 }
 
-/* Whether an entry is where it has to wait, as its tick is beyond the levels that are ready: there was no memory for
- * another. */
-static bool is_parked(const verge_wheel *wheel, size_t k, uint64_t position, uint64_t tick) {
-    const verge__calendar *calendar = &wheel->calendar;
-    uint64_t last = calendar->cursor + calendar->ready_reach - 1;
-    return verge__wheel_rounded(wheel, tick) - calendar->cursor >= calendar->ready_reach &&
-           k + 1 == calendar->levels_ready && last >> calendar->levels[k].shift == position;
-}
-
 /* Looks at a slot's timers. Idle entries are withdrawn, and those of timers that were moved out of the slot are filed
  * anew: so the next search does not meet them again. False: there were such. */
 static bool look_at_slot(verge_wheel *wheel, size_t k, uint64_t position, extent *found) {
@@ -72,7 +63,7 @@ static bool look_at_slot(verge_wheel *wheel, size_t k, uint64_t position, extent
         verge__node *node = verge__calendar_node(calendar, entry);
         at = verge__entry_older(at); /* what takes the place of an entry was looked at before */
         uint64_t tick = verge__node_is_pending(node) ? verge__wheel_tick(wheel, node->deadline_ns) : VERGE__NO_TICK;
-        if (tick != VERGE__NO_TICK && (tick >> level->shift <= position || is_parked(wheel, k, position, tick))) {
+        if (tick != VERGE__NO_TICK && tick >> level->shift <= position) {
             extent_add(wheel, found, node->deadline_ns);
             continue;
         }

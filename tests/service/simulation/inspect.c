@@ -146,7 +146,7 @@ static const char *check_worker(struct findings *findings) {
         return "G12: a worker sleeps beyond a timer in its inbox";
     }
     see_wheel(findings);
-    wrong = verge__calendar_check(&worker->calendar);
+    wrong = verge__calendar_check(&worker->calendar, NULL, NULL);
     return wrong != NULL ? wrong : check_entries(findings, until_ns);
 }
 
