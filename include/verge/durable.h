@@ -298,6 +298,25 @@ VERGE_API int verge_durable_get_stats(verge_durable *durable, verge_durable_stat
 /* Adds to the histogram how late handlers began, in ns of store time. */
 VERGE_API int verge_durable_get_lateness(verge_durable *durable, verge_histogram *lateness);
 
+/* Adds to the histogram how long the store took for each commit that succeeded: of calls, which share commits, and of
+ * firings. In ns. */
+VERGE_API int verge_durable_get_commit_time(verge_durable *durable, verge_histogram *commit_time);
+
+/* A node that owns shards; or nobody, who is node 0. */
+typedef struct verge_durable_owner {
+    uint64_t node;
+    uint64_t lease_until_ns; /* store time: other nodes may take the shards from then on; 0: now */
+    uint32_t shard_count;
+    bool is_this;                                 /* it is the node that was asked */
+    char name[64];                                /* as much of it as fits; empty: the node is gone */
+    uint8_t shards[VERGE_DURABLE_SHARDS_MAX / 8]; /* a bit each: shard s is shards[s / 8] >> s % 8 & 1 */
+} verge_durable_owner;
+
+/* Reads who owns which shards, up to count owners in the order of their nodes. Returns how many. There are at most
+ * VERGE_DURABLE_SHARDS_MAX. */
+VERGE_API VERGE_MUST_USE int verge_durable_list_owners(verge_durable *durable, verge_durable_owner *ret_owners,
+                                                       size_t count);
+
 /* Counts the timers in the store. The time that this takes is proportional to their number. */
 VERGE_API VERGE_MUST_USE int verge_durable_count(verge_durable *durable, uint64_t *ret_pending, uint64_t *ret_overdue,
                                                  uint64_t *ret_dead);
@@ -307,9 +326,11 @@ VERGE_API VERGE_MUST_USE int verge_durable_count(verge_durable *durable, uint64_
 VERGE_API int verge_durable_metrics(verge_durable *durable, char *buffer, size_t size);
 
 /*
- * Shows it on the page of a scope: whether the store answers, how long the lease lasts, shards, timers in memory, what
- * was done, and how late. Before verge_durable_close, remove the panel (verge_scope_remove_panel) or stop the
- * scope. ret_panel may be NULL. -EINVAL, -ENOSPC, -ENOMEM.
+ * Shows it on the page of a scope: whether the store answers, how long the lease lasts, who owns which shards, timers
+ * in memory and overdue, dead ones, what was done, how late, and how long commits took. While somebody looks, the store
+ * is asked once more at each renewal of the lease, for what other nodes own and for the dead timers. Before
+ * verge_durable_close, remove the panel (verge_scope_remove_panel) or stop the scope. ret_panel may be NULL. -EINVAL,
+ * -ENOSPC, -ENOMEM.
  */
 VERGE_API VERGE_MUST_USE int verge_durable_show(verge_durable *durable, verge_scope *scope,
                                                 verge_scope_panel **ret_panel);

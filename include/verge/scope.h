@@ -42,7 +42,7 @@ enum {
     VERGE_SCOPE_CLIENTS_MAX = 16, /* further clients get status 503 */
     VERGE_SCOPE_WHEELS_MAX = 64,
     VERGE_SCOPE_PANELS_MAX = 16,
-    VERGE_SCOPE_FIGURES_MAX = 32, /* of a panel */
+    VERGE_SCOPE_FIGURES_MAX = 64, /* of a panel */
 };
 
 typedef struct verge_scope verge_scope;
@@ -109,21 +109,24 @@ typedef enum verge_scope_unit {
     VERGE_SCOPE_TOTAL,     /* how many there have been so far: shown with the rate a second */
     VERGE_SCOPE_NS,        /* a duration; 0: none is shown */
     VERGE_SCOPE_YES_NO,    /* 0: no, which is shown as a warning */
+    VERGE_SCOPE_PART,      /* one of several that share something: a line of its own, below the other figures */
 } verge_scope_unit;
 
 typedef struct verge_scope_figure {
-    const char *name; /* must stay valid until the panel is removed */
+    const char *name; /* has to stay until the panel is removed; that of a PART until ask is called again */
     verge_scope_unit unit;
     uint64_t value;
-    uint64_t of; /* COUNT and NS: the largest possible value; 0: there is none */
+    uint64_t of;      /* COUNT and NS: the most that it can be; 0: there is no such bound. PART: all that is shared */
+    const char *text; /* PART: more about it; NULL: nothing. It has to stay until ask is called again */
 } verge_scope_figure;
 
 /*
- * ask writes up to count figures and returns how many; always the same ones in the same order. It runs on scope's
- * thread, so it may take a lock for a moment, but must not wait, nor add or remove panels. release, which may be NULL,
- * is called once with the context when ask will not be called any more: in verge_scope_remove_panel, or in
- * verge_scope_stop, which removes the panels that are left. remove waits for an ask that runs. name is copied.
- * -EINVAL; -ENOSPC: VERGE_SCOPE_PANELS_MAX; -ENOMEM. After an error release is not called.
+ * ask writes up to count figures and returns how many: always the same ones in the same order, but for the parts, which
+ * are the last ones, and may come and go. It runs on scope's thread, so it may take a lock for a moment, but must not
+ * wait, nor add or remove panels. release, which may be NULL, is called once with the context when ask will not be
+ * called any more: in verge_scope_remove_panel, or in verge_scope_stop, which removes the panels that are left. remove
+ * waits for an ask that runs. name is copied. -EINVAL; -ENOSPC: VERGE_SCOPE_PANELS_MAX; -ENOMEM. After an error release
+ * is not called.
  */
 typedef size_t (*verge_scope_ask)(void *context, verge_scope_figure *ret_figures, size_t count);
 

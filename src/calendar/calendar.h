@@ -94,7 +94,7 @@ typedef struct verge__calendar {
     uint8_t level_count;
     uint8_t levels_ready;
     uint8_t levels_used;
-    size_t list_count;  /* slots of the levels that are ready, and the owner's lists */
+    size_t list_count; /* slots of the levels that are ready, and the owner's lists */
     size_t level_bytes;
     uint64_t entries_moved;   /* from a level to a lower one */
     uint64_t entries_refiled; /* came up before their timer's later deadline */
@@ -111,7 +111,7 @@ typedef struct verge__calendar_setup {
     uint64_t bias_ns;
     uint8_t shift;       /* ticks of 2^shift ns */
     uint64_t first_tick; /* the cursor */
-    bool leaves_filed; /* the owner has `filed` for something else: no entry is near */
+    bool leaves_filed;   /* the owner has `filed` for something else: no entry is near */
     const verge_allocator *allocator;
 } verge__calendar_setup;
 

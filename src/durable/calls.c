@@ -420,6 +420,23 @@ int verge_durable_count(verge_durable *durable, uint64_t *ret_pending, uint64_t 
     return error;
 }
 
+static int read_owners(verge_durable *durable, verge__connection *connection, verge__call *call) {
+    uint64_t dead;
+    return durable->store->owners(connection, call->out[0], (size_t)call->numbers[0], &dead);
+}
+
+int verge_durable_list_owners(verge_durable *durable, verge_durable_owner *ret_owners, size_t count) {
+    if (durable == NULL || (ret_owners == NULL && count > 0)) {
+        return -EINVAL;
+    }
+    verge__call call = {.read = read_owners, .numbers = {count}, .out = {ret_owners}};
+    const int found = read_store(durable, &call);
+    for (int i = 0; i < found; i++) {
+        ret_owners[i].is_this = ret_owners[i].node == durable->node && !durable->options.client;
+    }
+    return found;
+}
+
 static int read_check(verge_durable *durable, verge__connection *connection, verge__call *call) {
     return durable->store->check(connection, durable->shard_count, call->out[0], (size_t)call->numbers[0]);
 }

@@ -176,6 +176,7 @@ void verge__durable_free(verge_durable *durable) {
     (void)pthread_mutex_destroy(&durable->lock);
     free(durable->group_rows);
     free(durable->group_changes);
+    free(durable->owners);
     free(durable->url);
     free(durable->name);
     free(durable);

@@ -196,7 +196,14 @@ struct verge_durable {
 
     verge_durable_stats stats;
     verge_histogram lateness;
+    verge_histogram commit_time;
     uint64_t random;
+
+    /* show.c, for those who look */
+    uint64_t looked_ns;          /* local: when somebody did last; 0: nobody has */
+    verge_durable_owner *owners; /* as the keeper has read them; NULL: it has not */
+    size_t owner_count;
+    uint64_t dead_count;
 
     verge__runner runners[VERGE__RUNNERS_MAX];
 };
@@ -258,6 +265,15 @@ verge__progress verge__runner_step(verge__runner *runner);
 void *verge__keeper_run(void *argument); /* the durable */
 void *verge__writer_run(void *argument); /* the durable */
 void *verge__runner_run(void *argument); /* the runner */
+
+/* ---- stats.c ---- */
+
+void verge__note_commit(verge_durable *durable, uint64_t began_ns);
+
+/* ---- show.c ---- */
+
+/* By the keeper, after a renewal: reads what a node does not know by itself, if somebody looks. */
+int verge__read_owners(verge_durable *durable);
 
 /* ---- calls.c ---- */
 

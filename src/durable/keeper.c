@@ -233,6 +233,7 @@ static int keep(verge_durable *durable) {
         uint64_t next_expiry_ns = 0;
         error = tend_shards(durable, &next_expiry_ns);
         error = error != 0 ? error : verge__refresh_incarnation(durable, durable->keeper_connection);
+        error = error != 0 ? error : verge__read_owners(durable);
         if (error != 0) {
             return error;
         }

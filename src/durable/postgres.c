@@ -41,5 +41,6 @@ const verge__store verge__postgres_store = {
     .revive = verge__postgres_revive,
     .forget = verge__postgres_forget,
     .count = verge__postgres_count,
+    .owners = verge__postgres_owners,
     .check = verge__postgres_check,
 };

@@ -262,6 +262,8 @@ int verge__postgres_forget(verge__connection *connection, uint64_t id);
 int verge__postgres_revive(verge__connection *connection, uint64_t id);
 int verge__postgres_count(verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue,
                           uint64_t *ret_dead);
+int verge__postgres_owners(verge__connection *connection, verge_durable_owner *ret_owners, size_t count,
+                           uint64_t *ret_dead);
 int verge__postgres_check(verge__connection *connection, uint32_t shard_count, char *text, size_t size);
 
 #endif

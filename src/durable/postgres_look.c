@@ -138,6 +138,26 @@ int verge__postgres_count(verge__connection *connection, uint64_t *ret_pending, 
     return error;
 }
 
+int verge__postgres_owners(verge__connection *connection, verge_durable_owner *ret_owners, size_t count,
+                           uint64_t *ret_dead) {
+    verge__parameters p = {0};
+    PGresult *result;
+    int found = 0;
+    add_number(&p, VERGE__DEAD_COUNT_MAX);
+    const int error = verge__pg_ask_text(own(connection), VERGE__OWNERS("$1"), &p, &result);
+    if (error != 0) {
+        return error;
+    }
+    for (int i = 0; i < PQntuples(result); i++) {
+        verge_durable_owner owner = {.node = number(result, i, 1), .lease_until_ns = number(result, i, 2)};
+        (void)snprintf(owner.name, sizeof(owner.name), "%s", PQgetvalue(result, i, 3));
+        found = verge__add_owned(ret_owners, found, count, &owner, number(result, i, 0));
+        *ret_dead = number(result, i, 4);
+    }
+    PQclear(result);
+    return found;
+}
+
 int verge__postgres_check(verge__connection *connection, uint32_t shard_count, char *text, size_t size) {
     char query[2048];
     const verge__parameters none = {0};

@@ -251,7 +251,12 @@ static int end(verge__runner *runner, int error, bool must_know) {
         durable->store->rollback(runner->connection);
         return error;
     }
-    return durable->store->commit(runner->connection, mark);
+    const uint64_t began_ns = verge__local_now(durable);
+    error = durable->store->commit(runner->connection, mark);
+    if (error == 0) {
+        verge__note_commit(durable, began_ns);
+    }
+    return error;
 }
 
 /* Before a batch of one, after a crash: only who is alone is known to have ended the process. A commit of its own. */

@@ -31,6 +31,12 @@
     " NOT NULL, period " NUMBER " NOT NULL, policy " NUMBER " NOT NULL, handler " TEXT " NOT NULL, name " BYTES \
     ", payload " BYTES " NOT NULL, reason " TEXT " NOT NULL, died " NUMBER " NOT NULL);"
 
+/* Who owns which shard, and the number of dead timers up to a limit. */
+#define VERGE__OWNERS(LIMIT) \
+    "SELECT s.shard, s.owner, coalesce(n.lease_until, 0), coalesce(n.name, ''), " \
+    "(SELECT count(*) FROM (SELECT id FROM verge_dead LIMIT " LIMIT ") d) " \
+    "FROM verge_shard s LEFT JOIN verge_node n ON n.node = s.owner ORDER BY s.owner, s.shard"
+
 /* Rows that cannot be verge's, a sentence each; the number of shards is to be filled in twice. */
 #define VERGE__CHECK \
     "SELECT 'timer ' || id || ' is not of its shard ' || shard FROM verge_timer WHERE shard <> (id & 255) UNION ALL " \

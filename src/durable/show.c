@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,13 +11,28 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define PART_NS (5 * SECOND_NS)
+#define LOOKS_ON_NS (5 * SECOND_NS) /* after it was asked last */
 
-/* Lateness is told of the last 5 to 10 seconds: since the part of 5 seconds before this one began. */
+enum {
+    NODES_MAX = 32,   /* that are shown, each with a line of its own */
+    RANGES_SIZE = 800 /* 128 ranges of shards, at worst */
+};
+
+/* What a histogram has of the last 5 to 10 seconds: since the part of 5 seconds before this one began. */
+typedef struct verge__recent {
+    verge_histogram part_began;
+    verge_histogram last_part_began;
+} verge__recent;
+
 typedef struct verge__shown {
     verge_durable *durable;
     uint64_t part_began_ns;
-    verge_histogram part_began;
-    verge_histogram last_part_began;
+    verge__recent lateness;
+    verge__recent commit_time;
+    uint64_t counted_ns; /* when `overdue` was */
+    uint64_t overdue;
+    char names[NODES_MAX][96];
+    char texts[NODES_MAX][RANGES_SIZE + 64];
 } verge__shown;
 
 /* Under the lock. The store answers if the next renewal of the lease is not overdue. How long the lease lasts follows
@@ -29,60 +45,192 @@ static void get_lease(const verge_durable *durable, bool *ret_answers, uint64_t 
     *ret_left_ns = durable->renew_at_ns == 0 || now_ns >= ends_ns ? 0 : ends_ns - now_ns;
 }
 
+/* ---- of the last seconds ---- */
+
 /* After nobody has looked for a while, what is recent begins now. */
-static void turn_part(verge__shown *shown, const verge_histogram *now) {
-    const uint64_t now_ns = verge__local_now(shown->durable), passed_ns = now_ns - shown->part_began_ns;
+static void turn_part(verge__recent *recent, const verge_histogram *now, uint64_t passed_ns) {
     if (passed_ns >= PART_NS) {
-        shown->last_part_began = passed_ns < 2 * PART_NS ? shown->part_began : *now;
-        shown->part_began = *now;
-        shown->part_began_ns = now_ns;
+        recent->last_part_began = passed_ns < 2 * PART_NS ? recent->part_began : *now;
+        recent->part_began = *now;
     }
 }
 
-static void get_recent_lateness(verge__shown *shown, uint64_t *ret_median_ns, uint64_t *ret_late99_ns) {
-    verge_histogram now = {0}, recent = {0};
-    (void)verge_durable_get_lateness(shown->durable, &now);
-    turn_part(shown, &now);
+static void get_recent(verge__recent *recent, const verge_histogram *now, uint64_t passed_ns, uint64_t *ret_median_ns,
+                       uint64_t *ret_99_ns) {
+    verge_histogram difference = {0};
+    turn_part(recent, now, passed_ns);
     for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
         uint64_t upper_ns = 0, count = 0, before = 0;
-        (void)verge_histogram_bucket(&now, i, &upper_ns, &count);
-        (void)verge_histogram_bucket(&shown->last_part_began, i, NULL, &before);
-        verge_histogram_record_many(&recent, upper_ns, count - before);
+        (void)verge_histogram_bucket(now, i, &upper_ns, &count);
+        (void)verge_histogram_bucket(&recent->last_part_began, i, NULL, &before);
+        verge_histogram_record_many(&difference, upper_ns, count - before);
     }
-    *ret_median_ns = verge_histogram_quantile(&recent, 0.5);
-    *ret_late99_ns = verge_histogram_quantile(&recent, 0.99);
+    *ret_median_ns = verge_histogram_quantile(&difference, 0.5);
+    *ret_99_ns = verge_histogram_quantile(&difference, 0.99);
 }
+
+typedef struct verge__times {
+    uint64_t late_median_ns, late_99_ns, commit_median_ns, commit_99_ns;
+} verge__times;
+
+static void get_times(verge__shown *shown, verge__times *times) {
+    const uint64_t now_ns = verge__local_now(shown->durable), passed_ns = now_ns - shown->part_began_ns;
+    verge_histogram now = {0};
+    (void)verge_durable_get_lateness(shown->durable, &now);
+    get_recent(&shown->lateness, &now, passed_ns, &times->late_median_ns, &times->late_99_ns);
+    now = (verge_histogram){0};
+    (void)verge_durable_get_commit_time(shown->durable, &now);
+    get_recent(&shown->commit_time, &now, passed_ns, &times->commit_median_ns, &times->commit_99_ns);
+    shown->part_began_ns = passed_ns >= PART_NS ? now_ns : shown->part_began_ns;
+}
+
+/* ---- the backlog ---- */
+
+/* Under the lock. Of the timers in memory, once a second: a hundred thousand take most of a millisecond. */
+static void count_overdue(verge__shown *shown) {
+    const verge__window *window = &shown->durable->window;
+    const uint64_t now_ns = verge__local_now(shown->durable), store_ns = verge__store_now(shown->durable);
+    if (shown->counted_ns != 0 && now_ns - shown->counted_ns < SECOND_NS) {
+        return;
+    }
+    shown->counted_ns = now_ns;
+    shown->overdue = 0;
+    for (uint32_t i = 0; i < window->entry_count; i++) {
+        const verge__entry *entry = &window->entries[i];
+        shown->overdue += entry->state != VERGE__ENTRY_FREE && entry->due_ns <= store_ns;
+    }
+}
+
+/* ---- who owns what ---- */
+
+int verge__read_owners(verge_durable *durable) {
+    (void)pthread_mutex_lock(&durable->lock);
+    const bool is_wanted = durable->looked_ns != 0 && verge__local_now(durable) - durable->looked_ns < LOOKS_ON_NS;
+    (void)pthread_mutex_unlock(&durable->lock);
+    verge_durable_owner *owners = is_wanted ? calloc(VERGE_DURABLE_SHARDS_MAX, sizeof(*owners)) : NULL;
+    if (owners == NULL) {
+        return 0;
+    }
+    uint64_t dead_count = 0;
+    const int found = durable->store->owners(durable->keeper_connection, owners, VERGE_DURABLE_SHARDS_MAX, &dead_count);
+    if (found >= 0) {
+        (void)pthread_mutex_lock(&durable->lock);
+        verge_durable_owner *before = durable->owners;
+        durable->owners = owners;
+        durable->owner_count = (size_t)found;
+        durable->dead_count = dead_count;
+        (void)pthread_mutex_unlock(&durable->lock);
+        owners = before;
+    }
+    free(owners);
+    return found < 0 && verge__is_lost(found) ? found : 0; /* the lease is more important than who looks */
+}
+
+static bool has_shard(const verge_durable_owner *owner, uint32_t shard) {
+    return shard < VERGE_DURABLE_SHARDS_MAX && (owner->shards[shard / 8] >> shard % 8 & 1) != 0;
+}
+
+/* "0-3, 7, 9-11" */
+static void write_ranges(const verge_durable_owner *owner, char *text, size_t size) {
+    size_t length = 0;
+    text[0] = '\0';
+    for (uint32_t first = 0; first < VERGE_DURABLE_SHARDS_MAX && length + 12 < size; first++) {
+        uint32_t last = first;
+        if (!has_shard(owner, first)) {
+            continue;
+        }
+        while (has_shard(owner, last + 1)) {
+            last++;
+        }
+        const char *comma = length == 0 ? "" : ", ";
+        length += (size_t)(last > first ? snprintf(text + length, size - length, "%s%u-%u", comma, first, last)
+                                        : snprintf(text + length, size - length, "%s%u", comma, first));
+        first = last;
+    }
+}
+
+static void describe(verge__shown *shown, size_t line, const verge_durable_owner *owner) {
+    const uint64_t store_ns = verge__store_now(shown->durable);
+    const bool is_this = owner->node == shown->durable->node;
+    char ranges[RANGES_SIZE];
+    write_ranges(owner, ranges, sizeof(ranges));
+    if (owner->node == 0) {
+        (void)snprintf(shown->names[line], sizeof(shown->names[line]), "nobody");
+    } else if (owner->name[0] == '\0') {
+        (void)snprintf(shown->names[line], sizeof(shown->names[line]), "node %" PRIu64 "%s", owner->node,
+                       is_this ? " (this node)" : "");
+    } else {
+        (void)snprintf(shown->names[line], sizeof(shown->names[line]), "%s%s", owner->name,
+                       is_this ? " (this node)" : "");
+    }
+    if (owner->lease_until_ns > store_ns) {
+        (void)snprintf(shown->texts[line], sizeof(shown->texts[line]), "lease left %.1f s; shards %s",
+                       (double)(owner->lease_until_ns - store_ns) / (double)SECOND_NS, ranges);
+    } else {
+        (void)snprintf(shown->texts[line], sizeof(shown->texts[line]), "%sshards %s",
+                       owner->node == 0 ? "" : "no lease; ", ranges);
+    }
+}
+
+/* Under the lock: a line for each owner, this node's first, nobody's last. */
+static size_t tell_owners(verge__shown *shown, verge_scope_figure *ret_figures, size_t count) {
+    const verge_durable *durable = shown->durable;
+    size_t written = 0;
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < durable->owner_count && written < count && written < NODES_MAX; i++) {
+            const verge_durable_owner *owner = &durable->owners[i];
+            const int when = owner->node == durable->node ? 0 : owner->node != 0 ? 1 : 2;
+            if (when == round) {
+                describe(shown, written, owner);
+                ret_figures[written] = (verge_scope_figure){shown->names[written], VERGE_SCOPE_PART, owner->shard_count,
+                                                            durable->shard_count, shown->texts[written]};
+                written++;
+            }
+        }
+    }
+    return written;
+}
+
+/* ---- all ---- */
 
 static size_t ask(void *context, verge_scope_figure *ret_figures, size_t count) {
     verge__shown *shown = context;
     verge_durable *durable = shown->durable;
     verge_durable_stats stats = {.struct_size = sizeof(stats)};
+    verge__times times = {0};
     bool answers = true;
-    uint64_t left_ns = 0, median_ns = 0, late99_ns = 0;
+    uint64_t left_ns = 0;
     (void)verge_durable_get_stats(durable, &stats);
-    get_recent_lateness(shown, &median_ns, &late99_ns);
+    get_times(shown, &times);
     (void)pthread_mutex_lock(&durable->lock);
+    durable->looked_ns = verge__local_now(durable);
     get_lease(durable, &answers, &left_ns);
+    count_overdue(shown);
+    const uint64_t dead_count = durable->dead_count;
     (void)pthread_mutex_unlock(&durable->lock);
     const verge_scope_figure keeper[] = {
-        {"Store answers", VERGE_SCOPE_YES_NO, answers, 0},
-        {"Lease left", VERGE_SCOPE_NS, left_ns, durable->options.lease_ns},
-        {"Shards owned", VERGE_SCOPE_COUNT, stats.shards, durable->shard_count},
-        {"Nodes", VERGE_SCOPE_COUNT, stats.nodes, 0},
-        {"In the window", VERGE_SCOPE_COUNT, stats.window, durable->options.window_max},
-        {"Done", VERGE_SCOPE_TOTAL, stats.done, 0},
-        {"Retried", VERGE_SCOPE_TOTAL, stats.retried, 0},
-        {"Dead", VERGE_SCOPE_TOTAL, stats.died, 0},
-        {"Late, median", VERGE_SCOPE_NS, median_ns, 0},
-        {"Late, 99 %", VERGE_SCOPE_NS, late99_ns, 0},
-        {"Firings", VERGE_SCOPE_TOTAL, stats.firings, 0},
-        {"Queries", VERGE_SCOPE_TOTAL, stats.queries, 0},
+        {"Store answers", VERGE_SCOPE_YES_NO, answers, 0, NULL},
+        {"Lease left", VERGE_SCOPE_NS, left_ns, durable->options.lease_ns, NULL},
+        {"Shards owned", VERGE_SCOPE_COUNT, stats.shards, durable->shard_count, NULL},
+        {"Nodes", VERGE_SCOPE_COUNT, stats.nodes, 0, NULL},
+        {"In the window", VERGE_SCOPE_COUNT, stats.window, durable->options.window_max, NULL},
+        {"Overdue", VERGE_SCOPE_COUNT, shown->overdue, 0, NULL},
+        {"Dead letters", VERGE_SCOPE_COUNT, dead_count, 0, NULL},
+        {"Done", VERGE_SCOPE_TOTAL, stats.done, 0, NULL},
+        {"Retried", VERGE_SCOPE_TOTAL, stats.retried, 0, NULL},
+        {"Given up", VERGE_SCOPE_TOTAL, stats.died, 0, NULL},
+        {"Late, median", VERGE_SCOPE_NS, times.late_median_ns, 0, NULL},
+        {"Late, 99 %", VERGE_SCOPE_NS, times.late_99_ns, 0, NULL},
+        {"Firings", VERGE_SCOPE_TOTAL, stats.firings, 0, NULL},
+        {"Queries", VERGE_SCOPE_TOTAL, stats.queries, 0, NULL},
     };
     const verge_scope_figure calls[] = {
-        {"Scheduled", VERGE_SCOPE_TOTAL, stats.scheduled, 0},
-        {"Cancelled", VERGE_SCOPE_TOTAL, stats.cancelled, 0},
-        {"Commits", VERGE_SCOPE_TOTAL, stats.commits, 0},
-        {"Connections made", VERGE_SCOPE_TOTAL, stats.connects, 0},
+        {"Scheduled", VERGE_SCOPE_TOTAL, stats.scheduled, 0, NULL},
+        {"Cancelled", VERGE_SCOPE_TOTAL, stats.cancelled, 0, NULL},
+        {"Commits", VERGE_SCOPE_TOTAL, stats.commits, 0, NULL},
+        {"Commit time, median", VERGE_SCOPE_NS, times.commit_median_ns, 0, NULL},
+        {"Commit time, 99 %", VERGE_SCOPE_NS, times.commit_99_ns, 0, NULL},
+        {"Connections made", VERGE_SCOPE_TOTAL, stats.connects, 0, NULL},
     };
     size_t written = 0;
     for (size_t i = 0; !durable->options.client && i < sizeof(keeper) / sizeof(*keeper) && written < count; i++) {
@@ -91,6 +239,9 @@ static size_t ask(void *context, verge_scope_figure *ret_figures, size_t count) 
     for (size_t i = 0; i < sizeof(calls) / sizeof(*calls) && written < count; i++) {
         ret_figures[written++] = calls[i];
     }
+    (void)pthread_mutex_lock(&durable->lock);
+    written += tell_owners(shown, ret_figures + written, count - written);
+    (void)pthread_mutex_unlock(&durable->lock);
     return written;
 }
 

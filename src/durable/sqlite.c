@@ -42,5 +42,6 @@ const verge__store verge__sqlite_store = {
     .revive = verge__sqlite_revive,
     .forget = verge__sqlite_forget,
     .count = verge__sqlite_count,
+    .owners = verge__sqlite_owners,
     .check = verge__sqlite_check,
 };

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "durable/schema.h"
 #include "durable/sqlite_internal.h"
 
 #define ROW_COLUMNS "id, due, attempt, revision, period, policy, handler, name, payload"
@@ -65,6 +66,7 @@ static const char *const texts[STATEMENT_COUNT] = {
     [LIST_DEAD] = "SELECT " INFO_COLUMNS "0, reason, died FROM verge_dead WHERE id > ?1 ORDER BY id LIMIT ?2",
     [COUNT] = "SELECT (SELECT count(*) FROM verge_timer), (SELECT count(*) FROM verge_timer WHERE due <= ?1), "
               "(SELECT count(*) FROM verge_dead)",
+    [OWNERS] = VERGE__OWNERS("?1"),
 };
 
 /* ---- errors, statements ---- */

@@ -56,6 +56,7 @@ typedef enum verge__sqlite_statement {
     LIST_TIMERS,
     LIST_DEAD,
     COUNT,
+    OWNERS,
     STATEMENT_COUNT,
 } verge__sqlite_statement;
 
@@ -159,6 +160,8 @@ int verge__sqlite_forget(verge__connection *connection, uint64_t id);
 int verge__sqlite_revive(verge__connection *connection, uint64_t id);
 int verge__sqlite_count(verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue,
                         uint64_t *ret_dead);
+int verge__sqlite_owners(verge__connection *connection, verge_durable_owner *ret_owners, size_t count,
+                         uint64_t *ret_dead);
 int verge__sqlite_check(verge__connection *connection, uint32_t shard_count, char *text, size_t size);
 
 #define RUN(c, which, ret_first, ...) \

@@ -121,6 +121,26 @@ int verge__sqlite_count(verge__connection *connection, uint64_t *ret_pending, ui
     return error;
 }
 
+int verge__sqlite_owners(verge__connection *connection, verge_durable_owner *ret_owners, size_t count,
+                         uint64_t *ret_dead) {
+    verge__sqlite *c = own(connection);
+    sqlite3_stmt *statement = NULL;
+    int found = 0;
+    int error = verge__sq_with(c, OWNERS, (const int64_t[]){VERGE__DEAD_COUNT_MAX}, 1, &statement);
+    while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
+        const char *name = (const char *)sqlite3_column_text(statement, 3);
+        verge_durable_owner owner = {
+            .node = (uint64_t)sqlite3_column_int64(statement, 1),
+            .lease_until_ns = (uint64_t)sqlite3_column_int64(statement, 2),
+        };
+        (void)snprintf(owner.name, sizeof(owner.name), "%s", name == NULL ? "" : name);
+        found = verge__add_owned(ret_owners, found, count, &owner, (uint64_t)sqlite3_column_int64(statement, 0));
+        *ret_dead = (uint64_t)sqlite3_column_int64(statement, 4);
+        error = 0;
+    }
+    return error != 0 ? error : found;
+}
+
 int verge__sqlite_check(verge__connection *connection, uint32_t shard_count, char *text, size_t size) {
     verge__sqlite *c = own(connection);
     char query[2048];

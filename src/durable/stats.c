@@ -35,6 +35,23 @@ int verge_durable_get_lateness(verge_durable *durable, verge_histogram *lateness
     return 0;
 }
 
+void verge__note_commit(verge_durable *durable, uint64_t began_ns) {
+    const uint64_t now_ns = verge__local_now(durable);
+    (void)pthread_mutex_lock(&durable->lock);
+    verge_histogram_record(&durable->commit_time, now_ns - began_ns);
+    (void)pthread_mutex_unlock(&durable->lock);
+}
+
+int verge_durable_get_commit_time(verge_durable *durable, verge_histogram *commit_time) {
+    if (durable == NULL || commit_time == NULL) {
+        return -EINVAL;
+    }
+    (void)pthread_mutex_lock(&durable->lock);
+    verge_histogram_add(commit_time, &durable->commit_time);
+    (void)pthread_mutex_unlock(&durable->lock);
+    return 0;
+}
+
 typedef struct verge__family {
     const char *name;
     const char *type;
@@ -66,9 +83,27 @@ static const verge__family families[] = {
     GAUGE(nodes, "Nodes that are alive."),
 };
 
+static size_t write_families(const verge_durable_stats *stats, char *buffer, size_t size) {
+    size_t length = 0;
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        const verge__family *family = &families[i];
+        uint64_t value;
+        memcpy(&value, (const char *)stats + family->offset, sizeof(value));
+        const size_t left = length < size ? size - length : 0;
+        length +=
+            (size_t)snprintf(left == 0 ? NULL : buffer + length, left, "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n",
+                             family->name, family->help, family->name, family->type, family->name, value);
+    }
+    return length;
+}
+
 int verge_durable_metrics(verge_durable *durable, char *buffer, size_t size) {
+    static const char *const names[][2] = {
+        {"verge_durable_lateness_seconds", "How late handlers began, by store time."},
+        {"verge_durable_commit_seconds", "How long the store took for a commit."},
+    };
     verge_durable_stats stats = {.struct_size = sizeof(stats)};
-    verge_histogram lateness;
+    verge_histogram histograms[] = {{0}, {0}};
     if (buffer == NULL && size > 0) {
         return -EINVAL;
     }
@@ -76,22 +111,18 @@ int verge_durable_metrics(verge_durable *durable, char *buffer, size_t size) {
     if (error != 0) {
         return error;
     }
-    verge_histogram_reset(&lateness);
-    (void)verge_durable_get_lateness(durable, &lateness);
-    size_t length = 0;
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-        const verge__family *family = &families[i];
-        uint64_t value;
-        memcpy(&value, (const char *)&stats + family->offset, sizeof(value));
+    (void)verge_durable_get_lateness(durable, &histograms[0]);
+    (void)verge_durable_get_commit_time(durable, &histograms[1]);
+    size_t length = write_families(&stats, buffer, size);
+    for (size_t i = 0; i < sizeof(histograms) / sizeof(histograms[0]); i++) {
+        const verge_histogram *histogram = &histograms[i];
         const size_t left = length < size ? size - length : 0;
-        length +=
-            (size_t)snprintf(left == 0 ? NULL : buffer + length, left, "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n",
-                             family->name, family->help, family->name, family->type, family->name, value);
+        error = verge_histogram_metrics(names[i][0], names[i][1], VERGE_METRICS_SECONDS_FROM_NS, &histogram, NULL, 1,
+                                        left == 0 ? NULL : buffer + length, left);
+        if (error < 0) {
+            return error;
+        }
+        length += (size_t)error;
     }
-    const verge_histogram *histograms[] = {&lateness};
-    const size_t left = length < size ? size - length : 0;
-    error = verge_histogram_metrics("verge_durable_lateness_seconds", "How late handlers began, by store time.",
-                                    VERGE_METRICS_SECONDS_FROM_NS, histograms, NULL, 1,
-                                    left == 0 ? NULL : buffer + length, left);
-    return error < 0 ? error : (int)length + error;
+    return (int)length;
 }

@@ -30,6 +30,20 @@ const verge__store *verge__store_of(const char *url, bool *ret_is_missing) {
     return NULL;
 }
 
+int verge__add_owned(verge_durable_owner *owners, int found, size_t count, const verge_durable_owner *owner,
+                     uint64_t shard) {
+    const bool is_new = found == 0 || owners[found - 1].node != owner->node;
+    if (shard >= VERGE_DURABLE_SHARDS_MAX || (is_new && (size_t)found >= count)) {
+        return found;
+    }
+    if (is_new) {
+        owners[found++] = *owner;
+    }
+    owners[found - 1].shard_count++;
+    owners[found - 1].shards[shard / 8] |= (uint8_t)(1U << shard % 8);
+    return found;
+}
+
 uint64_t verge__monotonic_ns(void) {
     const verge_clock clock = verge_clock_monotonic();
     return clock.now_ns(clock.context);

@@ -24,6 +24,7 @@ enum {
     VERGE__ID_COUNTER_BITS = 27,
     VERGE__ID_INCARNATION_BITS = 28,
     VERGE__SCAN_ROWS_MAX = 4096,
+    VERGE__DEAD_COUNT_MAX = 10000, /* counting takes time */
 };
 
 #define VERGE__TIME_MAX_NS ((uint64_t)INT64_MAX)
@@ -169,6 +170,9 @@ typedef struct verge__store {
     int (*revive)(verge__connection *connection, uint64_t id); /* in a transaction; -ENOENT, -EEXIST */
     int (*forget)(verge__connection *connection, uint64_t id); /* in a transaction; -ENOENT */
     int (*count)(verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue, uint64_t *ret_dead);
+    /* Owners of shards, as verge_durable_list_owners; and how many dead timers there are, up to
+     * VERGE__DEAD_COUNT_MAX. */
+    int (*owners)(verge__connection *connection, verge_durable_owner *ret_owners, size_t count, uint64_t *ret_dead);
     int (*check)(verge__connection *connection, uint32_t shard_count, char *text, size_t size);
 } verge__store;
 
@@ -179,5 +183,9 @@ extern const verge__store verge__sqlite_store;
 extern const verge__store verge__postgres_store;
 
 uint64_t verge__monotonic_ns(void);
+
+/* For `owners`: notes a shard. Shards come in the order of their owners. Returns how many owners there are now. */
+int verge__add_owned(verge_durable_owner *owners, int found, size_t count, const verge_durable_owner *owner,
+                     uint64_t shard);
 
 #endif

@@ -184,8 +184,12 @@ static int transact(verge_durable *durable, verge__group *group) {
         store->rollback(durable->writer_connection);
         return error;
     }
+    const uint64_t began_ns = verge__local_now(durable);
     error = store->commit(durable->writer_connection, group->mark);
     verge__failpoint("schedule.committed");
+    if (error == 0) {
+        verge__note_commit(durable, began_ns);
+    }
     return error;
 }
 

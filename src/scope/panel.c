@@ -91,7 +91,7 @@ static void note_value(verge_scope_panel *panel, size_t index, uint64_t value, d
 
 static void write_figure(verge__text *text, const verge_scope_panel *panel, size_t index,
                          const verge_scope_figure *figure) {
-    static const char *const units[] = {"count", "total", "ns", "yes_no"};
+    static const char *const units[] = {"count", "total", "ns", "yes_no", "part"};
     if (figure->name == NULL || (size_t)figure->unit >= sizeof(units) / sizeof(*units)) {
         return;
     }
@@ -103,6 +103,9 @@ static void write_figure(verge__text *text, const verge_scope_panel *panel, size
         verge__json_real(text, "rate", panel->rates[index]);
     } else {
         verge__json_number(text, "of", figure->of);
+    }
+    if (figure->unit == VERGE_SCOPE_PART) {
+        verge__json_string(text, "text", figure->text == NULL ? "" : figure->text);
     }
     verge__json_end(text, '}');
 }

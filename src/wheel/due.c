@@ -13,7 +13,7 @@
 
 enum {
     PREFETCH_ENTRIES = 24, /* how far ahead nodes are brought towards the cache */
-    POLLS_BETWEEN = 256, /* looks at memory; a timer counts as a poll */
+    POLLS_BETWEEN = 256,   /* looks at memory; a timer counts as a poll */
 };
 
 typedef void on_expiry_function(void *context, const verge_expiry *expiry);

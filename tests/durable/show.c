@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "scope/peer.h"
@@ -45,6 +46,26 @@ static uint64_t figure(const char *answer, const char *name, const char *field) 
     return strtoull(found + strlen(text), NULL, 10);
 }
 
+/* Whether there is the line of a node whose name ends so. Its lease, if it has one, is told, too. */
+static bool owns(const char *answer, const char *name, unsigned count, const char *shards) {
+    char text[128];
+    (void)snprintf(text, sizeof(text), "%s\",\"unit\":\"part\",\"value\":%u,\"of\":16,\"text\":\"lease left ", name,
+                   count);
+    const char *found = strstr(answer, text);
+    const char *end = found == NULL ? NULL : strchr(found, '}');
+    const char *told = found == NULL ? NULL : strstr(found, shards);
+    return told != NULL && told < end;
+}
+
+/* Looks until the condition holds; fails after a minute. */
+#define LOOK_UNTIL(condition) \
+    do { \
+        const uint64_t verge_until_ns = peer_now() + 60 * SECOND; \
+        while (!(condition)) { \
+            assert_true(peer_now() < verge_until_ns); \
+        } \
+    } while (0)
+
 static void a_scope_shows_what_get_stats_has(void **state) {
     (void)state;
     const char *url = durable_url("show");
@@ -66,7 +87,7 @@ static void a_scope_shows_what_get_stats_has(void **state) {
     assert_int_equal(figure(answer, "Done", "value"), 21);
     assert_int_equal(figure(answer, "Retried", "value"), stats.retried);
     assert_int_equal(stats.retried, 1);
-    assert_int_equal(figure(answer, "Dead", "value"), 1);
+    assert_int_equal(figure(answer, "Given up", "value"), 1);
     assert_int_equal(figure(answer, "Scheduled", "value"), 23);
     assert_int_equal(figure(answer, "Commits", "value"), stats.commits);
     assert_int_equal(figure(answer, "Shards owned", "value"), 16);
@@ -76,6 +97,15 @@ static void a_scope_shows_what_get_stats_has(void **state) {
     assert_int_equal(figure(answer, "Lease left", "of"), 2 * S);
     assert_true(figure(answer, "Lease left", "value") <= 2 * S);
     assert_true(figure(answer, "Late, 99 %", "value") >= figure(answer, "Late, median", "value"));
+    assert_true(figure(answer, "Commit time, median", "value") > 0);
+    assert_true(figure(answer, "Commit time, 99 %", "value") >= figure(answer, "Commit time, median", "value"));
+    verge_histogram commit_time = {0};
+    assert_int_equal(verge_durable_get_commit_time(durable, &commit_time), 0);
+    assert_true(verge_histogram_count(&commit_time) > stats.commits); /* those of calls, and of firings */
+    assert_true(verge_histogram_count(&commit_time) <= stats_of(durable).commits + stats_of(durable).firings);
+    assert_true(verge_histogram_max(&commit_time) >= figure(answer, "Commit time, median", "value") / 2);
+    LOOK_UNTIL(figure(snapshot(scope), "Dead letters", "value") == 1);
+    LOOK_UNTIL(owns(snapshot(scope), " (this node)", 16, "shards 0-15\"}"));
     assert_int_equal(verge_scope_remove_panel(panel), 0);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
     assert_null(strstr(snapshot(scope), "Durable"));
@@ -93,11 +123,11 @@ static void lateness_is_that_of_late(void **state) {
     assert_int_equal(verge_durable_show(durable, scope, NULL), 0);
     schedule(durable, "o", 0);
     WAIT_UNTIL(stats_of(durable).done == 1);
-    while (figure(snapshot(scope), "Late, median", "value") != 0) { /* 5 to 10 seconds on */
-    }
+    LOOK_UNTIL(figure(snapshot(scope), "Late, median", "value") == 0); /* 5 to 10 seconds on */
+    LOOK_UNTIL(figure(snapshot(scope), "Commit time, 99 %", "value") == 0);
     schedule(durable, "o", 0);
-    while (figure(snapshot(scope), "Late, median", "value") == 0) {
-    }
+    LOOK_UNTIL(figure(snapshot(scope), "Commit time, 99 %", "value") != 0);
+    LOOK_UNTIL(figure(snapshot(scope), "Late, median", "value") != 0);
     assert_int_equal(verge_scope_stop(scope), 0);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
     durable_drop(url);
@@ -109,20 +139,143 @@ static void a_store_that_does_not_answer_is_told(void **state) {
     verge_durable *durable = durable_open(url);
     verge_scope *scope = peer_scope(NULL, NULL);
     assert_int_equal(verge_durable_show(durable, scope, NULL), 0);
-    while (figure(snapshot(scope), "Store answers", "value") != 1) {
-    }
+    LOOK_UNTIL(figure(snapshot(scope), "Store answers", "value") == 1);
     void *other = sql_open(url);
     assert_int_equal(sql_run(other, durable_is_postgres() ? "BEGIN; LOCK TABLE verge_node IN ACCESS EXCLUSIVE MODE"
                                                           : "BEGIN IMMEDIATE"),
                      0);
-    while (figure(snapshot(scope), "Store answers", "value") != 0 ||
-           figure(snapshot(scope), "Lease left", "value") != 0) {
-    }
+    LOOK_UNTIL(figure(snapshot(scope), "Store answers", "value") == 0);
+    LOOK_UNTIL(figure(snapshot(scope), "Lease left", "value") == 0);
     assert_int_equal(sql_run(other, "ROLLBACK"), 0);
-    while (figure(snapshot(scope), "Store answers", "value") != 1 ||
-           figure(snapshot(scope), "Lease left", "value") == 0) {
-    }
+    LOOK_UNTIL(figure(snapshot(scope), "Store answers", "value") == 1);
+    LOOK_UNTIL(figure(snapshot(scope), "Lease left", "value") != 0);
     sql_close(other);
+    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    durable_drop(url);
+}
+
+/* ---- who owns what ---- */
+
+static void owners_of_shards_are_told(void **state) {
+    (void)state;
+    const char *url = durable_url("show_owners");
+    verge_durable_options options = durable_options(url);
+    verge_durable_owner owners[3];
+    verge_durable *other = NULL;
+    options.lease_ns = 600 * S; /* no lease ends, however busy the machine is */
+    options.name = "here";
+    verge_durable *durable = NULL;
+    assert_int_equal(verge_durable_open(&options, &durable), 0);
+    verge_scope *scope = peer_scope(NULL, NULL);
+    assert_int_equal(verge_durable_show(durable, scope, NULL), 0);
+    LOOK_UNTIL(owns(snapshot(scope), "\"here (this node)", 16, "shards 0-15\"}"));
+    options.name = "there \"<b>\"";
+    assert_int_equal(verge_durable_open(&options, &other), 0);
+    LOOK_UNTIL(owns(snapshot(scope), "\"here (this node)", 8, "shards 0-7\"}"));
+    LOOK_UNTIL(owns(snapshot(scope), "\"there \\u0022\\u003cb\\u003e\\u0022", 8, "shards 8-15\"}"));
+    assert_int_equal(verge_durable_list_owners(NULL, owners, 3), -EINVAL);
+    assert_int_equal(verge_durable_list_owners(durable, NULL, 3), -EINVAL);
+    assert_int_equal(verge_durable_list_owners(durable, owners, 1), 1); /* there are more, but no room */
+    assert_int_equal(verge_durable_list_owners(other, owners, 3), 2);
+    assert_string_equal(owners[0].name, "here");
+    assert_string_equal(owners[1].name, "there \"<b>\"");
+    assert_true(!owners[0].is_this && owners[1].is_this);
+    assert_true(owners[0].node < owners[1].node);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(owners[i].shard_count, 8);
+        assert_int_equal(owners[i].shards[i], 0xFF);
+        assert_int_equal(owners[i].shards[1 - i], 0);
+        assert_true(owners[i].lease_until_ns > 0);
+    }
+    assert_int_equal(verge_durable_close(other, VERGE_NEVER), 0);
+    LOOK_UNTIL(owns(snapshot(scope), "\"here (this node)", 16, "shards 0-15\"}"));
+    assert_null(strstr(snapshot(scope), "there"));
+    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    durable_drop(url);
+}
+
+/* Of a node whose lease is over; and of nobody, since there are two nodes more that have not taken theirs yet. */
+static void shards_without_a_lease_are_told(void **state) {
+    (void)state;
+    const char *url = durable_url("show_dead");
+    verge_durable_options options = durable_options(url);
+    options.lease_ns = 600 * S;
+    options.rescan_ns = S / 10;
+    options.name = "here";
+    verge_durable *durable = NULL;
+    assert_int_equal(verge_durable_open(&options, &durable), 0);
+    verge_scope *scope = peer_scope(NULL, NULL);
+    assert_int_equal(verge_durable_show(durable, scope, NULL), 0);
+    LOOK_UNTIL(owns(snapshot(scope), "\"here (this node)", 16, "shards 0-15\"}"));
+    void *other = sql_open(url);
+    assert_int_equal(sql_run(other, "INSERT INTO verge_node VALUES (1000001, 'x', 9000000000000000000, 0)"), 0);
+    assert_int_equal(sql_run(other, "INSERT INTO verge_node VALUES (1000002, 'y', 9000000000000000000, 0)"), 0);
+    assert_int_equal(sql_run(other, "INSERT INTO verge_node SELECT 1000000, 'late', lease_until - 601000000000, 0 "
+                                    "FROM verge_node WHERE name = 'here'"),
+                     0);
+    assert_int_equal(sql_run(other, "UPDATE verge_shard SET owner = 1000000 WHERE shard IN (1, 2, 3, 5)"), 0);
+    LOOK_UNTIL(owns(snapshot(scope), "\"here (this node)", 6, "shards 0, 4, 6-9\"}"));
+    const char *answer = snapshot(scope);
+    assert_non_null(strstr(answer, "{\"name\":\"late\",\"unit\":\"part\",\"value\":4,\"of\":16,"
+                                   "\"text\":\"no lease; shards 1-3, 5\"}"));
+    assert_non_null(strstr(answer, "{\"name\":\"nobody\",\"unit\":\"part\",\"value\":6,\"of\":16,"
+                                   "\"text\":\"shards 10-15\"}"));
+    sql_close(other);
+    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    durable_drop(url);
+}
+
+/* Looks cost the store nothing but a query at each renewal of the lease, of which there is none here. */
+static void looks_ask_the_store_nothing(void **state) {
+    (void)state;
+    const char *url = durable_url("show_quiet");
+    verge_durable_options options = durable_options(url);
+    options.lease_ns = options.rescan_ns = options.horizon_ns = 3600 * S;
+    verge_durable *durable = NULL;
+    assert_int_equal(verge_durable_open(&options, &durable), 0);
+    verge_scope *scope = peer_scope(NULL, NULL);
+    WAIT_UNTIL(stats_of(durable).shards == 16 && stats_of(durable).queries > 0);
+    assert_int_equal(verge_durable_show(durable, scope, NULL), 0);
+    (void)snapshot(scope);
+    uint64_t before = 0;
+    for (int i = 0; i < 5 || before != stats_of(durable).queries; i++) { /* the first window may still be read */
+        assert_true(i < 100);
+        before = stats_of(durable).queries;
+        (void)snapshot(scope);
+    }
+    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    durable_drop(url);
+}
+
+/* ---- the backlog ---- */
+
+static atomic_bool may_go_on;
+
+static verge_durable_verdict wait(const verge_durable_firing *firing) {
+    (void)firing;
+    while (!atomic_load(&may_go_on)) {
+        durable_nap(1);
+    }
+    return VERGE_DURABLE_DONE;
+}
+
+static void timers_that_are_overdue_are_told(void **state) {
+    (void)state;
+    const char *url = durable_url("show_overdue");
+    verge_durable *durable = durable_open(url);
+    verge_scope *scope = peer_scope(NULL, NULL);
+    const verge_durable_request requests[] = {
+        {.handler = "wait"}, {.handler = "wait"}, {.handler = "wait"}, {.handler = "wait", .delay_ns = 3600 * S}};
+    assert_int_equal(verge_durable_register(durable, "wait", wait, NULL), 0);
+    assert_int_equal(verge_durable_show(durable, scope, NULL), 0);
+    assert_int_equal(verge_durable_schedule_many(durable, requests, 4, NULL), 4);
+    LOOK_UNTIL(figure(snapshot(scope), "Overdue", "value") == 3);
+    atomic_store(&may_go_on, true);
+    LOOK_UNTIL(figure(snapshot(scope), "Overdue", "value") == 0);
     assert_int_equal(verge_scope_stop(scope), 0);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
     durable_drop(url);
@@ -143,6 +296,12 @@ static void a_client_shows_its_calls(void **state) {
     const char *answer = snapshot(scope);
     assert_int_equal(figure(answer, "Scheduled", "value"), 1);
     assert_null(strstr(answer, "Shards owned")); /* it has none, and no lease */
+    assert_true(figure(answer, "Commit time, median", "value") > 0);
+    char text[16384];
+    const int size = verge_durable_metrics(client, text, sizeof(text));
+    assert_true(size > 0 && (size_t)size < sizeof(text));
+    assert_non_null(strstr(text, "\n# TYPE verge_durable_commit_seconds histogram\n"));
+    assert_non_null(strstr(text, "\nverge_durable_commit_seconds_count 1\n"));
     assert_int_equal(verge_scope_stop(scope), 0);
     assert_int_equal(verge_durable_close(client, VERGE_NEVER), 0);
     durable_drop(url);
@@ -150,10 +309,10 @@ static void a_client_shows_its_calls(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_scope_shows_what_get_stats_has),
-        cmocka_unit_test(lateness_is_that_of_late),
-        cmocka_unit_test(a_store_that_does_not_answer_is_told),
-        cmocka_unit_test(a_client_shows_its_calls),
+        cmocka_unit_test(a_scope_shows_what_get_stats_has),     cmocka_unit_test(lateness_is_that_of_late),
+        cmocka_unit_test(a_store_that_does_not_answer_is_told), cmocka_unit_test(owners_of_shards_are_told),
+        cmocka_unit_test(shards_without_a_lease_are_told),      cmocka_unit_test(looks_ask_the_store_nothing),
+        cmocka_unit_test(timers_that_are_overdue_are_told),     cmocka_unit_test(a_client_shows_its_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,7 @@ status 1 "$tool" contract "sqlite:$work/none"
 says "nothing wrong" "$tool" check "$url"
 echo "3600 call the bank" | "$reminders" "$url"
 says "pending.*1" "$tool" stats "$url"
+says "^shards	0		8	$" "$tool" stats "$url" # nobody's: it was closed
 id=$("$tool" list "$url" | cut -f 1)
 says "call the bank" "$tool" show "$url" "$id"
 status 2 "$tool" show "$url" seven

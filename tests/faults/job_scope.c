@@ -25,7 +25,7 @@ static void on_timer(const verge_firing *firing) {
 static size_t tell(void *context, verge_scope_figure *ret_figures, size_t count) {
     (void)context;
     (void)count;
-    ret_figures[0] = (verge_scope_figure){"figure", VERGE_SCOPE_COUNT, 1, 0};
+    ret_figures[0] = (verge_scope_figure){"figure", VERGE_SCOPE_COUNT, 1, 0, NULL};
     return 1;
 }
 

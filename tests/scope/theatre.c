@@ -8,6 +8,7 @@
  *     sources N       so many more sources, with a timer each
  *     durable PATH    durable timers in a file of SQLite; prints "none" if verge was built without
  *     durable?        prints what verge_durable_get_stats has: window, shards, scheduled, done, retried, died
+ *     another, alone  a second node of the same store, and its end
  *     quit            as does the end of the input
  *
  * still: timers for tomorrow, of which nothing happens. lively: a server's timers, some of which leak.
@@ -159,6 +160,8 @@ static void be_lively(pthread_t *ret_thread) {
 #ifdef THEATRE_DURABLE
 
 static verge_durable *durable;
+static verge_durable *second;
+static char url[512];
 
 static verge_durable_verdict remind(const verge_durable_firing *firing) {
     (void)firing;
@@ -183,20 +186,26 @@ static void schedule_durable(const char *handler, int count, uint64_t delay_ns, 
     }
 }
 
-static const char *be_durable(const char *path) {
-    char url[512];
+static verge_durable *open_node(const char *name) {
+    verge_durable *node = NULL;
     verge_durable_options options;
-    (void)snprintf(url, sizeof(url), "sqlite:%s", path);
     (void)verge_durable_options_init(&options);
     options.url = url;
     options.create = true;
-    options.name = is_lively ? "theatre-1" : "theatre <b>1</b>";
+    options.name = name;
     options.shard_count = VERGE_DURABLE_SHARDS_MAX;
     options.horizon_ns = 2 * HOUR;
-    must(verge_durable_open(&options, &durable));
-    must(verge_durable_register(durable, "remind", remind, NULL));
-    must(verge_durable_register(durable, "charge", charge, NULL));
-    must(verge_durable_register(durable, "close-account", close_account, NULL));
+    options.rescan_ns = SECOND / 2;
+    must(verge_durable_open(&options, &node));
+    must(verge_durable_register(node, "remind", remind, NULL));
+    must(verge_durable_register(node, "charge", charge, NULL));
+    must(verge_durable_register(node, "close-account", close_account, NULL));
+    return node;
+}
+
+static const char *be_durable(const char *path) {
+    (void)snprintf(url, sizeof(url), "sqlite:%s", path);
+    durable = open_node(is_lively ? "theatre-1" : "theatre <b>1</b>");
     must(verge_durable_show(durable, scope, NULL));
     schedule_durable("remind", 40, 0, is_lively ? SECOND / 10 : 0);
     schedule_durable("remind", 25, HOUR, 0);
@@ -212,7 +221,17 @@ static void tell_durable(void) {
                  stats.shards, stats.scheduled, stats.done, stats.retried, stats.died);
 }
 
+static void be_two(bool are_two) {
+    if (are_two) {
+        second = open_node("theatre-2");
+    } else {
+        must(verge_durable_close(second, VERGE_NEVER));
+        second = NULL;
+    }
+}
+
 static void end_durable(void) {
+    must(verge_durable_close(second, VERGE_NEVER));
     must(verge_durable_close(durable, VERGE_NEVER));
 }
 
@@ -224,6 +243,10 @@ static const char *be_durable(const char *path) {
 }
 
 static void tell_durable(void) {}
+
+static void be_two(bool are_two) {
+    (void)are_two;
+}
 
 static void end_durable(void) {}
 
@@ -262,6 +285,9 @@ static void obey(char *order) {
         (void)printf("%s\n", be_durable(strtok(order + 8, "\n")));
     } else if (strcmp(order, "durable?\n") == 0) {
         tell_durable();
+    } else if (strcmp(order, "another\n") == 0 || strcmp(order, "alone\n") == 0) {
+        be_two(order[1] == 'n');
+        (void)printf("done\n");
     }
     (void)fflush(stdout);
 }

@@ -234,18 +234,20 @@ struct counter {
 static size_t ask(void *context, verge_scope_figure *ret_figures, size_t count) {
     struct counter *counter = context;
     const uint64_t asked = atomic_fetch_add(&counter->asked, 1) + 1;
-    assert_true(count >= 4);
-    ret_figures[0] = (verge_scope_figure){"<shards>", VERGE_SCOPE_COUNT, 7, 16};
-    ret_figures[1] = (verge_scope_figure){"done", VERGE_SCOPE_TOTAL, asked * 1000, 0};
-    ret_figures[2] = (verge_scope_figure){"late", VERGE_SCOPE_NS, UINT64_MAX, 0};
-    ret_figures[3] = (verge_scope_figure){"reachable", VERGE_SCOPE_YES_NO, 0, 0};
-    return 4;
+    assert_true(count >= 6);
+    ret_figures[0] = (verge_scope_figure){"<shards>", VERGE_SCOPE_COUNT, 7, 16, NULL};
+    ret_figures[1] = (verge_scope_figure){"done", VERGE_SCOPE_TOTAL, asked * 1000, 0, NULL};
+    ret_figures[2] = (verge_scope_figure){"late", VERGE_SCOPE_NS, UINT64_MAX, 0, NULL};
+    ret_figures[3] = (verge_scope_figure){"reachable", VERGE_SCOPE_YES_NO, 0, 0, NULL};
+    ret_figures[4] = (verge_scope_figure){"<mine>", VERGE_SCOPE_PART, 7, 16, "the <first> ones"};
+    ret_figures[5] = (verge_scope_figure){"other", VERGE_SCOPE_PART, 9, 16, NULL};
+    return 6;
 }
 
 static size_t ask_for_too_many(void *context, verge_scope_figure *ret_figures, size_t count) {
     (void)context;
     for (size_t i = 0; i < count; i++) {
-        ret_figures[i] = (verge_scope_figure){i == 0 ? NULL : "f", (verge_scope_unit)(i == 1 ? 99 : 0), i, 0};
+        ret_figures[i] = (verge_scope_figure){i == 0 ? NULL : "f", (verge_scope_unit)(i == 1 ? 99 : 0), i, 0, NULL};
     }
     return SIZE_MAX;
 }
@@ -268,7 +270,10 @@ static void panels_show_what_they_are_asked_for(void **state) {
                                    "{\"name\":\"\\u003cshards\\u003e\",\"unit\":\"count\",\"value\":7,\"of\":16},"
                                    "{\"name\":\"done\",\"unit\":\"total\",\"value\":"));
     assert_non_null(strstr(answer, "{\"name\":\"late\",\"unit\":\"ns\",\"value\":18446744073709551615,\"of\":0},"
-                                   "{\"name\":\"reachable\",\"unit\":\"yes_no\",\"value\":0,\"of\":0}]}"));
+                                   "{\"name\":\"reachable\",\"unit\":\"yes_no\",\"value\":0,\"of\":0},"
+                                   "{\"name\":\"\\u003cmine\\u003e\",\"unit\":\"part\",\"value\":7,\"of\":16,"
+                                   "\"text\":\"the \\u003cfirst\\u003e ones\"},{\"name\":\"other\",\"unit\":"
+                                   "\"part\",\"value\":9,\"of\":16,\"text\":\"\"}]}"));
     /* Without a name, or of a unit that is none: left out. */
     assert_non_null(
         strstr(answer, "{\"name\":\"strange\",\"figures\":[{\"name\":\"f\",\"unit\":\"count\",\"value\":2"));

@@ -25,7 +25,7 @@ static const char usage[] =
     "  cancel URL ID       cancels a pending timer\n"
     "  retry URL ID        lets a dead timer fire again, now\n"
     "  forget URL ID       deletes a dead timer\n"
-    "  stats URL           counts the pending, overdue and dead timers\n"
+    "  stats URL           counts the pending, overdue and dead timers, and the shards of each node\n"
     "A URL is sqlite:FILE, or postgresql://... in the form that psql takes.\n";
 
 static int complain(const char *what, int error) {
@@ -111,7 +111,19 @@ static int check(verge_durable *durable) {
     return found != 0;
 }
 
+/* shards NODE NAME COUNT LEASE: the time until which the shards are its own. */
+static void print_owner(const verge_durable_owner *owner) {
+    (void)printf("shards\t%" PRIu64 "\t", owner->node);
+    print_bytes((const uint8_t *)owner->name, strlen(owner->name));
+    (void)printf("\t%u\t", owner->shard_count);
+    if (owner->lease_until_ns != 0) {
+        print_time(owner->lease_until_ns);
+    }
+    (void)putchar('\n');
+}
+
 static int stats(verge_durable *durable) {
+    static verge_durable_owner owners[VERGE_DURABLE_SHARDS_MAX];
     uint64_t pending;
     uint64_t overdue;
     uint64_t dead;
@@ -120,7 +132,11 @@ static int stats(verge_durable *durable) {
         return complain("stats", error);
     }
     (void)printf("pending\t%" PRIu64 "\noverdue\t%" PRIu64 "\ndead\t%" PRIu64 "\n", pending, overdue, dead);
-    return 0;
+    const int count = verge_durable_list_owners(durable, owners, VERGE_DURABLE_SHARDS_MAX);
+    for (int i = 0; i < count; i++) {
+        print_owner(&owners[i]);
+    }
+    return count < 0 ? complain("stats", count) : 0;
 }
 
 static int change(verge_durable *durable, const char *command, verge_durable_id id) {

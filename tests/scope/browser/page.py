@@ -3,6 +3,7 @@
 """page.py THEATRE: the page of scope in a real browser. 77: there is no browser, and nothing was tested."""
 
 import os
+import re
 import sqlite3
 import sys
 import tempfile
@@ -164,6 +165,22 @@ def shows(name, text):
     )
 
 
+def panel_figure(browser, name):
+    return browser.wait(
+        "(() => { for (const t of document.querySelectorAll('.panel dt')) if (t.textContent === '%s')"
+        " return t.nextSibling.firstChild.textContent; })()" % name
+    )
+
+
+def owns(name, share, shards):
+    """A script: whether there is this line of the panel. A lease of some length is left."""
+    return (
+        "Array.from(document.querySelectorAll('.parts li')).some((l) =>"
+        f" l.children[0].textContent === '{name}' && l.children[1].textContent === '{share}' &&"
+        f" /^lease left [0-9]+[.][0-9] s; {shards}$/.test(l.children[3].textContent))"
+    )
+
+
 def test_durable(browser, theatre):
     with tempfile.TemporaryDirectory(prefix="verge-theatre-") as folder:
         path = os.path.join(folder, "timers.db")
@@ -175,11 +192,25 @@ def test_durable(browser, theatre):
             time.sleep(0.05)
         browser.wait("document.querySelector('.panel') !== null")
         expect(browser.run("document.querySelector('.panel h2').textContent") == "Durable: theatre <b>1</b>", "durable timers have a panel")
-        for name, text in zip(("In the window", "Shards owned", "Scheduled", "Done", "Retried", "Dead"), stats):
+        for name, text in zip(("In the window", "Shards owned", "Scheduled", "Done", "Retried", "Given up"), stats):
             browser.wait(shows(name, text))
             expect(True, f"whose figures are those of get_stats: {name} {text}")
         browser.wait(shows("Store answers", "yes") + " && document.querySelector('.panel .bad') === null")
         expect(True, "the store answers")
+        browser.wait(shows("Dead letters", "2"))
+        expect(True, "the dead timers of the store are counted")
+        times = [panel_figure(browser, f"Commit time, {which}") for which in ("median", "99 %")]
+        expect(all(re.fullmatch(r"[0-9.]+ (\u00b5s|ms|s)", time) for time in times), f"how long commits took: {times}")
+        browser.wait(owns("theatre <b>1</b> (this node)", "256 of 256", "shards 0-255"))
+        expect(True, "who owns which shards")
+        theatre.tell("another")
+        browser.wait(owns("theatre <b>1</b> (this node)", "128 of 256", "shards 0-127"))
+        browser.wait(owns("theatre-2", "128 of 256", "shards 128-255"))
+        expect(True, "another node takes its share")
+        theatre.tell("alone")
+        browser.wait(owns("theatre <b>1</b> (this node)", "256 of 256", "shards 0-255"))
+        browser.wait("document.querySelectorAll('.parts li').length === 1")
+        expect(True, "and gives it back")
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         browser.wait(shows("Store answers", "no") + " && document.querySelector('.panel .bad') !== null")

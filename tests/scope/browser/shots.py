@@ -26,6 +26,7 @@ def main():
         browser.resize(1440, 1000)
         if theatre.tell(f"durable {store.name}/timers.db") == "none":
             sys.exit("shots: verge was built without SQLite")
+        theatre.tell("another")
         browser.open(theatre.address)
         browser.wait(LEAK, 300)  # what leaks in there is noticed
         time.sleep(40)

@@ -117,7 +117,8 @@ def test_terminal(verge, theatre, folder):
     theatre.tell("free")
     if theatre.tell("durable " + os.path.join(folder, "timers.db")) != "none":
         screen = terminal.wait(
-            has("Durable: theatre", "Store answers yes", "Shards owned 256 of 256", "Done 45 ", "Dead 2 "), "durable timers"
+            has("Durable: theatre", "Store answers yes", "Shards owned 256 of 256", "Done 45 ", "Given up 2 ", "Dead letters 2",
+                "Commit time, median ", "theatre <b>1</b> (this node)   256 of 256   lease left "), "durable timers"
         )
         expect(all(len(line) <= 80 for line in screen), "in 80 columns")
     terminal.press("q")

@@ -14,6 +14,7 @@ enum {
     LINE_SIZE = 1024,
     ROWS_MAX = 512,
     WORKERS_SHOWN = 6,
+    PARTS_SHOWN = 4,
 };
 
 /* ---- text ---- */
@@ -346,6 +347,32 @@ static void add_figure(struct line *line, const struct value *figure) {
     }
 }
 
+static bool is_part(const struct value *figure) {
+    return strcmp(value_text(figure, "unit"), "part") == 0;
+}
+
+/* A line each. */
+static void draw_parts(struct paper *paper, const struct value *panel) {
+    size_t count = 0;
+    for (const struct value *figure = value_of(panel, "figures")->first; figure != NULL; figure = figure->next) {
+        struct line line = begin_line(paper);
+        if (is_part(figure) && count++ < PARTS_SHOWN) {
+            add(&line, "   ");
+            add_text(&line, value_text(figure, "name"));
+            add(&line, "   ");
+            add_figure(&line, figure);
+            add(&line, "   ");
+            add_text(&line, value_text(figure, "text"));
+            end_line(paper, &line);
+        }
+    }
+    if (count > PARTS_SHOWN) {
+        struct line line = begin_line(paper);
+        add(&line, "   ... and %zu more", count - PARTS_SHOWN);
+        end_line(paper, &line);
+    }
+}
+
 /* Its name, then figures in as many lines as they need. */
 static void draw_panel(struct paper *paper, const struct value *panel) {
     struct line line = begin_line(paper);
@@ -353,6 +380,9 @@ static void draw_panel(struct paper *paper, const struct value *panel) {
     add_text(&line, value_text(panel, "name"));
     add_colour(&line, paper->look->plain);
     for (const struct value *figure = value_of(panel, "figures")->first; figure != NULL; figure = figure->next) {
+        if (is_part(figure)) {
+            continue;
+        }
         struct line text = begin_line(paper);
         const int width = text.left;
         add_text(&text, value_text(figure, "name"));
@@ -367,6 +397,7 @@ static void draw_panel(struct paper *paper, const struct value *panel) {
         add_text(&line, text.bytes);
     }
     end_line(paper, &line);
+    draw_parts(paper, panel);
 }
 
 static void draw_panels(struct paper *paper, const struct value *snapshot) {
