@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Channels: what they are made of is in channel.h. */
+/* Channels: see channel.h for the struct and its invariant. */
 #include "task/channel.h"
 
 #include <errno.h>

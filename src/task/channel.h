@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * task/channel.h - a channel: a ring of items, and the tasks that wait at either end.
- *   H1  somebody waits to receive only while the ring is empty; somebody waits to send only while it is full.
- * So an item goes straight to a waiting receiver, and the item of a waiting sender moves up as room appears.
+ *   H1  a task waits to receive only while the ring is empty, and to send only while it is full.
+ * So an item goes straight to a waiting receiver. When an item is taken from a full ring, the item of the first waiting
+ * sender takes its room.
  */
 #ifndef VERGE_SRC_TASK_CHANNEL_H
 #define VERGE_SRC_TASK_CHANNEL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts, and what the sanitizers have to know of them. */
+/* Contexts, and what the sanitizers must be told about them. */
 #include "task/context.h"
 
 #include <stdint.h>

@@ -8,7 +8,7 @@
  *   verge__context_switch(&loop, &fiber);                     runs it, returns when it switches back
  *   verge__context_switch(&fiber, &loop);                     inside it: back, until resumed
  *   verge__context_leave(&fiber, &loop);                      inside it: back, for good
- *   verge__context_deinit(&fiber);                            after that, by whoever it went back to
+ *   verge__context_deinit(&fiber);                            after that, in the flow that it went back to
  *
  * A suspended context may be resumed by any thread. What survives a switch is what survives a
  * function call (callee-saved registers and the modes of the floating-point unit); the signal mask
@@ -17,9 +17,10 @@
  * A function that was switched away from may continue on another thread: it must not keep the
  * address of a thread-local variable over a switch.
  *
- * A flow says that it is ready to be resumed before it has left its stack. Where other threads may act on that, whoever
- * resumes it sets is_live before (verge__context_set_live), and the switch away from it clears is_live after the last
- * use of its stack, by a store with release order. Who sees 0, with acquire order, may resume it.
+ * A flow may be announced as ready before it has left its stack: it announces itself, and then switches away. If other
+ * threads could resume it too early, is_live prevents that. The thread that resumes a flow first sets is_live
+ * (verge__context_set_live). The switch away from the flow clears is_live after the last use of the stack (release). A
+ * thread that reads 0 (acquire) may resume the flow.
  */
 #ifndef VERGE_SRC_TASK_CONTEXT_H
 #define VERGE_SRC_TASK_CONTEXT_H

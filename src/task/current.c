@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which runner the calling thread is. A compiler may keep the address of a thread-local variable for as long as a
- * function runs, and a function of a task may begin on one thread and end on another: so every access is a call
- * that no compiler sees through.
+ * function runs, but a function of a task may begin on one thread and end on another. So every access is a call of a
+ * function that is not inlined.
  */
 #include "task/task_internal.h"
 

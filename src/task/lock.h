@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task/lock.h - a lock for a handful of instructions, among tasks of different workers and other threads. Whoever has
- * it does not switch to another task. A plain word, as the structs that hold it are C++ too.
+ * task/lock.h - a guard: a lock that is held for a handful of instructions, by tasks of different workers and by other
+ * threads. Its holder does not switch to another task. It is a plain word, since it is in public structs, which C++
+ * must be able to read.
  *
  *     0   free
  *     1   locked
- *     2   locked, and somebody may sleep until it is free
+ *     2   locked, and a thread may sleep until it is free
  *
- * Who finds it locked looks again a number of times, and then sleeps: the holder may have lost its processor to this
- * very thread. Who unlocks does not read the word afterwards: the memory may be another's by then.
+ * A thread that finds it locked tries again a number of times, and then sleeps: the holder may have lost its processor
+ * to this very thread. After unlocking, a thread does not read the word again: its memory may be freed by then.
  */
 #ifndef VERGE_SRC_TASK_LOCK_H
 #define VERGE_SRC_TASK_LOCK_H

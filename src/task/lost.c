@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread of a worker ends in the middle of a task: by pthread_exit, or by pthread_cancel where the task has allowed
- * that. The C library unwinds the task's stack and runs the handler that run.c has left on the thread's own. There the
- * worker lives on until its tasks have gone: they are cancelled, as by a stop, so that they clean up and end; on other
- * workers, unless it is worker 0, whose caller's frames are still there then. Only the task itself is lost:
- *   X1  it has ended without a result, and counts as ended; who joins it gets -EOWNERDEAD.
- *   X2  its stack stays as it is until the runtime is destroyed: a mutex that it has locked still names it.
- *   X3  is_lost is set before the stop that follows is counted. Each runner cancels its tasks after that, so that
- *       whoever waits for such a mutex wakes up, and sees it.
+ * The thread of a worker may end in the middle of a task: by pthread_exit, or by pthread_cancel if the task has enabled
+ * that. The C library unwinds the task's stack, and then runs the cleanup handler that run.c has pushed on the thread's
+ * own stack. In this handler the worker continues until its tasks have gone. They are cancelled, as by a stop, so they
+ * clean up and end. For that they move to other workers, unless the lost worker is worker 0: the frames of its caller
+ * still exist, so its tasks end there. Only the task that ended the thread is lost:
+ *   X1  it has ended without a result. A task that joins it gets -EOWNERDEAD.
+ *   X2  its stack stays until the runtime is destroyed, since a mutex that it has locked still points to it.
+ *   X3  is_lost is set before the stop that follows is counted. Each runner cancels its tasks after that. So a task
+ *       that waits for such a mutex wakes up, and sees is_lost.
  */
 #include "task/task_internal.h"
 

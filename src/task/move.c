@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A runner that retires: what can run, and what waits for anything but I/O, goes to another one. What is in I/O stays,
- * and moves when that is done. Timers of those that went may still run here, or on any worker that the service gives
- * them to when this one leaves: they wake their tasks wherever these are.
+ * A runner that retires. Its tasks that are ready, or wait for anything but I/O, go to another runner. A task in I/O
+ * stays, and moves when its operation is done. The timer of a task that moved may still run here, or on the worker that
+ * the service gives it to when this one leaves. It wakes its task, wherever the task is.
  */
 #include "base/step.h"
 #include "task/task_internal.h"

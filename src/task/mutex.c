@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Mutex and condition. A mutex is handed to whoever waits longest: it is never free while somebody waits. */
+/* Mutex and condition. Unlocking a mutex gives it to the waiter that has waited longest. So a mutex is never free while
+ * a task or thread waits for it. */
 #include <errno.h>
 
 #include "task/waiters.h"

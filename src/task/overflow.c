@@ -3,9 +3,9 @@
  * Says which task has overflowed its stack. The fault is a SIGSEGV at an address in the guard below the stack of the
  * running task. Its handler cannot run on that stack, so each worker's thread has an alternate one while it runs tasks.
  *
- * The handler prints a line and ends nothing: it restores the action that was there before, and returns. Then the
- * instruction faults again, and the process ends (or does whatever its own handler does) as without this file. What is
- * no overflow of a task goes to the action that was there before.
+ * The handler prints a line. It does not end the process: it restores the action that was there before, and returns.
+ * Then the instruction faults again, and the process ends as it would without this file (or its own handler runs). Any
+ * other fault goes to the action that was there before.
  */
 #define _GNU_SOURCE
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How tasks get to their runner: the queue of those that can run, the inbox by which other threads add to it, and the
- * list of all.
+ * How tasks get to their runner: the queue of ready tasks, the inbox through which other threads add to that queue, and
+ * the list of all tasks.
  *
- * Whoever puts something into an inbox, or sets a flag and then `attention`, looks whether the runner waits, after
- * that; the runner says that it waits, and then looks into both. So one of the two sees the other.
+ * No wake-up is lost, by the rule "write, then read" on both sides. Another thread first puts a task into the inbox, or
+ * sets a flag and then `attention`; then it reads whether the runner waits. The runner first writes that it waits; then
+ * it looks into the inbox and at `attention`. So at least one of the two sees what the other wrote.
  */
 #include "base/assert.h"
 #include "base/step.h"

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task/ring.h - tasks that are ready and may run anywhere: one worker, the owner, puts them in; any worker takes them
- * out.
+ * task/ring.h - ready tasks that may run on any worker. One worker, the owner of the ring, puts tasks in. Any worker
+ * takes them out.
  *
  *     slots     ... | taken | oldest | ... | newest | free | ...
  *                             ^head                   ^tail          both only grow; a slot is index % VERGE__RING_SIZE
  *
  *   R1  Only the owner writes `tail`, and the slots from tail to head + VERGE__RING_SIZE. It stores a slot before the
- *       tail that includes it (release); whoever has read that tail (acquire) reads that slot.
- *   R2  A task is taken by moving `head` past its slot, by compare and exchange: of all workers that try, one succeeds,
- *       and it has the tasks between the two values alone. A slot is read before that. The value counts only if head
- *       has not moved meanwhile, and until head moves the owner does not write that slot again (R1).
- *   R3  A task is pushed before its worker has left its stack if it yields. The machine code that switches stacks
- *       clears `is_live` of the context after that (release); who takes a task of another worker looks at is_live
- *       (acquire) before the exchange. A task in a ring becomes not live once, and live again only by whoever has taken
- *       it.
+ *       tail that includes it (release). So a worker that has read this tail (acquire) reads that slot.
+ *   R2  A worker takes tasks by moving `head` past their slots, by a compare-and-swap. Of all workers that try, one
+ *       succeeds, and the tasks between the old and the new head are its own. It reads the slots before the
+ *       compare-and-swap. If this succeeds, head has not moved meanwhile. So the owner has not written to these slots
+ *       again (R1), and the values are right.
+ *   R3  A task that yields is pushed before its worker has left the task's stack. The machine code that switches stacks
+ *       clears `is_live` of the context after the last use of the stack (release). A worker that takes a task of
+ *       another worker checks is_live (acquire) before the compare-and-swap. While a task is in a ring, is_live may
+ *       become false, but never true: only the worker that has taken the task sets it.
  *
- * Nobody waits for anybody: an exchange fails only because another one has succeeded.
+ * No worker waits for another: a compare-and-swap fails only because another one has succeeded.
  */
 #ifndef VERGE_SRC_TASK_RING_H
 #define VERGE_SRC_TASK_RING_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loop of a worker. A turn: ask the reactor (and wait there, if nothing can run), take what others sent, let the
- * timers that are due run, run tasks. The reactor comes before the timers: what has arrived by now beats a deadline
- * that has come by now.
+ * The loop of a worker. In each turn it asks the reactor (and waits there, if no task is ready), takes what other
+ * threads sent, runs the timers that are due, and then runs tasks. The reactor comes before the timers: if data and a
+ * deadline have both come, the task gets the data.
  */
 #include <errno.h>
 

@@ -1,45 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task/search.h - an idle runner finds the tasks of a busy one, and no ready task stays while runners sleep.
+ * task/search.h - an idle runner finds the tasks of a busy one, and no ready task waits while runners sleep.
  *
- * Of the runners that have nothing to do, at most one searches: it looks into the rings of the others. The rest are
- * parked: they sleep in their reactors, each with its bit in `parked`. Who has more tasks than it can run calls one of
- * them, unless somebody searches already.
+ * Of the idle runners, at most one searches: it looks into the rings of the others. The rest are parked: they sleep in
+ * their reactors, each with its bit in `parked`. A runner that pushes a task for others calls a parked runner, unless
+ * one searches already. To call a runner is to wake it and make it the one that searches.
  *
  * A runner that has run out of work                  a runner that has a task for others
  *   1 is_searching: false -> true; if it cannot, 4     1 push it into the ring
  *   2 look into all rings; take what is there          2 look at is_searching: if it is set, done
- *   3 having taken something: is_searching = false;    3 look at parked: if nobody is, done
+ *   3 having taken something: is_searching = false;    3 look at parked: if no bit is set, done
  *     look again: if there is more, go on as           4 is_searching: false -> true; if it cannot, done
- *     on the right, from 2                             5 take a bit out of parked; who does that wakes that
- *   4 set its bit in parked                              runner, which searches then
- *   5 if it searches: is_searching = false             6 if there was none: is_searching = false, and from 2
+ *     on the right, from 2                             5 take a bit out of parked, and wake that runner,
+ *   4 set its bit in parked                              which searches then
+ *   5 if it searches: is_searching = false             6 if no bit was left: is_searching = false, and from 2
  *   6 look into all rings again: if something is
  *     there and is_searching is not set, stay awake
  *   7 sleep
  *   8 take its bit out of parked: if it is not there
  *     any more, it was called, and searches
  *
- * All of these are sequentially consistent, so that:
- *   Q1  If a task was pushed and its owner sees nobody parked and nobody searching (2, 3 on the right), whoever parks
- *       later sees the task (6 on the left): its bit comes after the push, or the owner would have seen it.
- *   Q2  If the owner sees somebody searching, that one looks into the rings after it has stopped (3, and 5 before 6),
- *       or somebody else has become the one who searches by then. So a task that stays has somebody who searches, or
- *       nobody is parked.
- *   Q3  is_searching is set by one runner, or by one that calls it (4, 5 on the right), and cleared by the same one:
- *       there is at most one. A bit is taken out by one: a runner is called once, and knows it.
- *   Q4  Nobody repeats a step because of what another thread has not done yet. 6 on the right goes back only if a
- *       runner has parked since.
+ * All of these steps are sequentially consistent. So:
+ *   Q1  Assume that a runner has pushed a task, and sees no runner parked and none searching (2, 3 on the right). Then
+ *       a runner that parks later sees the task (6 on the left): it sets its bit after the push, or else the pushing
+ *       runner would have seen the bit.
+ *   Q2  Assume that the pushing runner sees that another one searches. That one looks into the rings again after it has
+ *       stopped searching (3, and 5 before 6), unless yet another runner searches by then. So while a task waits in a
+ *       ring, a runner searches, or none is parked.
+ *   Q3  At most one runner searches: is_searching is set by a runner for itself, or by one for the runner that it calls
+ *       (4, 5 on the right), and cleared by the runner that searches. Only one runner can take a given bit out of
+ *       `parked`. So a runner is called once, and notices it.
+ *   Q4  No runner repeats a step to wait for another thread. 6 on the right goes back only if a runner has parked
+ *       since.
  *
- * "The rings" are all that others may take of a runner: its ring, its overflow, and its inbox, which it may be too busy
- * to look into. Who posts into the inbox of a runner that does not sleep does what is on the right. A runner that stops
- * searching looks into its own inbox, too: what was posted there while it searched was not offered to anybody else.
+ * "The rings" are all tasks that others may take from a runner: those in its ring, in its overflow, and in its inbox,
+ * which it may be too busy to look into. A thread that posts into the inbox of a runner that does not sleep goes
+ * through the steps on the right. A runner that stops searching also looks into its own inbox, because a task that was
+ * posted there while it searched was not offered to another runner.
  *
- * What a search costs is bounded. It looks up to 16 times, about a microsecond apart, if searches have found something
- * lately, and once otherwise. Where there are but a few tasks, it leaves them alone: their owner is about to run them,
- * as a rule. Then, if the others are busy (their heads move) or have something, the runner naps: it sleeps for 50 us to
- * 1.6 ms, still being the one who searches, so that nobody calls it in vain, and then takes also few. If nothing has
- * moved, it parks, and does nothing until it is called.
+ * The cost of a search is bounded. If recent searches found something, it looks up to 16 times, about a microsecond
+ * apart; otherwise once. It leaves a queue of one or two tasks alone, since their owner usually runs them soon. If it
+ * finds nothing, but the others are busy (their heads move) or have tasks, the runner naps: it sleeps for 50 us to 1.6
+ * ms. During the nap it is still the one that searches, so it is not called for nothing. After the nap it also takes
+ * from queues of one or two tasks. If nothing has moved, it parks, and does nothing until it is called.
  */
 #ifndef VERGE_SRC_TASK_SEARCH_H
 #define VERGE_SRC_TASK_SEARCH_H

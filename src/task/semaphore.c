@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Semaphore and read-write lock. Both are a door with a queue of tasks and threads:
- *   D1  A caller that finds others waiting waits behind them. The first in the queue is let in as soon as there is
- *       room. Nobody overtakes, so neither a large amount nor a writer starves. A caller that makes room, or leaves the
- *       queue, lets in those for which there is room now.
+ * Semaphore and read-write lock. Both have a queue of waiting tasks and threads:
+ *   D1  A caller that finds others waiting waits behind them. The first in the queue gets what it wants as soon as it
+ *       is available. No caller overtakes another, so neither a large amount nor a writer starves. A caller that
+ *       releases something, or leaves the queue, grants what is then available to the first in the queue.
  */
 #include <errno.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ready tasks of a runner that shares them, and how one comes to another runner (J7).
+ * The ready tasks of a runner that shares them, and how a task gets to another runner (J7).
  *
- *     handed_over    the joiner of a task that has just ended: it is next
+ *     handed_over    the task that joins a task which has just ended: it runs next
  *     ready          pinned tasks
  *     ring           the oldest of the others (ring.h)
  *     overflow       the rest, under overflow_guard; empty unless the ring was full
  *
- * The runner takes turns between its pinned tasks and the others. Of the others the oldest is the next. Only the
- * runner's thread uses the first two.
+ * The runner alternates between its pinned tasks and the others, the oldest first. Only the runner's thread uses the
+ * first two.
  */
 #include "base/assert.h"
 #include "base/step.h"

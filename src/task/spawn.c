@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks come, are waited for, and go. */
+/* Spawning, joining and ending tasks. */
 #include <errno.h>
 #include <string.h>
 

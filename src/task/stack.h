@@ -13,12 +13,12 @@
  * Heads at the same offset of each page would compete for a few sets of the cache; so each stack
  * leaves a different number of lines unused above its head.
  *
- * Guards are marks in the page table (MADV_GUARD_INSTALL, Linux 6.13) where the kernel has them,
- * and cost no mapping of their own. Elsewhere each is a mapping (mprotect), and a process has
- * 65,530 of those by default: 32,000 stacks.
+ * If the kernel supports it (Linux 6.13), guards are marks in the page table (MADV_GUARD_INSTALL), which need no
+ * mapping of their own. Otherwise each guard is a mapping (mprotect). A process can have 65,530 mappings by default,
+ * which is enough for 32,000 stacks.
  *
- * Who owns what: the store has the mappings, under a lock; each worker has a cache, without one.
- * A stack taken from one cache may be given to another. Invariants:
+ * The store has the mappings, under a lock. Each worker has a cache of free stacks, without a lock. A stack that was
+ * taken from one cache may be put into another. Invariants:
  *   K1  a stack is in exactly one of: used, a cache, the store's free list.
  *   K2  a cache holds at most VERGE__STACK_CACHE_MAX stacks; they keep their pages.
  *   K3  a stack in the store's free list has no pages: its memory was given back.

@@ -5,7 +5,7 @@
  *   runner   one worker of a runtime: a thread's loop over a worker of the service (timers), a reactor (I/O) and the
  *            tasks that belong to it. In virtual time one thread steps all runners, and they share a reactor.
  *
- * The states of a task, and who changes them:
+ * The states of a task, and what changes them:
  *
  *     READY ----loop----> RUNNING ----wait----> WAITING ----wake----> READY
  *                            |                     '--loop that retires--> MOVING --> WAITING, or READY if all stops
@@ -14,21 +14,22 @@
  *                            |               '--cancel-> IO_CANCEL --loop--> IN_IO, or READY if it is done
  *                            '----return, or the thread ends (lost.c)--> ENDED
  *
- *   J1  Only the runner's thread resumes a task, and only the one that moved a task from WAITING to READY puts it into
- *       a queue: so it is in at most one queue, once, and a wake that comes second changes nothing. A task that is
- *       woken while it is MOVING is put into a queue by the loop that moves it: who wakes it does not wait for that.
- *       Whoever has made a task READY, or has taken it out of a queue, has it alone: it may make another runner the
- *       task's.
- *   J2  Who wakes a task for a reason that a lock guards (a mutex handed over, an item, an end that is joined) does so
- *       before it releases that lock. Whoever was woken for another reason (time, cancellation) takes the lock
- *       before it decides: it then sees what it was given, and nobody wakes it for that any more.
- *   J3  The timer of a waiting task has run or is cancelled, and its callback has returned, before the call returns.
- *   J4  A task in IN_IO or IO_CANCEL stays with its runner: the reactor has its operation. A select with descriptors
- *       waits there, too: to wake it is to cancel its operations.
- *   J5  A runner closes its inbox when it retires and no task is listed as its own; none is listed there afterwards.
- *   J7  A task that is pinned was placed by name: it changes its runner only if that retires. Any other goes to whoever
- *       has a use for it while it is READY: to the runner whose task has woken it, or to one that searches (share.c,
- *       search.h).
+ *   J1  Only the thread of its runner resumes a task. Only the thread that changed a task from WAITING to READY puts it
+ *       into a queue. So a task is in at most one queue, once, and a second wake-up changes nothing. If a task is woken
+ *       while it is MOVING, the loop that moves it puts it into a queue, and the waking thread does not wait for that.
+ *       A thread that has made a task READY, or has taken it out of a queue, has the task for itself: it may give the
+ *       task to another runner.
+ *   J2  A mutex, a channel and so on give something to a waiting task under a lock. The giving thread wakes the task
+ *       before it releases that lock. A task that was woken for another reason (time, cancellation) takes the lock
+ *       before it decides what to return. There it sees whether it was given something, and from then on it is not
+ *       woken for that any more.
+ *   J3  Before a waiting call returns, its timer has run or is cancelled, and the timer's callback has returned.
+ *   J4  A task in IN_IO or IO_CANCEL stays with its runner, since the reactor has its operation. A select with
+ *       descriptors waits in these states, too: to wake it is to cancel its operations.
+ *   J5  A runner that retires closes its inbox when no task is listed as its own. After that, none is listed there.
+ *   J7  A pinned task was spawned with the index of a worker: it changes its runner only if that retires. Any other
+ *       task may change its runner while it is READY: it goes to the runner whose task woke it, or to one that searches
+ *       (share.c, search.h).
  */
 #ifndef VERGE_SRC_TASK_TASK_INTERNAL_H
 #define VERGE_SRC_TASK_TASK_INTERNAL_H
@@ -444,7 +445,7 @@ typedef enum verge__wait_mode { VERGE__WAIT, VERGE__WAIT_REGARDLESS } verge__wai
  */
 int verge__wait(verge_task *self, uint64_t deadline_ns, verge__wait_mode mode);
 
-/* In place of verge__wait: there is no need to. It lets others run if it has been woken meanwhile. */
+/* Instead of verge__wait, if the task need not wait any more. It lets others run if it was woken meanwhile. */
 void verge__wait_end(verge_task *self);
 
 /* Whether a deadline of the caller's is a duration by mistake. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Virtual time: the calling thread steps all runners, in their order, until none has anything to do; then the clock
- * moves to the next deadline. All runners share one reactor, and one place to wait in.
+ * Virtual time. The calling thread steps all runners, in the order of their indexes, until none has anything to do.
+ * Then it moves the clock to the next deadline. All runners share one reactor, and the thread waits only there.
  */
 #include "base/step.h"
 #include "task/task_internal.h"

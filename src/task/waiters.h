@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task/waiters.h - tasks that wait for the same thing, in the order in which they came. A waiter is in the frame of the
- * call that waits; the list and the waiters in it are under the guard of what is waited for. Plain threads, which run
- * no task, wait in the same lists: they sleep until `is_woken` is set, and are never cancelled.
+ * task/waiters.h - a list of tasks that wait for the same thing, such as a mutex, in the order in which they came. A
+ * waiter is a local variable of the call that waits. The guard of the mutex (or channel and so on) protects the list
+ * and the waiters in it. Plain threads wait in the same lists: they sleep until `is_woken` is set, and are never
+ * cancelled.
  *
- * A select is one task with a waiter in each of several lists, and a choice that its waiters share:
- *   V1  The choice falls once, by a compare-and-exchange from NULL: to the waiter that gets what it waits for, or to
- *       none, when the select gives up. Whoever has something to give makes it fall, under the guard of the list,
- *       before it gives: it passes over waiters whose choice has fallen. So nothing is given to a select twice, or
- *       after it gave up.
- *   V2  The select takes the guard of every list that it has joined before it returns: there it leaves the list, and
- *       has what the chosen waiter was given under that guard (J2).
- * A waiter that waits for one thing alone has no choice, and what it is given while it gives up is still its own: it
- * looks under the guard.
+ * A select is one task with a waiter in each of several lists. Its waiters share a `choice`:
+ *   V1  The choice is made once, by a compare-and-swap from NULL: for the waiter that gets what it waits for, or for
+ *       none if the select gives up. A thread that has something to give makes the choice before it gives, with the
+ *       guard of the list held. It skips waiters whose choice is already made. So a select is never given two things,
+ *       and nothing after it gave up.
+ *   V2  Before a select returns, it takes the guard of every list that it has joined, and leaves the list. There it
+ *       also sees what its chosen waiter was given under that guard (J2).
+ * A waiter that waits for one thing only has no choice. If it is given something just when it gives up, it keeps that:
+ * it looks under the guard before it returns.
  */
 #ifndef VERGE_SRC_TASK_WAITERS_H
 #define VERGE_SRC_TASK_WAITERS_H
