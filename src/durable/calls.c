@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls: what they are given is checked here, then it goes through the writer, and the caller waits; or, inside of
- * a handler that has a transaction, it is done at once, in that transaction. */
+/* The public calls. Each checks its arguments, gives the call to the writer, and waits. In a handler with a transaction
+ * it is done at once instead, in that transaction. */
 #define _GNU_SOURCE
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Life: options, open, close; handlers; what all parts share. */
+/* Options, open and close; registering handlers; functions that all parts share. */
 #define _GNU_SOURCE
 
 #include <errno.h>

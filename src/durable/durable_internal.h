@@ -4,15 +4,16 @@
  *
  * Threads, each with a connection of its own:
  *   keeper   leases (P1) and the window (P2): renews, acquires and releases shards, reads rows that are due soon
- *   writer   the calls (P3, P5): takes all that are queued, and makes them one transaction
- *   runners  fire (P4): each takes what is due from the window, a batch at a time, and runs the handlers
- * Each is a loop around a step (verge__keeper_step and so on), so that a test can make the steps itself, in any order.
+ *   writer   the calls (P3, P5): takes all queued calls, and makes one transaction of them
+ *   runners  fire (P4): each takes a batch of due timers from the window, and runs their handlers
+ * Each thread is a loop around a step (verge__keeper_step and so on), so that a test can make the steps itself, in any
+ * order.
  *
- * The window is a hint and nothing else. An entry whose row is gone, moved or another node's costs a look in vain; a
- * row without an entry is found by the next scan. So no answer of the store has to be applied to it in any order, and
- * what is promised (D2 to D5) is kept by the transactions alone.
+ * The window is only a hint. If the row of an entry is gone, was moved, or belongs to another node, the entry costs one
+ * useless query. If a row has no entry, the next scan finds it. So the answers of the store may be applied to the
+ * window in any order. The transactions alone keep the promises D2 to D5.
  *
- * One lock guards everything but the connections. It is not held while the store is asked or a handler runs.
+ * One lock guards everything but the connections. It is not held during a query or a handler.
  */
 #ifndef VERGE_SRC_DURABLE_INTERNAL_H
 #define VERGE_SRC_DURABLE_INTERNAL_H

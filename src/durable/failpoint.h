@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * durable/failpoint.h - places where a test kills the process, as a machine that loses its power would.
+ * durable/failpoint.h - points in the code where a test kills the process, as a loss of power would.
  *
  * In a build with VERGE_STEPS, VERGE_DURABLE_FAILPOINT=name:n in the environment ends the process by SIGKILL when it
- * comes to that place for the n-th time. In other builds nothing is left of it.
+ * comes to that point for the n-th time. In other builds, a failpoint compiles to nothing.
  */
 #ifndef VERGE_SRC_DURABLE_FAILPOINT_H
 #define VERGE_SRC_DURABLE_FAILPOINT_H

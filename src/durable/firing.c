@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One firing: the handler that runs on this thread, and what becomes of its row. */
+/* One firing of a timer: calls the handler on this thread, and writes what its result means for the row. */
 #define _GNU_SOURCE
 
 #include "durable/firing.h"

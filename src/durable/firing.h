@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* durable/firing.h - one firing: a row, its handler, and what becomes of it. Runners make batches of them. */
+/* durable/firing.h - one firing of a timer: its row, its handler, and what the handler's result means for the row. A
+ * runner fires timers in batches. */
 #ifndef VERGE_SRC_DURABLE_FIRING_H
 #define VERGE_SRC_DURABLE_FIRING_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The store on a server: its functions. */
+/* The store on PostgreSQL: the table of its functions. */
 #define _GNU_SOURCE
 
 #include "durable/postgres_internal.h"

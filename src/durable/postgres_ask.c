@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the server is asked: statements, answers with a limit on how long they may take, errors. */
+/* Queries: prepared statements, answers that must come within a time limit, errors. */
 #define _GNU_SOURCE
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections and transactions; what became of a commit that was not answered. */
+/* Connections and transactions; finding out whether a commit without an answer took effect. */
 #define _GNU_SOURCE
 
 #include <errno.h>

@@ -3,15 +3,16 @@
  * durable/postgres_internal.h - the store on a server: PostgreSQL by libpq. READ COMMITTED, as the server has it by
  * default.
  *
- * Three things were found by trying (docs/DURABLE.md) and hold everything up:
- *  - The shard's row is locked FOR SHARE, with the epoch, in the statement that deletes. A takeover updates that row,
- *    so it waits or has happened. FOR KEY SHARE would let it pass.
- *  - The clock is asked once a statement, by a subquery: a bare clock_timestamp() is judged row by row.
- *  - Conditions that must not choose the plan are written so that no index serves them (shard + 0), and sequential
- *    scans are off in these sessions (and so is the compiler of expressions, which a forbidden scan would wake): a plan
- *    that was made when the table was empty is as good when it has a million rows.
+ * Three rules are essential; experiments showed that they are needed (docs/DURABLE.md):
+ *  - The statement that deletes timers also locks the shard's row FOR SHARE, and compares its epoch. A takeover updates
+ *    that row. So the takeover waits for the firing, or it has already happened and the epoch differs. FOR KEY SHARE
+ *    would not make a takeover wait.
+ *  - Each statement reads the clock once, in a subquery. A bare clock_timestamp() would be evaluated for each row.
+ *  - The query plan must not depend on how full the table was when the plan was made. So conditions that should not
+ *    choose an index are written in a form that no index serves (shard + 0), and sequential scans are switched off in
+ *    these sessions. The JIT compiler is off as well, since the high cost of a forbidden scan would trigger it.
  *
- * No answer is waited for longer than the lease: a server, or a network, that is silent for so long counts as lost.
+ * The library waits for an answer no longer than the lease. After that, the connection counts as lost.
  */
 #ifndef VERGE_SRC_DURABLE_POSTGRES_INTERNAL_H
 #define VERGE_SRC_DURABLE_POSTGRES_INTERNAL_H

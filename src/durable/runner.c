@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runners: P4. A batch is what is due, in one transaction:
+ * Runners: P4. A batch of due timers fires in one transaction:
  *
  *     BEGIN
- *     take    rows that are due, of shards whose epoch we have: deleted, and returned
- *     handlers, each with a savepoint if it uses the transaction, so that one that fails undoes only its own
- *     insert  what is to fire again: retries, next ticks
+ *     take    deletes and returns the rows that are due, if their shard still has the epoch that this node knows
+ *     handlers run, each with a savepoint if it uses the transaction, so that a handler that fails undoes only its own
+ *             writes
+ *     insert  the rows of timers that fire again: retries, next ticks
  *     COMMIT
  *
- * A process that dies in between has changed nothing. A handler that is outside runs between two transactions instead:
- * claim counts the attempt and moves the row ahead by run_ns; complete deletes it, if it is still the same claim.
+ * If the process dies before COMMIT, nothing has changed. A handler that is registered `outside` runs between two
+ * transactions instead. The first one claims the timer: it counts the attempt and sets the due time to run_ns from now.
+ * The second one completes the timer: it deletes the row, if no other node has claimed it since.
  */
 #define _GNU_SOURCE
 

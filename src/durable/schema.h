@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * durable/schema.h - the tables, for both stores: only the types differ. Numbers are of 64 bits, bytes are bytes.
+ * durable/schema.h - the tables, for both stores; only the types of columns differ. Numbers have 64 bits.
  *
- * verge_meta   one row. version, min_version: a library of version v may use the tables if min_version <= v; it can if
- *              version is at least the oldest one that it knows. incarnation: the last that was given out.
- * verge_node   the nodes. lease_until: others may take its shards from then on. seen: store time when it was last heard
- *              of.
- * verge_shard  owner 0: nobody. clean: the last owner has given it back, so no handler had killed it.
- * verge_timer  what waits. running: claimed by a handler outside of a transaction, until due.
- * verge_dead   what was given up.
- * verge_mark   since version 2, of PostgreSQL only: see postgres_connection.c.
+ * verge_meta   one row. A library of version v may use the tables if min_version <= v, and if it knows their `version`
+ *              or an older one that they still serve. incarnation: the last one given out.
+ * verge_node   the nodes. lease_until: when other nodes may take its shards. seen: when it last wrote, in store time.
+ * verge_shard  owner: 0 means none. clean: the last owner gave the shard back. (If not, the owner died, and perhaps a
+ *              handler had killed it.)
+ * verge_timer  pending timers. running: it is claimed for a handler outside of a transaction, until `due`.
+ * verge_dead   timers that were given up.
+ * verge_mark   since version 2, on PostgreSQL only: see postgres_connection.c.
  */
 #ifndef VERGE_SRC_DURABLE_SCHEMA_H
 #define VERGE_SRC_DURABLE_SCHEMA_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The store in a file: its functions. */
+/* The store on SQLite: the table of its functions. */
 #define _GNU_SOURCE
 
 #include "durable/sqlite_internal.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * durable/sqlite_internal.h - the store in a file: SQLite in WAL mode, synchronous FULL. One writer at a time is
- * SQLite's nature. Threads of one process queue for that in the order in which they come (verge__sqlite_file), because
- * SQLite itself would have them sleep and try again; several processes do that.
+ * durable/sqlite_internal.h - the store in a file: SQLite in WAL mode, synchronous FULL. SQLite has one writer at a
+ * time. Threads of one process queue for the write lock, first come, first served (verge__sqlite_file): SQLite itself
+ * would make them sleep and try again. Threads of different processes do sleep and try again.
  *
- * BEGIN IMMEDIATE takes the one write lock, so whatever a transaction reads stays true until it ends: that is the lock
- * on the shard's row of P4.
+ * BEGIN IMMEDIATE takes the write lock. So all that a transaction reads stays true until it ends, and P4 needs no lock
+ * on the shard's row.
  */
 #ifndef VERGE_SRC_DURABLE_SQLITE_INTERNAL_H
 #define VERGE_SRC_DURABLE_SQLITE_INTERNAL_H

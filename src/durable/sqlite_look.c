@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For people: what there is. */
+/* Queries for people and tools: get, list, count, check. */
 #define _GNU_SOURCE
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Statistics, and the same as text for Prometheus. */
+/* Statistics, also as text for Prometheus. */
 #define _GNU_SOURCE
 
 #include <errno.h>

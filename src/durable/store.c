@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which store a URL means. */
+/* Finds the store that a URL names. */
 #include "durable/store.h"
 
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * durable/store.h - what the core asks of a database. Two implement it: sqlite*.c and postgres*.c.
+ * durable/store.h - the interface to a database. sqlite*.c and postgres*.c implement it.
  *
- * A connection is for one thread at a time. What is said to happen in a transaction is called between begin and commit;
- * all else is a transaction of its own. The steps of the protocol (docs/DURABLE.md) are the sections P1 to P5 below.
+ * A connection is for one thread at a time. Functions that are said to be part of a transaction must be called between
+ * begin and commit. Each of the others is a transaction of its own. The sections P1 to P5 below are the steps of the
+ * protocol (docs/DURABLE.md).
  *
- * Every function returns 0 or a negative errno. -EHOSTUNREACH and -EREMOTEIO mean that the connection is of no further
- * use: it is to be disconnected. -EAGAIN: somebody else is at it (a lock, a deadlock, a serialisation failure): roll
- * back and repeat.
+ * Every function returns 0 or a negative errno. -EHOSTUNREACH and -EREMOTEIO: the connection is lost; disconnect it.
+ * -EAGAIN: another transaction is in the way (a lock, a deadlock, a serialisation failure): roll back and repeat.
  */
 #ifndef VERGE_SRC_DURABLE_STORE_H
 #define VERGE_SRC_DURABLE_STORE_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The window: which timers are due soon, in a wheel, and by id in a hash table of chains; and where the store's clock
- * is.
+ * The window: the timers that are due soon, in a wheel, and in a hash table by their ids. It also keeps the latest
+ * known time of the store's clock.
  *
- *   V1  an entry that waits has a timer in the wheel; one that fires has none
- *   V2  every entry that is not free is in the chain of its id, once
- *   V3  if the window is cut, rows at or beyond the cut need not be in it
+ *   V1  an entry that waits has a timer in the wheel; an entry that fires has none
+ *   V2  every entry that is not free is in the chain of its id in the hash table, once
+ *   V3  if the window was full when rows were read, it has a cut: rows at or beyond the cut need not be in the window
  */
 #define _GNU_SOURCE
 

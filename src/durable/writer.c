@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writer: group commit. The first call waits for nobody; those that come while its transaction is under way share
- * the next one. So a commit has one call when there is little to do, and hundreds when there is much.
+ * The writer: group commit. If the writer is idle, a call is committed at once. Calls that come during a transaction
+ * share the next one. So a commit has one call if there are few, and hundreds if there are many.
  */
 #define _GNU_SOURCE
 
