@@ -42,3 +42,17 @@ bool job_may_lose_results(const struct fault_plan *plan) {
     return plan->site == SITE_URING_ENTER && plan->kind != NULL && plan->goes_on &&
            job_has_failed_reactor(-plan->kind->error);
 }
+
+intptr_t job_run(const struct fault_plan *plan, verge_runtime_options *options, verge_task_function first) {
+    verge_runtime *runtime = NULL;
+    intptr_t result = 0;
+    options->clock = job_clock(plan);
+    faults_begin(plan);
+    if (JOB_DONE_OR(verge_runtime_create(options, &runtime), ENOMEM)) {
+        const int error = verge_runtime_run(runtime, first, NULL, &result);
+        (void)JOB_DONE_OR(error, ENOMEM, EMFILE, ENOSPC, JOB_FAILED_REACTOR);
+        JOB_CHECK(verge_runtime_destroy(runtime) == 0);
+    }
+    faults_end();
+    return result;
+}

@@ -8,6 +8,7 @@
 
 #include "faults/sites.h"
 #include "verge/base.h"
+#include "verge/task.h"
 
 #define US UINT64_C(1000)
 #define MS (1000 * US)
@@ -51,5 +52,9 @@ bool job_is_done(long result, const int *errors, const char *file, int line, con
 
 /* now_ns NULL, for the real one, unless it is the clock that the plan is about. */
 verge_clock job_clock(const struct fault_plan *plan);
+
+/* Begins the faults, runs the task in a runtime with these options and the plan's clock, if there can be one, and ends
+ * the faults. Returns the task's result; 0: it has not run. */
+intptr_t job_run(const struct fault_plan *plan, verge_runtime_options *options, verge_task_function first);
 
 #endif

@@ -109,23 +109,14 @@ static intptr_t first(void *argument) {
 
 void job_blocking(const struct fault_plan *plan) {
     verge_runtime_options options;
-    verge_runtime *runtime = NULL;
-    intptr_t has_run = 0;
     (void)verge_runtime_options_init(&options);
     options.worker_count = 1;
     options.blocking_thread_max = 2;
     options.blocking_idle_ns = 100000;
-    options.clock = job_clock(plan);
     file = memfd_create("faults", MFD_CLOEXEC);
     JOB_CHECK(file >= 0);
-    faults_begin(plan);
-    if (JOB_DONE_OR(verge_runtime_create(&options, &runtime), ENOMEM)) {
-        const int error = verge_runtime_run(runtime, first, NULL, &has_run);
-        (void)JOB_DONE_OR(error, ENOMEM, EMFILE, ENOSPC, JOB_FAILED_REACTOR);
-        JOB_CHECK(verge_runtime_destroy(runtime) == 0);
-    }
-    faults_end();
-    for (size_t i = 0; i < TASK_COUNT && has_run == 1; i++) {
+    const bool has_run = job_run(plan, &options, first) != 0;
+    for (size_t i = 0; i < TASK_COUNT && has_run; i++) {
         for (size_t j = 0; j < ITEM_COUNT; j++) {
             JOB_CHECK(atomic_load(&items[i][j].releases) == 1);
         }

@@ -58,18 +58,10 @@ static intptr_t receiver(void *argument) {
 
 void job_collect(const struct fault_plan *plan) {
     verge_runtime_options options;
-    verge_runtime *runtime = NULL;
     (void)verge_runtime_options_init(&options);
     options.worker_count = 1;
-    options.clock = job_clock(plan);
     JOB_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
-    faults_begin(plan);
-    if (JOB_DONE_OR(verge_runtime_create(&options, &runtime), ENOMEM)) {
-        const int error = verge_runtime_run(runtime, receiver, NULL, NULL);
-        (void)JOB_DONE_OR(error, ENOMEM, EMFILE, ENOSPC, JOB_FAILED_REACTOR);
-        JOB_CHECK(verge_runtime_destroy(runtime) == 0);
-    }
-    faults_end();
+    (void)job_run(plan, &options, receiver);
     if (!job_may_lose_results(plan)) {
         uint8_t rest[BYTE_COUNT];
         const ssize_t count = recv(fds[1], rest, sizeof(rest), MSG_DONTWAIT);

@@ -62,23 +62,14 @@ static intptr_t first(void *argument) {
 
 void job_flood(const struct fault_plan *plan) {
     verge_runtime_options options;
-    verge_runtime *runtime = NULL;
-    intptr_t has_run = 0;
     (void)verge_runtime_options_init(&options);
     options.worker_count = 1;
     options.stack_size = VERGE_STACK_SIZE_MIN * 4; /* the handler of faults needs room, too */
-    options.clock = job_clock(plan);
     JOB_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
-    faults_begin(plan);
-    if (JOB_DONE_OR(verge_runtime_create(&options, &runtime), ENOMEM)) {
-        const int error = verge_runtime_run(runtime, first, NULL, &has_run);
-        (void)JOB_DONE_OR(error, ENOMEM, EMFILE, ENOSPC, JOB_FAILED_REACTOR);
-        JOB_CHECK(verge_runtime_destroy(runtime) == 0);
-    }
-    faults_end();
+    const bool has_run = job_run(plan, &options, first) != 0;
     uint8_t rest[BYTE_COUNT];
     note(rest, recv(fds[1], rest, sizeof(rest), MSG_DONTWAIT));
-    for (size_t i = 0; has_run != 0 && i < BYTE_COUNT; i++) {
+    for (size_t i = 0; has_run && i < BYTE_COUNT; i++) {
         JOB_CHECK(is_received[i] == 1);
     }
     (void)close(fds[0]);
