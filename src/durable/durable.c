@@ -30,15 +30,19 @@ static const verge_durable_options default_options = {
     .patience_ns = 30 * S,
 };
 
-int verge_durable_options_init_sized(verge_durable_options *options, size_t struct_size) {
+/* Options of a caller whose struct, which begins with its size, may be older or newer than ours. */
+static int init_sized(void *options, size_t struct_size, const void *defaults, size_t default_size) {
     if (options == NULL || struct_size < sizeof(struct_size)) {
         return -EINVAL;
     }
     memset(options, 0, struct_size);
-    const size_t known = struct_size < sizeof(default_options) ? struct_size : sizeof(default_options);
-    memcpy(options, &default_options, known);
-    options->struct_size = struct_size;
+    memcpy(options, defaults, struct_size < default_size ? struct_size : default_size);
+    memcpy(options, &struct_size, sizeof(struct_size));
     return 0;
+}
+
+int verge_durable_options_init_sized(verge_durable_options *options, size_t struct_size) {
+    return init_sized(options, struct_size, &default_options, sizeof(default_options));
 }
 
 static bool are_sane(const verge_durable_options *o) {
@@ -147,8 +151,9 @@ static int init_runner(verge_durable *durable, verge__runner *runner, size_t fir
     runner->run_ns = calloc(batch, sizeof(*runner->run_ns));
     runner->batch = calloc(batch, sizeof(*runner->batch));
     runner->fired = calloc(batch, fired_size);
+    runner->missing = calloc(batch, sizeof(*runner->missing));
     return runner->due == NULL || runner->targets == NULL || runner->run_ns == NULL || runner->batch == NULL ||
-                   runner->fired == NULL
+                   runner->fired == NULL || runner->missing == NULL
                ? -ENOMEM
                : 0;
 }
@@ -162,6 +167,7 @@ void verge__durable_free(verge_durable *durable) {
         free(runner->run_ns);
         free(runner->batch);
         free(runner->fired);
+        free(runner->missing);
         free(runner->back);
     }
     verge__disconnect(durable, &durable->keeper_connection);
@@ -469,14 +475,7 @@ static const verge_durable_handler_options default_handler_options = {
 };
 
 int verge_durable_handler_init_sized(verge_durable_handler_options *options, size_t struct_size) {
-    if (options == NULL || struct_size < sizeof(struct_size)) {
-        return -EINVAL;
-    }
-    memset(options, 0, struct_size);
-    const size_t known = struct_size < sizeof(default_handler_options) ? struct_size : sizeof(default_handler_options);
-    memcpy(options, &default_handler_options, known);
-    options->struct_size = struct_size;
-    return 0;
+    return init_sized(options, struct_size, &default_handler_options, sizeof(default_handler_options));
 }
 
 int verge_durable_register(verge_durable *durable, const char *name, verge_durable_handler handler, void *context) {

@@ -122,6 +122,7 @@ typedef struct verge__runner {
     uint64_t *run_ns;
     uint32_t *batch; /* entries */
     verge__fired *fired;
+    verge__change *missing; /* targets without a row */
     size_t target_count;
     size_t fired_count;
     verge__row *back; /* rows to be inserted: retries, next ticks, what handlers have scheduled */

@@ -23,7 +23,7 @@ void verge__postgres_disconnect(verge__connection *connection) {
     free(c);
 }
 
-PGconn *verge__pg_dial(const char *url) {
+static PGconn *dial(const char *url) {
     char timeout[16];
     (void)snprintf(timeout, sizeof(timeout), "%d", CONNECT_TIMEOUT_S);
     /* What comes later counts: the URL has the last word. */
@@ -52,7 +52,7 @@ int verge__postgres_connect(const char *url, uint64_t lease_ns, verge__connectio
     c->base.store = &verge__postgres_store;
     c->answer_ns = lease_ns + UINT64_C(2000000000);
     c->url = strdup(url);
-    c->pg = c->url == NULL ? NULL : verge__pg_dial(url);
+    c->pg = c->url == NULL ? NULL : dial(url);
     int error = c->pg == NULL ? -ENOMEM : PQstatus(c->pg) == CONNECTION_OK ? 0 : -EHOSTUNREACH;
     if (c->pg != NULL && error != 0) {
         const char *message = PQerrorMessage(c->pg);
@@ -152,8 +152,7 @@ static int find_out(verge__postgres *c, uint64_t mark) {
                    mark, c->base.now_ns);
     const uint64_t until_ns = verge__monotonic_ns() + c->answer_ns;
     while (error == -EREMOTEIO && verge__monotonic_ns() < until_ns) {
-        verge__postgres other = {.pg = verge__pg_dial(c->url),
-                                 .answer_ns = c->answer_ns / 4}; /* it is worth another try */
+        verge__postgres other = {.pg = dial(c->url), .answer_ns = c->answer_ns / 4}; /* it is worth another try */
         PGresult *result =
             PQstatus(other.pg) == CONNECTION_OK ? verge__pg_answer(&other, PQsendQuery(other.pg, query)) : NULL;
         if (result != NULL && PQresultStatus(result) == PGRES_TUPLES_OK) {

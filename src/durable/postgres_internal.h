@@ -207,64 +207,6 @@ int verge__pg_ask(verge__postgres *c, verge__postgres_statement which, const ver
                   PGresult **ret_result);
 int verge__pg_tell(verge__postgres *c, verge__postgres_statement which, const verge__parameters *p);
 
-/* ---- postgres_connection.c ---- */
-
-void verge__postgres_disconnect(verge__connection *connection);
-PGconn *verge__pg_dial(const char *url);
-int verge__postgres_connect(const char *url, uint64_t lease_ns, verge__connection **ret_connection);
-int verge__postgres_borrow(void *transaction, verge__connection **ret_connection);
-void *verge__postgres_handle(verge__connection *connection);
-int verge__postgres_begin(verge__connection *connection);
-void verge__postgres_rollback(verge__connection *connection);
-int verge__postgres_commit(verge__connection *connection, uint64_t mark);
-int verge__postgres_savepoint(verge__connection *connection);
-int verge__postgres_end_savepoint(verge__connection *connection, bool undo);
-
-/* ---- postgres_shards.c ---- */
-
-int verge__postgres_read_meta(verge__connection *connection, verge__store_meta *ret_meta);
-int verge__postgres_make_tables(verge__connection *connection, uint32_t shard_count);
-int verge__postgres_contract(verge__connection *connection);
-int verge__postgres_new_incarnation(verge__connection *connection, uint64_t *ret_incarnation);
-int verge__postgres_join(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node);
-int verge__postgres_renew(verge__connection *connection, uint64_t node, uint64_t lease_ns, verge__cluster *ret_cluster);
-int verge__postgres_acquire(verge__connection *connection, uint64_t node, uint32_t count, verge__cluster *ret_new);
-int verge__postgres_release(verge__connection *connection, uint64_t node, const verge__shard *shards, uint32_t count);
-int verge__postgres_leave(verge__connection *connection, uint64_t node);
-
-/* ---- postgres_timers.c ---- */
-
-int verge__postgres_scan(verge__connection *connection, const verge__shard *shards, uint32_t count,
-                         uint64_t after_due_ns, uint64_t after_id, uint64_t until_ns, uint32_t limit,
-                         verge__visit_row visit, void *context);
-int verge__postgres_wait(verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
-                         void *context);
-int verge__postgres_insert(verge__connection *connection, verge__row *rows, size_t count);
-int verge__postgres_notify(verge__connection *connection, const verge__row *const *rows, size_t count);
-int verge__postgres_take(verge__connection *connection, const verge__target *targets, size_t count,
-                         verge__visit_row visit, void *context);
-int verge__postgres_claim(verge__connection *connection, const verge__target *targets, size_t count,
-                          const uint64_t *run_ns, verge__visit_row visit, void *context);
-int verge__postgres_complete(verge__connection *connection, verge__change *changes, size_t count);
-int verge__postgres_count_attempt(verge__connection *connection, const verge__target *target);
-int verge__postgres_bury(verge__connection *connection, const verge__row *row, const char *reason);
-int verge__postgres_cancel(verge__connection *connection, verge__change *changes, size_t count);
-int verge__postgres_reset(verge__connection *connection, verge__change *changes, size_t count);
-
-/* ---- postgres_look.c ---- */
-
-int verge__postgres_find(verge__connection *connection, const char *handler, const void *key, size_t key_size,
-                         uint64_t *ret_id);
-int verge__postgres_look(verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,
-                         size_t size);
-int verge__postgres_list(verge__connection *connection, bool dead, uint64_t after, verge_durable_info *ret_infos,
-                         size_t count);
-int verge__postgres_forget(verge__connection *connection, uint64_t id);
-int verge__postgres_revive(verge__connection *connection, uint64_t id);
-int verge__postgres_count(verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue,
-                          uint64_t *ret_dead);
-int verge__postgres_owners(verge__connection *connection, verge_durable_owner *ret_owners, size_t count,
-                           uint64_t *ret_dead);
-int verge__postgres_check(verge__connection *connection, uint32_t shard_count, char *text, size_t size);
+VERGE__STORE_FUNCTIONS(VERGE__STORE_PROTOTYPE, postgres)
 
 #endif

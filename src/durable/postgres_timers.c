@@ -247,6 +247,16 @@ int verge__postgres_notify(verge__connection *connection, const verge__row *cons
 
 /* ---- P4 ---- */
 
+/* The ids of the changes, each of which is missing until the answer says otherwise. */
+static void add_ids(verge__postgres *c, verge__parameters *p, verge__change *changes, size_t count) {
+    verge__buffer *ids = begin_array(c, p, TYPE_INT8, count);
+    for (size_t i = 0; i < count; i++) {
+        append_number(ids, changes[i].id);
+        changes[i].outcome = -ENOENT;
+    }
+    end_array(p, ids);
+}
+
 /* The shards of the targets with their epochs, each once; then the ids. */
 static void add_targets(verge__postgres *c, verge__parameters *p, const verge__target *targets, size_t count) {
     uint64_t epochs[VERGE_DURABLE_SHARDS_MAX] = {0};
@@ -336,6 +346,28 @@ int verge__postgres_count_attempt(verge__connection *connection, const verge__ta
     return verge__pg_tell(own(connection), ATTEMPT, &p);
 }
 
+int verge__postgres_probe(verge__connection *connection, verge__change *changes, size_t count) {
+    verge__postgres *c = own(connection);
+    verge__parameters p = {0};
+    PGresult *result;
+    add_ids(c, &p, changes, count);
+    const int error = verge__pg_ask(c, EXISTING, &p, &result);
+    if (error != 0) {
+        return error;
+    }
+    for (int row = 0; row < PQntuples(result); row++) {
+        const uint64_t id = number(result, row, 0);
+        for (size_t i = 0; i < count; i++) {
+            if (changes[i].id == id) {
+                changes[i].outcome = 0;
+                changes[i].due_ns = number(result, row, 1);
+            }
+        }
+    }
+    PQclear(result);
+    return 0;
+}
+
 int verge__postgres_bury(verge__connection *connection, const verge__row *row, const char *reason) {
     verge__parameters p = {0};
     add_number(&p, row->id);
@@ -368,12 +400,7 @@ static void match_changes(const PGresult *result, verge__change *changes, size_t
 static int change_some(verge__postgres *c, verge__postgres_statement which, verge__change *changes, size_t count) {
     verge__parameters p = {0};
     PGresult *result;
-    verge__buffer *ids = begin_array(c, &p, TYPE_INT8, count);
-    for (size_t i = 0; i < count; i++) {
-        append_number(ids, changes[i].id);
-        changes[i].outcome = -ENOENT;
-    }
-    end_array(&p, ids);
+    add_ids(c, &p, changes, count);
     verge__parameters only_ids = p;
     if (which == RESET) {
         verge__buffer *dues = begin_array(c, &p, TYPE_INT8, count);

@@ -107,62 +107,12 @@ void verge__sq_queue_up(verge__sqlite *c);
 void verge__sq_queue_leave(verge__sqlite *c);
 void verge__sq_checkpoint(verge__sqlite *c);
 int verge__sq_tell_time(verge__sqlite *c);
-void verge__sqlite_disconnect(verge__connection *connection);
-int verge__sqlite_connect(const char *url, uint64_t lease_ns, verge__connection **ret_connection);
-int verge__sqlite_borrow(void *transaction, verge__connection **ret_connection);
-void *verge__sqlite_handle(verge__connection *connection);
-void verge__sqlite_rollback(verge__connection *connection);
-int verge__sqlite_begin(verge__connection *connection);
-int verge__sqlite_commit(verge__connection *connection, uint64_t mark);
-int verge__sqlite_savepoint(verge__connection *connection);
-int verge__sqlite_end_savepoint(verge__connection *connection, bool undo);
 
 /* ---- sqlite_shards.c ---- */
 
-int verge__sqlite_read_meta(verge__connection *connection, verge__store_meta *ret_meta);
-int verge__sqlite_make_tables(verge__connection *connection, uint32_t shard_count);
 int verge__sq_ended(verge__connection *connection, int error);
-int verge__sqlite_contract(verge__connection *connection);
-int verge__sqlite_new_incarnation(verge__connection *connection, uint64_t *ret_incarnation);
-int verge__sqlite_join(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node);
-int verge__sqlite_renew(verge__connection *connection, uint64_t node, uint64_t lease_ns, verge__cluster *ret_cluster);
-int verge__sqlite_acquire(verge__connection *connection, uint64_t node, uint32_t count, verge__cluster *ret_new);
-int verge__sqlite_release(verge__connection *connection, uint64_t node, const verge__shard *shards, uint32_t count);
-int verge__sqlite_leave(verge__connection *connection, uint64_t node);
 
-/* ---- sqlite_timers.c ---- */
-
-int verge__sqlite_scan(verge__connection *connection, const verge__shard *shards, uint32_t count, uint64_t after_due_ns,
-                       uint64_t after_id, uint64_t until_ns, uint32_t limit, verge__visit_row visit, void *context);
-int verge__sqlite_wait(verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
-                       void *context);
-int verge__sqlite_insert(verge__connection *connection, verge__row *rows, size_t count);
-int verge__sqlite_notify(verge__connection *connection, const verge__row *const *rows, size_t count);
-int verge__sqlite_take(verge__connection *connection, const verge__target *targets, size_t count,
-                       verge__visit_row visit, void *context);
-int verge__sqlite_claim(verge__connection *connection, const verge__target *targets, size_t count,
-                        const uint64_t *run_ns, verge__visit_row visit, void *context);
-int verge__sqlite_complete(verge__connection *connection, verge__change *changes, size_t count);
-int verge__sqlite_count_attempt(verge__connection *connection, const verge__target *target);
-int verge__sqlite_bury(verge__connection *connection, const verge__row *row, const char *reason);
-int verge__sqlite_cancel(verge__connection *connection, verge__change *changes, size_t count);
-int verge__sqlite_reset(verge__connection *connection, verge__change *changes, size_t count);
-
-/* ---- sqlite_look.c ---- */
-
-int verge__sqlite_find(verge__connection *connection, const char *handler, const void *key, size_t key_size,
-                       uint64_t *ret_id);
-int verge__sqlite_look(verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,
-                       size_t size);
-int verge__sqlite_list(verge__connection *connection, bool dead, uint64_t after, verge_durable_info *ret_infos,
-                       size_t count);
-int verge__sqlite_forget(verge__connection *connection, uint64_t id);
-int verge__sqlite_revive(verge__connection *connection, uint64_t id);
-int verge__sqlite_count(verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue,
-                        uint64_t *ret_dead);
-int verge__sqlite_owners(verge__connection *connection, verge_durable_owner *ret_owners, size_t count,
-                         uint64_t *ret_dead);
-int verge__sqlite_check(verge__connection *connection, uint32_t shard_count, char *text, size_t size);
+VERGE__STORE_FUNCTIONS(VERGE__STORE_PROTOTYPE, sqlite)
 
 #define RUN(c, which, ret_first, ...) \
     verge__sq_run((c), (which), (const int64_t[]){__VA_ARGS__}, \

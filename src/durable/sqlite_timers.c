@@ -225,6 +225,17 @@ int verge__sqlite_count_attempt(verge__connection *connection, const verge__targ
     return error != 0 || !holds ? error : RUN(c, TIMER_ATTEMPT, NULL, number(target->id));
 }
 
+int verge__sqlite_probe(verge__connection *connection, verge__change *changes, size_t count) {
+    int error = 0;
+    for (size_t i = 0; i < count && error == 0; i++) {
+        int64_t due = -1;
+        error = RUN(own(connection), TIMER_EXISTS, &due, number(changes[i].id));
+        changes[i].outcome = due < 0 ? -ENOENT : 0;
+        changes[i].due_ns = due < 0 ? 0 : (uint64_t)due;
+    }
+    return error;
+}
+
 int verge__sqlite_bury(verge__connection *connection, const verge__row *row, const char *reason) {
     verge__sqlite *c = own(connection);
     sqlite3_stmt *statement = NULL;

@@ -84,10 +84,10 @@ typedef struct verge__target {
     uint64_t epoch;
 } verge__target;
 
-/* A cancel, a reset, a completion, or what is left of one. */
+/* A cancel, a reset, a completion or a probe, and what came of it. */
 typedef struct verge__change {
     uint64_t id;
-    uint64_t due_ns;   /* reset */
+    uint64_t due_ns;   /* reset; probe: as the row has it */
     uint64_t revision; /* complete */
     int outcome;
 } verge__change;
@@ -157,6 +157,8 @@ typedef struct verge__store {
                  verge__visit_row visit, void *context);
     int (*complete)(verge__connection *connection, verge__change *changes, size_t count);
     int (*count_attempt)(verge__connection *connection, const verge__target *target);
+    /* Which rows are there, and when they are due. Outcomes: 0, -ENOENT. */
+    int (*probe)(verge__connection *connection, verge__change *changes, size_t count);
     int (*bury)(verge__connection *connection, const verge__row *row, const char *reason);
 
     /* P5, in a transaction. Outcomes as D5; -EAGAIN: somebody else is at that row. */
@@ -175,6 +177,19 @@ typedef struct verge__store {
     int (*owners)(verge__connection *connection, verge_durable_owner *ret_owners, size_t count, uint64_t *ret_dead);
     int (*check)(verge__connection *connection, uint32_t shard_count, char *text, size_t size);
 } verge__store;
+
+/* What a store S implements, each as verge__S_name: its prototypes, and its table. */
+/* clang-format off */
+#define VERGE__STORE_FUNCTIONS(F, S) \
+    F(S, connect) F(S, disconnect) F(S, borrow) F(S, handle) F(S, read_meta) F(S, make_tables) F(S, contract) \
+    F(S, begin) F(S, commit) F(S, rollback) F(S, savepoint) F(S, end_savepoint) \
+    F(S, join) F(S, renew) F(S, acquire) F(S, release) F(S, leave) F(S, new_incarnation) \
+    F(S, scan) F(S, wait) F(S, insert) F(S, notify) \
+    F(S, take) F(S, claim) F(S, complete) F(S, count_attempt) F(S, probe) F(S, bury) F(S, cancel) F(S, reset) \
+    F(S, find) F(S, look) F(S, list) F(S, revive) F(S, forget) F(S, count) F(S, owners) F(S, check)
+/* clang-format on */
+#define VERGE__STORE_PROTOTYPE(S, function) extern __typeof__(*((verge__store *)0)->function) verge__##S##_##function;
+#define VERGE__STORE_ENTRY(S, function) .function = verge__##S##_##function,
 
 /* By the beginning of the URL; NULL: there is no such store. *ret_is_missing: there is, but not in this build. */
 const verge__store *verge__store_of(const char *url, bool *ret_is_missing);

@@ -353,11 +353,16 @@ static int model_bury(verge__connection *connection, const verge__row *row, cons
 
 /* ---- P5 ---- */
 
+static struct model_row *changed_row(verge__connection *connection, verge__change *change) {
+    struct model_row *r = find_row(tables(connection), change->id);
+    change->outcome = r == NULL ? -ENOENT : r->is_running && r->row.due_ns > model.now_ns ? VERGE_RUNNING : 0;
+    return r;
+}
+
 static int model_cancel(verge__connection *connection, verge__change *changes, size_t count) {
     OR_LOST(connection)
     for (size_t i = 0; i < count; i++) {
-        struct model_row *r = find_row(tables(connection), changes[i].id);
-        changes[i].outcome = r == NULL ? -ENOENT : r->is_running && r->row.due_ns > model.now_ns ? VERGE_RUNNING : 0;
+        struct model_row *r = changed_row(connection, &changes[i]);
         if (r != NULL && model_mistake != MISTAKE_CANCEL) {
             r->is_there = false;
         }
@@ -368,8 +373,7 @@ static int model_cancel(verge__connection *connection, verge__change *changes, s
 static int model_move(verge__connection *connection, verge__change *changes, size_t count) {
     OR_LOST(connection)
     for (size_t i = 0; i < count; i++) {
-        struct model_row *r = find_row(tables(connection), changes[i].id);
-        changes[i].outcome = r == NULL ? -ENOENT : r->is_running && r->row.due_ns > model.now_ns ? VERGE_RUNNING : 0;
+        struct model_row *r = changed_row(connection, &changes[i]);
         if (r != NULL) {
             r->row.due_ns = changes[i].due_ns;
             r->row.revision++;
@@ -379,15 +383,13 @@ static int model_move(verge__connection *connection, verge__change *changes, siz
     return 0;
 }
 
-static int model_look(verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,
-                      size_t size) {
-    (void)payload, (void)size;
+static int model_probe(verge__connection *connection, verge__change *changes, size_t count) {
     OR_LOST(connection)
-    const struct model_row *r = find_row(tables(connection), id);
-    if (r == NULL) {
-        return -ENOENT;
+    for (size_t i = 0; i < count; i++) {
+        const struct model_row *r = find_row(tables(connection), changes[i].id);
+        changes[i].outcome = r == NULL ? -ENOENT : 0;
+        changes[i].due_ns = r == NULL ? 0 : r->row.due_ns;
     }
-    *ret_info = (verge_durable_info){.id = id, .due_ns = r->row.due_ns};
     return 0;
 }
 
@@ -418,5 +420,5 @@ const verge__store model_store = {
     .bury = model_bury,
     .cancel = model_cancel,
     .reset = model_move,
-    .look = model_look,
+    .probe = model_probe,
 };
