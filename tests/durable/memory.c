@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Allocations fail under a node on a real store, SQLite: those of the library, one after the other, and then any of
+ * them and of SQLite, by chance. A call that fails says so and has changed nothing; what was promised runs once.
+ */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "durable/support.h"
+#include "support/cmocka.h"
+#include "support/random.h"
+
+/* ---- the allocator ---- */
+
+static _Atomic(int64_t) fails_at = -1; /* the library's allocations until one fails; below 0: none */
+static _Atomic(uint32_t) fails_one_in; /* 0: none */
+static _Atomic(uint64_t) dice;
+static _Atomic(uint64_t) failed;
+static _Thread_local bool is_exempt; /* the test's own */
+
+static bool fails_by_chance(void) {
+    const uint32_t one_in = fails_one_in;
+    if (one_in == 0 || is_exempt) {
+        return false;
+    }
+    struct verge_test_random random = verge_test_random_from(atomic_fetch_add(&dice, 1));
+    const bool fails = verge_test_chance(&random, one_in);
+    failed += fails;
+    return fails;
+}
+
+static bool fails(void) {
+    if (!is_exempt && fails_at >= 0 && atomic_fetch_sub(&fails_at, 1) == 0) {
+        failed++;
+        return true;
+    }
+    return fails_by_chance();
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+char *__real_strdup(const char *text);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+char *__wrap_strdup(const char *text);
+
+void *__wrap_malloc(size_t size) {
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *memory, size_t size) {
+    return fails() ? NULL : __real_realloc(memory, size);
+}
+
+char *__wrap_strdup(const char *text) {
+    return fails() ? NULL : __real_strdup(text);
+}
+
+static sqlite3_mem_methods sqlite_memory;
+
+static void *sqlite_allocate(int size) {
+    return fails_by_chance() ? NULL : sqlite_memory.xMalloc(size);
+}
+
+static void *sqlite_reallocate(void *memory, int size) {
+    return fails_by_chance() ? NULL : sqlite_memory.xRealloc(memory, size);
+}
+
+static int set_up_sqlite(void **state) {
+    (void)state;
+    sqlite3_mem_methods failing;
+    assert_int_equal(sqlite3_config(SQLITE_CONFIG_GETMALLOC, &sqlite_memory), SQLITE_OK);
+    failing = sqlite_memory;
+    failing.xMalloc = sqlite_allocate;
+    failing.xRealloc = sqlite_reallocate;
+    assert_int_equal(sqlite3_config(SQLITE_CONFIG_MALLOC, &failing), SQLITE_OK);
+    is_exempt = true;
+    return 0;
+}
+
+/* ---- a life ---- */
+
+enum { TIMERS_MAX = 60 };
+
+static char url[512];
+static verge_durable_id promised[TIMERS_MAX];
+static uint32_t promised_count;
+
+static verge_durable_verdict write_row(const verge_durable_firing *firing) {
+    char text[100];
+    (void)snprintf(text, sizeof(text), "INSERT INTO ledger VALUES (%llu)", (unsigned long long)firing->id);
+    verge_durable_retry_after(firing, MS);
+    void *transaction = verge_durable_transaction(firing);
+    return transaction == NULL || sql_run(transaction, text) != 0 ? VERGE_DURABLE_RETRY : VERGE_DURABLE_DONE;
+}
+
+/* Opens, schedules and fires; with errors, as long as allocations fail. What is open at the end is open without. */
+static verge_durable *open_it(bool *ret_has_failed) {
+    const verge_durable_options options = durable_options(url);
+    verge_durable_handler_options handler;
+    verge_durable *durable = NULL;
+    is_exempt = false;
+    const int opened = verge_durable_open(&options, &durable);
+    is_exempt = true;
+    *ret_has_failed = opened != 0;
+    if (opened != 0) {
+        assert_int_equal(opened, -ENOMEM);
+        assert_null(durable);
+        fails_at = -1;
+        fails_one_in = 0;
+        assert_int_equal(verge_durable_open(&options, &durable), 0);
+    }
+    (void)verge_durable_handler_init(&handler);
+    handler.handler = write_row;
+    handler.attempts_max = 0; /* it never gives up */
+    assert_int_equal(verge_durable_register_with(durable, "write", &handler), 0);
+    return durable;
+}
+
+static void schedule_some(verge_durable *durable, int count) {
+    for (int i = 0; i < count; i++) {
+        const verge_durable_request request = {
+            .handler = "write", .delay_ns = (uint64_t)(i % 7) * MS, .payload = "some bytes", .payload_size = 10};
+        verge_durable_id id = 0;
+        is_exempt = false;
+        const int error = verge_durable_schedule(durable, &request, &id);
+        is_exempt = true;
+        assert_true(error == 0 || error == -ENOMEM);
+        assert_true((error == 0) == (id != 0));
+        if (error == 0) {
+            promised[promised_count++] = id;
+        }
+    }
+}
+
+/* Every promised timer has run once, and no other has. */
+static void audit(verge_durable *durable) {
+    char text[128];
+    fails_at = -1;
+    fails_one_in = 0;
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    assert_int_equal(sql_ask(url, "SELECT count(*) FROM ledger"), promised_count);
+    for (uint32_t i = 0; i < promised_count; i++) {
+        (void)snprintf(text, sizeof(text), "SELECT count(*) FROM ledger WHERE id = %llu",
+                       (unsigned long long)promised[i]);
+        assert_int_equal(sql_ask(url, text), 1);
+    }
+    assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_dead"), 0);
+    assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_shard WHERE owner <> 0"), 0);
+}
+
+static void begin(void) {
+    (void)snprintf(url, sizeof(url), "%s", durable_url("memory"));
+    promised_count = 0;
+    void *handle = sql_open(url);
+    assert_int_equal(sql_run(handle, "CREATE TABLE ledger (id bigint)"), 0);
+    sql_close(handle);
+}
+
+static void each_allocation_fails_once(void **state) {
+    (void)state;
+    bool has_failed = true;
+    uint64_t count = 0;
+    for (int64_t n = 0; has_failed; n++) {
+        bool open_failed;
+        begin();
+        failed = 0;
+        fails_at = n;
+        verge_durable *durable = open_it(&open_failed);
+        schedule_some(durable, 4);
+        WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
+        has_failed = failed > 0;
+        count += has_failed;
+        audit(durable);
+        durable_drop(url);
+    }
+    print_message("%llu allocations\n", (unsigned long long)count);
+    assert_true(count > 20);
+}
+
+static void any_allocation_fails_by_chance(void **state) {
+    (void)state;
+    const uint64_t seed = verge_test_seed(20260105);
+    struct verge_test_random random = verge_test_random_from(seed);
+    dice = seed;
+    for (int round = 0; round < 8; round++) {
+        bool open_failed;
+        begin();
+        failed = 0;
+        fails_one_in = 10 + (uint32_t)verge_test_below(&random, 1000);
+        verge_durable *durable = open_it(&open_failed);
+        fails_one_in = 10 + (uint32_t)verge_test_below(&random, 200);
+        schedule_some(durable, TIMERS_MAX);
+        durable_nap(20); /* some of it fires meanwhile */
+        audit(durable);
+        durable_drop(url);
+        assert_true(failed > 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_allocation_fails_once),
+        cmocka_unit_test(any_allocation_fails_by_chance),
+    };
+    return cmocka_run_group_tests_name("durable_memory", tests, set_up_sqlite, NULL);
+}
