@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge-bench-durable URL [--seconds N] [--pending N] [--runners N] [--snapshot SECONDS]: durable timers against the
- * SQL that bounds them, and against the claims of a scheduler that polls, on one store, in one run; ratios.
- * bench/durable starts a server for it.
+ * verge-bench-durable URL [--seconds N] [--pending N] [--runners N] [--snapshot SECONDS] [--disk FILE] [--only PART]:
+ * durable timers against the SQL that bounds them, and against the claims of a scheduler that polls, on one store, in
+ * one run; ratios. Parts are claims, lateness, idle and recovery. FILE, on the store's disk, is written to find out how
+ * long fsync takes. bench/durable-run starts a server for it.
  */
 #define _GNU_SOURCE
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -39,6 +41,8 @@ static double seconds = 3;
 static uint64_t pending = 1000000;
 static uint32_t runners = 2;
 static double snapshot = 10; /* seconds that it is held before it is measured */
+static const char *disk;
+static const char *only;
 static _Atomic(uint64_t) fired;
 
 static void check(bool holds, const char *what) {
@@ -56,6 +60,40 @@ static double now_s(void) {
 static void nap_ms(unsigned ms) {
     const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000L};
     (void)nanosleep(&time, NULL);
+}
+
+static bool is_wanted(const char *part) {
+    return only == NULL || strcmp(only, part) == 0;
+}
+
+static void print_quantiles(const char *what, const verge_histogram *times) {
+    printf("%s %.2f ms (median), %.2f ms (99 %%), %.2f ms (longest)\n", what,
+           (double)verge_histogram_quantile(times, 0.5) / 1e6, (double)verge_histogram_quantile(times, 0.99) / 1e6,
+           (double)verge_histogram_max(times) / 1e6);
+}
+
+/* What a commit waits for at least: a page is written over, and reaches the disk. */
+static void measure_disk(void) {
+    static char page[8192];
+    enum { PAGES = 2048 };
+    verge_histogram times;
+    const int file = open(disk, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    check(file >= 0, "the file for --disk cannot be opened");
+    for (int i = 0; i < PAGES; i++) {
+        check(pwrite(file, page, sizeof(page), (off_t)i * (off_t)sizeof(page)) == sizeof(page), "pwrite");
+    }
+    check(fsync(file) == 0, "fsync");
+    verge_histogram_reset(&times);
+    const double began_s = now_s();
+    for (int i = 0; now_s() - began_s < seconds; i++) {
+        const double wrote_s = now_s();
+        check(pwrite(file, page, sizeof(page), (off_t)(i % PAGES) * (off_t)sizeof(page)) == sizeof(page), "pwrite");
+        check(fdatasync(file) == 0, "fdatasync");
+        verge_histogram_record(&times, (uint64_t)((now_s() - wrote_s) * 1e9));
+    }
+    (void)close(file);
+    (void)unlink(disk);
+    print_quantiles("a page of 8 KiB written and fdatasync:", &times);
 }
 
 /* ---- SQL ---- */
@@ -402,9 +440,46 @@ static void measure_recovery(void) {
 }
 
 static void print_lateness(const char *what, double rate, const verge_histogram *lateness) {
-    printf("%s, %.0f timers a second: late by %.2f ms (median), %.2f ms (99 %%)\n", what, rate,
-           (double)verge_histogram_quantile(lateness, 0.5) / 1e6,
-           (double)verge_histogram_quantile(lateness, 0.99) / 1e6);
+    char text[128];
+    (void)snprintf(text, sizeof(text), "%s, %.0f timers a second: late by", what, rate);
+    print_quantiles(text, lateness);
+}
+
+static void measure_all_claims(double verge) {
+    (void)verge;
+#if defined(VERGE_HAVE_POSTGRESQL)
+    static const int counts[] = {1, CLAIMERS};
+    for (int i = 0; i < 2 && durable_is_postgres(); i++) {
+        const double claims = measure_claims(counts[i]);
+        printf("claims by SKIP LOCKED, 100 at a time, each completed by itself, %d workers: %.0f a second; verge "
+               "against that: %.1f times (10 are asked)\n",
+               counts[i], claims, verge / claims);
+    }
+#endif
+}
+
+static void measure_lateness(double verge) {
+    verge_histogram lateness;
+    const double half = measure_verge(verge / 2, &lateness, NULL);
+    printf("%" PRIu64 " more pending: ", pending);
+    print_lateness("half of that load", half, &lateness);
+    if (!durable_is_postgres()) {
+        return;
+    }
+    const double quarter = measure_verge(verge / 4, &lateness, NULL);
+    print_lateness("a quarter of that load", quarter, &lateness);
+    void *holder = open_sql();
+    sql(holder, "BEGIN ISOLATION LEVEL REPEATABLE READ");
+    check(sql_number(holder, "SELECT count(*) FROM verge_meta") == 1, "verge_meta");
+    const double began_s = now_s();
+    double held = 0;
+    do {
+        held = measure_verge(verge / 4, &lateness, NULL);
+    } while (now_s() - began_s < snapshot);
+    char what[64];
+    (void)snprintf(what, sizeof(what), "a snapshot held elsewhere for %.0f s", now_s() - began_s);
+    print_lateness(what, held, &lateness);
+    sql_close(holder);
 }
 
 int main(int argc, char **argv) {
@@ -417,58 +492,43 @@ int main(int argc, char **argv) {
             runners = (uint32_t)strtoul(argv[i + 1], NULL, 10);
         } else if (strcmp(argv[i], "--snapshot") == 0) {
             snapshot = strtod(argv[i + 1], NULL);
+        } else if (strcmp(argv[i], "--disk") == 0) {
+            disk = argv[i + 1];
+        } else if (strcmp(argv[i], "--only") == 0) {
+            only = argv[i + 1];
         }
     }
     if (argc < 2) {
-        (void)fprintf(
-            stderr, "usage: verge-bench-durable URL [--seconds N] [--pending N] [--runners N] [--snapshot SECONDS]\n");
+        (void)fprintf(stderr,
+                      "usage: verge-bench-durable URL [--seconds N] [--pending N] [--runners N] [--snapshot SECONDS] "
+                      "[--disk FILE] [--only PART]\n");
         return 2;
     }
     url = argv[1];
     (void)setenv("VERGE_DURABLE_STORE", strncmp(url, "postgres", 8) == 0 ? "postgresql" : "sqlite", 1);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    verge_histogram lateness;
     double per_batch;
+    if (disk != NULL) {
+        measure_disk();
+    }
     (void)measure_verge(0, NULL, NULL); /* makes the tables, warms up */
     const double raw = measure_raw();
     const double verge = measure_verge(0, NULL, &per_batch);
     printf("raw batched INSERT and DELETE by key, %d a commit: %.0f timers a second\n", BATCH, raw);
     printf("verge, schedule to deletion: %.0f a second, %.0f a transaction; against raw: %.2f (at least 0.5)\n", verge,
            per_batch, verge / raw);
-#if defined(VERGE_HAVE_POSTGRESQL)
-    if (durable_is_postgres()) {
-        static const int counts[] = {1, CLAIMERS};
-        for (int i = 0; i < 2; i++) {
-            const double claims = measure_claims(counts[i]);
-            printf("claims by SKIP LOCKED, 100 at a time, each completed by itself, %d workers: %.0f a second; verge "
-                   "against that: %.1f times (10 are asked)\n",
-                   counts[i], claims, verge / claims);
-        }
+    if (is_wanted("claims")) {
+        measure_all_claims(verge);
     }
-#endif
     fill(pending);
-    const double half = measure_verge(verge / 2, &lateness, NULL);
-    printf("%" PRIu64 " more pending: ", pending);
-    print_lateness("half of that load", half, &lateness);
-#if defined(VERGE_HAVE_POSTGRESQL)
-    if (durable_is_postgres()) {
-        const double free = measure_verge(verge / 4, &lateness, NULL);
-        print_lateness("a quarter of that load", free, &lateness);
-        void *holder = open_sql();
-        sql(holder, "BEGIN ISOLATION LEVEL REPEATABLE READ");
-        check(sql_number(holder, "SELECT count(*) FROM verge_meta") == 1, "verge_meta");
-        const double began_s = now_s();
-        double held = 0;
-        do {
-            held = measure_verge(verge / 4, &lateness, NULL);
-        } while (now_s() - began_s < snapshot);
-        char what[64];
-        (void)snprintf(what, sizeof(what), "a snapshot held elsewhere for %.0f s", now_s() - began_s);
-        print_lateness(what, held, &lateness);
-        sql_close(holder);
+    if (is_wanted("lateness")) {
+        measure_lateness(verge);
     }
-#endif
-    measure_idle();
-    measure_recovery();
+    if (is_wanted("idle")) {
+        measure_idle();
+    }
+    if (is_wanted("recovery")) {
+        measure_recovery();
+    }
     return 0;
 }
