@@ -141,8 +141,8 @@ typedef struct verge_wheel_level {
  * Memory goes back by the slab, because handles stay valid and timers do not move in memory. Timers with handles are in
  * slabs of 512 (16 KiB). A slab goes back when none of its timers is left, so each long-lived timer keeps at most one
  * slab. Entries, of 8 bytes each, are in slabs of up to 2 MiB. Such a slab goes back when it holds no entry, and
- * verge_wheel_compact moves entries so that the fewest slabs are left. A default wheel takes 2.3 KB without timers, and
- * 20 KB with 10 of them: its two lowest levels take 12.5 KB.
+ * verge_wheel_compact moves entries so that the fewest slabs are left. A default wheel takes 2.2 KB without timers, and
+ * 17.5 KB with 10 of them: its two lowest levels take 12.5 KB. With VERGE_PRESET_RUNTIME it is 8.1 KB.
  */
 typedef struct verge_wheel_compaction {
     uint32_t minimum;

@@ -6,7 +6,7 @@
 #include "calendar/level.h"
 
 enum {
-    CHUNKS_UNDER_WAY = 4, /* a chunk whose entries are being moved may be empty */
+    CHUNKS_UNDER_WAY = 1, /* of which the entries are being moved: it is in no list */
     LOWEST_LEVEL_BITS = 9,
     SECOND_LEVEL_BITS = 8,
     LEVEL_BITS = 6,
@@ -149,7 +149,7 @@ void verge__calendar_reset(verge__calendar *calendar, uint64_t first_tick) {
 
 /* ---- room: chunks and levels (C6, C7) ---- */
 
-/* n entries in at most L lists of which none is empty form at most n chunks, and at most (n + 29 L) / 30. */
+/* n entries in at most L lists of which none is empty form at most n chunks, and at most (n + 13 L) / 14. */
 static size_t chunks_for(const verge__calendar *calendar, size_t entries) {
     size_t lists = calendar->list_count;
     size_t chunks = entries;

@@ -45,8 +45,8 @@
 #include "calendar/chunk_pool.h"
 
 enum {
-    VERGE__LEVELS_MAX = 28,
-    VERGE__OWN_LEVEL = 31, /* chunks of the owner's lists have this level, and the list's number as their slot */
+    VERGE__LEVELS_MAX = 24, /* 16 of a bit each, and 8 of 6 */
+    VERGE__OWN_LEVEL = 31,  /* chunks of the owner's lists have this level, and the list's number as their slot */
     VERGE__OWN_LISTS = 3,
     VERGE__PREFETCH_MIN = 4096, /* the nodes of so few entries are in the cache anyway */
 };

@@ -2,22 +2,22 @@
 /*
  * calendar/list.h - lists of entries, in chunks.
  *
- * Chunks have 256 bytes and are aligned to 256. So a list needs only one pointer, `end`: one past its newest entry. The
+ * Chunks have 128 bytes and are aligned to 128. So a list needs only one pointer, `end`: one past its newest entry. The
  * pointer tells, without a load:
  *
  *     the list is empty               end == NULL
- *     the newest chunk is full        end is a multiple of 256
- *     the newest chunk                (end - 1) rounded down to 256
+ *     the newest chunk is full        end is a multiple of 128
+ *     the newest chunk                (end - 1) rounded down to 128
  *
- * One test, end & 255, says whether the newest chunk has room; for an empty list it says no, as it should.
+ * One test, end & 127, says whether the newest chunk has room; for an empty list it says no, as it should.
  *
- *     slot -> end ----------------------------------.
- *                                                   v
- *            [ header | e0 e1 e2 ............... e17     ]   newest, depth 2
+ *     slot -> end --------------------------.
+ *                                           v
+ *            [ header | e0 e1 e2 ....... e7      ]   newest, depth 2
  *                 | below
- *            [ header | e0 e1 ........................ e29 ]  full,   depth 1
+ *            [ header | e0 e1 ................ e13 ]  full,   depth 1
  *                 | below
- *            [ header | e0 e1 ........................ e29 ]  full,   depth 0
+ *            [ header | e0 e1 ................ e13 ]  full,   depth 0
  *
  * Invariants
  *   L1  no chunk of a list is empty, and all but the newest are full
@@ -29,15 +29,15 @@
 #include "calendar/node.h"
 
 enum {
-    VERGE__CHUNK_BYTES = 256,
-    VERGE__CHUNK_ENTRIES = 30,
-    VERGE__CHUNK_SLAB_BITS = 20,
+    VERGE__CHUNK_BYTES = 128,
+    VERGE__CHUNK_ENTRIES = 14,
+    VERGE__CHUNK_SLAB_BITS = 19,
 };
 
 typedef struct verge__chunk verge__chunk;
 struct verge__chunk {
     verge__chunk *below;                    /* the next older chunk of the list */
-    uint64_t depth : 24;                    /* how many chunks there are below */
+    uint64_t depth : 25;                    /* how many chunks there are below */
     uint64_t slab : VERGE__CHUNK_SLAB_BITS; /* the slab it was cut from (chunk_pool.h) */
     uint64_t level : 5;                     /* the list it belongs to */
     uint64_t slot : 15;

@@ -11,10 +11,7 @@
 #include "calendar/level.h"
 #include "wheel/wheel_internal.h"
 
-enum {
-    PREFETCH_ENTRIES = 24, /* how far ahead nodes are brought towards the cache */
-    POLLS_BETWEEN = 256,   /* looks at memory; a timer counts as a poll */
-};
+enum { POLLS_BETWEEN = 256 }; /* looks at memory; a timer counts as a poll */
 
 typedef void on_expiry_function(void *context, const verge_expiry *expiry);
 
@@ -76,15 +73,11 @@ static void drop_idle(verge_wheel *wheel, verge__node *node) {
     wheel->entries_dropped++;
 }
 
-/* Brings the node of an entry that is handed out soon towards the cache. */
+/* Brings the node of an entry that is handed out soon towards the cache: of the one a chunk further on. */
 static VERGE__ALWAYS_INLINE void prefetch_ahead(const verge_wheel *wheel, const verge__entry *newest) {
     const verge__chunk *chunk = verge__chunk_of(newest);
-    size_t at = (size_t)(newest - chunk->entries);
-    if (at >= PREFETCH_ENTRIES) {
-        VERGE__PREFETCH_WRITE(verge__wheel_node(wheel, chunk->entries[at - PREFETCH_ENTRIES]));
-    } else if (chunk->below != NULL) {
-        VERGE__PREFETCH_WRITE(
-            verge__wheel_node(wheel, chunk->below->entries[VERGE__CHUNK_ENTRIES + at - PREFETCH_ENTRIES]));
+    if (chunk->below != NULL) {
+        VERGE__PREFETCH_WRITE(verge__wheel_node(wheel, chunk->below->entries[newest - chunk->entries]));
     }
 }
 

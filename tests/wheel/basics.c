@@ -429,8 +429,8 @@ static void levels_have_statistics(void **state) {
     wheel_end(wheel);
 }
 
-/* Level by level: what is there, and the bytes of it. A ring has two blocks of slots, a bit for each, and chunks of 256
- * bytes with room for 30 entries. */
+/* Level by level: what is there, and the bytes of it. A ring has two blocks of slots, a bit for each, and chunks of 128
+ * bytes with room for 14 entries. */
 static void levels_say_what_they_hold(void **state) {
     (void)state;
     enum { COUNT = 40 };
@@ -443,7 +443,7 @@ static void levels_say_what_they_hold(void **state) {
     assert_int_equal(verge_wheel_cancel(wheel, timers[0], NULL), 0);
     static const struct {
         uint64_t slots, slots_used, chunks, active, garbage;
-    } levels[] = {{1024, 1, 2, COUNT - 1, 1}, {512, 1, 1, 1, 0}};
+    } levels[] = {{1024, 1, 3, COUNT - 1, 1}, {512, 1, 1, 1, 0}};
     for (size_t k = 0; k < 2; k++) {
         verge_wheel_level_stats stats = {.struct_size = sizeof(stats)};
         assert_int_equal(verge_wheel_get_level_stats(wheel, k, &stats), 0);
@@ -452,9 +452,9 @@ static void levels_say_what_they_hold(void **state) {
         assert_int_equal(stats.slots_used, levels[k].slots_used);
         assert_int_equal(stats.active, levels[k].active);
         assert_int_equal(stats.garbage, levels[k].garbage);
-        assert_int_equal(stats.capacity, 30 * levels[k].chunks);
+        assert_int_equal(stats.capacity, 14 * levels[k].chunks);
         const uint64_t slots = levels[k].slots;
-        assert_int_equal(stats.bytes, slots * sizeof(void *) + slots / 8 + 256 * levels[k].chunks);
+        assert_int_equal(stats.bytes, slots * sizeof(void *) + slots / 8 + 128 * levels[k].chunks);
     }
     wheel_end(wheel);
 }

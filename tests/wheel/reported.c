@@ -300,9 +300,9 @@ static void a_few_timers_keep_no_more_than_their_slabs(void **state) {
             fail_msg("%zu of %zu timers: %zu nodes", kept, count, (size_t)stats.records);
         }
         /* and some slabs of chunks. Compact leaves no more chunks than entries or lists need: it fills the lowest. */
-        const size_t chunks = (size_t)stats.timers < LISTS_MAX ? (size_t)stats.timers : LISTS_MAX + stats.timers / 30;
+        const size_t chunks = (size_t)stats.timers < LISTS_MAX ? (size_t)stats.timers : LISTS_MAX + stats.timers / 14;
         const size_t entry_bytes =
-            is_compacted ? (chunks + chunks / 8) * 256 + (size_t)LISTS_MAX * 16 : count * 6 + (size_t)LISTS_MAX * 256;
+            is_compacted ? (chunks + chunks / 8) * 128 + (size_t)LISTS_MAX * 16 : count * 6 + (size_t)LISTS_MAX * 256;
         const size_t table_bytes = 2 * count / SLAB * SLAB_INFO_BYTES; /* of all slabs that there ever were */
         if (memory.bytes_in_use >= (slabs + 1) * SLAB_BYTES + table_bytes + entry_bytes) {
             fail_msg("%zu of %zu timers, %s: %zu bytes", kept, count, is_compacted ? "compacted" : "polled",

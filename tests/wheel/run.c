@@ -508,7 +508,7 @@ static void work_is_what_was_moved_and_looked_at(void **state) {
     static const struct {
         size_t upper;
         size_t near;
-    } counts[] = {{1, 0}, {5, 5}, {20, 20}};
+    } counts[] = {{1, 0}, {5, 5}, {14, 20}};
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
         for (size_t runs = 0; runs < 2; runs++) {
             const size_t count = counts[i].upper + counts[i].near;
