@@ -39,7 +39,7 @@ uint64_t verge__calendar_next(const verge__calendar *calendar) {
     uint64_t next = VERGE__NO_TICK;
     for (size_t k = 0; k < calendar->levels_used; k++) {
         const verge__level *level = &calendar->levels[k];
-        uint64_t position = verge__level_next_inline(level, calendar->cursor >> level->shift);
+        uint64_t position = verge__level_next(level, calendar->cursor >> level->shift);
         if (position != VERGE__NO_TICK && position << level->shift < next) {
             next = position << level->shift;
         }
@@ -147,7 +147,7 @@ bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, si
     VERGE__INVARIANT(!verge__calendar_has_due(calendar), "C3: a tick is taken when all of the last one is gone");
     while (calendar->cursor <= last_tick) {
         bool is_lowest = last_tick < calendar->upper_quiet; /* nothing above happens before */
-        uint64_t next = is_lowest ? verge__level_next_inline(&calendar->levels[0], calendar->cursor)
+        uint64_t next = is_lowest ? verge__level_next(&calendar->levels[0], calendar->cursor)
                                   : verge__calendar_next(calendar);
         VERGE__INVARIANT(next >= calendar->cursor, "C3: every slot starts at or after the cursor");
         if (next > last_tick) {
@@ -227,6 +227,6 @@ void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
     if (calendar->cursor > calendar->upper_quiet) {
         settle_upper(calendar, budget);
     }
-    uint64_t next = verge__level_next_inline(&calendar->levels[0], calendar->cursor);
+    uint64_t next = verge__level_next(&calendar->levels[0], calendar->cursor);
     calendar->quiet_until = next < calendar->upper_quiet ? next : calendar->upper_quiet;
 }

@@ -31,25 +31,6 @@ static inline void verge__level_clear_occupied(verge__level *level, uint32_t slo
     verge__level_summary(level)[slot >> 12] &= ~(is_word_empty << (slot >> 6 & 63));
 }
 
-/* Where the summary is one word: within the word of bits of the position or, if there is no further bit in it, by the
- * summary. Either is as likely where there are few timers, so there is no branch. */
-static VERGE__ALWAYS_INLINE uint64_t verge__level_next_inline(const verge__level *level, uint64_t position) {
-    uint64_t words = *verge__level_summary(level);
-    if (VERGE__UNLIKELY(level->mask >> 12 != 0 || words == 0)) {
-        return verge__level_next(level, position);
-    }
-    uint32_t from = (uint32_t)position & level->mask;
-    uint32_t word = from >> 6;
-    uint64_t bits = level->occupied[word] & (UINT64_MAX << (from & 63));
-    uint64_t after = words & (~UINT64_C(1) << word);
-    uint32_t other = verge__bit_lowest_index(after != 0 ? after : words);
-    uint64_t other_bits = level->occupied[other];
-    VERGE__IS_NEEDED(other_bits);
-    word = bits != 0 ? word : other;
-    bits = bits != 0 ? bits : other_bits;
-    return position + (((word << 6) + verge__bit_lowest_index(bits) - from) & level->mask);
-}
-
 /* The tick from which on a slot of several chunks is drained: the start of the slot before. */
 static inline uint64_t verge__level_drain_begin(const verge__level *level, uint64_t position) {
     return (position - 1) << level->shift;
