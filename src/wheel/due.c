@@ -104,7 +104,7 @@ static VERGE__ALWAYS_INLINE void hand_out_of_tick(verge_wheel *wheel, verge__han
 }
 
 static void hand_out_past(verge_wheel *wheel, verge__handout *to) {
-    verge__entry entry = verge__calendar_list_pop(&wheel->calendar, wheel->past_list);
+    verge__entry entry = verge__calendar_list_pop(&wheel->calendar, VERGE__LIST_PAST);
     to->budget--;
     hand_out(wheel, entry, verge__wheel_node(wheel, entry), to);
 }
@@ -132,9 +132,9 @@ static void add_to_heap(verge_wheel *wheel, verge__entry entry, bool is_past) {
 static bool hand_out_in_order(verge_wheel *wheel, verge__handout *to) {
     verge__calendar *calendar = &wheel->calendar;
     bool has_tick = verge__calendar_has_due(calendar);
-    if (calendar->own[wheel->past_list] != NULL) {
+    if (calendar->own[VERGE__LIST_PAST] != NULL) {
         to->budget--;
-        add_to_heap(wheel, verge__calendar_list_pop(calendar, wheel->past_list), true);
+        add_to_heap(wheel, verge__calendar_list_pop(calendar, VERGE__LIST_PAST), true);
     } else if (has_tick && !verge__heap_has_past(wheel)) {
         to->budget--;
         add_to_heap(wheel, verge__calendar_pop(calendar), false);
@@ -157,7 +157,7 @@ static void hand_out_until_full(verge_wheel *wheel, verge__handout *to) {
             if (hand_out_in_order(wheel, to)) {
                 continue;
             }
-        } else if (VERGE__UNLIKELY(calendar->own[wheel->past_list] != NULL)) {
+        } else if (VERGE__UNLIKELY(calendar->own[VERGE__LIST_PAST] != NULL)) {
             hand_out_past(wheel, to);
             continue;
         } else if (verge__calendar_has_due(calendar)) {
@@ -257,20 +257,12 @@ static size_t work_limit(const verge_wheel *wheel) {
 /* What was deferred is past from now on. */
 static void admit_deferred(verge_wheel *wheel) {
     verge__calendar *calendar = &wheel->calendar;
-    size_t deferred = (size_t)(VERGE__LIST_DEFERRED - wheel->past_list);
-    if (VERGE__LIKELY(calendar->own[deferred] == NULL)) {
-        return;
-    }
-    calendar->quiet_until = 0; /* W5 */
-    if (calendar->own[wheel->past_list] == NULL) {
-        wheel->past_list = (uint8_t)deferred;
-        return;
-    }
-    while (calendar->own[deferred] != NULL) {
-        verge__entry entry = verge__calendar_list_pop(calendar, deferred);
+    while (VERGE__UNLIKELY(calendar->own[VERGE__LIST_DEFERRED] != NULL)) {
+        verge__entry entry = verge__calendar_list_pop(calendar, VERGE__LIST_DEFERRED);
         verge__node *node = verge__calendar_node(calendar, entry);
         node->place = VERGE__NO_PLACE;
-        verge__calendar_list_add(calendar, wheel->past_list, entry, node);
+        verge__calendar_list_add(calendar, VERGE__LIST_PAST, entry, node);
+        calendar->quiet_until = 0; /* W5 */
     }
 }
 

@@ -64,11 +64,6 @@ void verge__wheel_drop(verge_wheel *wheel, verge__node *node) {
     verge__wheel_withdraw(wheel, node);
 }
 
-/* What was set for a time that has come waits for the next poll; while a run is under way, for the end of that. */
-static size_t list_for_past(const verge_wheel *wheel) {
-    return wheel->runs == 0 ? wheel->past_list : (size_t)(VERGE__LIST_DEFERRED - wheel->past_list);
-}
-
 void verge__wheel_refile(verge_wheel *wheel, verge__entry entry, verge__node *node) {
     uint64_t tick = verge__wheel_rounded(wheel, verge__wheel_tick(wheel, node->deadline_ns));
     VERGE__INVARIANT(verge__node_is_pending(node), "W2: entries are filed for timers that are pending");
@@ -133,8 +128,8 @@ int verge__wheel_arm(verge_wheel *wheel, verge__entry entry, verge__node *node, 
     if (verge__wheel_is_ordered(wheel)) {
         set_sequence(wheel, entry, node, tick < target);
     }
-    if (!has_entry && tick < target) {
-        verge__calendar_list_add(calendar, list_for_past(wheel), entry, node);
+    if (!has_entry && tick < target) { /* it waits for the next poll; while a run is under way, for the end of that */
+        verge__calendar_list_add(calendar, wheel->runs == 0 ? VERGE__LIST_PAST : VERGE__LIST_DEFERRED, entry, node);
         calendar->quiet_until = 0; /* W5 */
     } else if (!has_entry) {
         verge__calendar_file(calendar, entry, node, tick);

@@ -39,8 +39,7 @@
 #include "wheel/nodes.h"
 
 enum {
-    /* The owner's lists of the calendar. What is past alternates with what was deferred in a run
-     * (verge__wheel_past_list). */
+    /* The owner's lists of the calendar. */
     VERGE__LIST_PAST = 0,
     VERGE__LIST_DEFERRED = 1,
     VERGE__LIST_HEAP = 2,
@@ -68,7 +67,6 @@ struct verge_wheel {
     uint64_t now_ns;
     verge__calendar calendar;
 
-    uint8_t past_list; /* VERGE__LIST_PAST or VERGE__LIST_DEFERRED: which of the two has what is past */
     bool is_plain;     /* unordered, exact, past fires, no cap: the short ways apply */
     bool is_visiting;  /* timeouts are: entries of the heap are not sifted */
     size_t runs;       /* under way, one in the other */
