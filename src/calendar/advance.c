@@ -67,10 +67,8 @@ static void scatter(verge__calendar *calendar, size_t k, uint64_t position, cons
         uint64_t deadline_ns = verge__node_deadline(node);
         VERGE__INVARIANT(verge__node_has_entry(node), "C2: a node with an entry knows its place");
         if (deadline_ns == VERGE_NEVER) {
-            node->place = VERGE__NO_PLACE;
+            verge__calendar_drop_idle(calendar, node);
             calendar->entry_count--;
-            calendar->idle_ended++;
-            calendar->entries_dropped++;
             continue;
         }
         uint64_t tick = verge__calendar_tick(calendar, deadline_ns);

@@ -97,8 +97,8 @@ typedef struct verge__calendar {
     size_t list_count; /* slots of the levels that are ready, and the owner's lists */
     size_t level_bytes;
     uint64_t entries_moved;   /* from a level to a lower one */
-    uint64_t entries_refiled; /* came up before their timer's later deadline */
-    uint64_t entries_dropped; /* idle ones */
+    uint64_t entries_refiled; /* the owner's: came up before their timer's later deadline */
+    uint64_t entries_dropped; /* withdrawn for good, or idle when they came up */
     verge__list no_slot;      /* the only slot of a level that is not ready: empty */
     uint64_t no_bits[2];      /* its bits: none */
     verge__chunk_pool pool;

@@ -70,6 +70,14 @@ static VERGE__ALWAYS_INLINE verge__entry verge__calendar_pop(verge__calendar *ca
     return entry;
 }
 
+/* An idle entry has come up, and is not filed again. */
+static inline void verge__calendar_drop_idle(verge__calendar *calendar, verge__node *node) {
+    VERGE__INVARIANT(verge__calendar_idle(calendar) > 0, "W3: idle entries are counted");
+    node->place = VERGE__NO_PLACE;
+    calendar->idle_ended++;
+    calendar->entries_dropped++;
+}
+
 /* Puts an entry at the end of a slot's list, and tells its node. */
 static VERGE__ALWAYS_INLINE void verge__calendar_put(verge__calendar *calendar, verge__level *level, uint64_t position,
                                                      verge__entry entry, verge__node *node) {

@@ -60,19 +60,6 @@ static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, verge__entry entry
     }
 }
 
-/* The entry of a timer that was moved later has come up. */
-static void refile(verge_wheel *wheel, verge__entry entry, verge__node *node) {
-    wheel->calendar.entries_refiled++;
-    verge__wheel_refile(wheel, entry, node);
-}
-
-static void drop_idle(verge_wheel *wheel, verge__node *node) {
-    VERGE__INVARIANT(verge__calendar_idle(&wheel->calendar) > 0, "W3: idle entries are counted");
-    node->place = VERGE__NO_PLACE;
-    wheel->calendar.idle_ended++;
-    wheel->entries_dropped++;
-}
-
 /* Brings the node of an entry that is handed out soon towards the cache: of the one a chunk further on. */
 static VERGE__ALWAYS_INLINE void prefetch_ahead(const verge_wheel *wheel, const verge__entry *newest) {
     const verge__chunk *chunk = verge__chunk_of(newest);
@@ -95,11 +82,11 @@ static VERGE__ALWAYS_INLINE void hand_out_of_tick(verge_wheel *wheel, verge__han
     (void)place;
     to->budget--;
     if (VERGE__UNLIKELY(!verge__node_is_pending(&node->node))) {
-        drop_idle(wheel, &node->node);
+        verge__calendar_drop_idle(calendar, &node->node);
     } else if (VERGE__LIKELY(verge__wheel_tick(wheel, node->node.deadline_ns) < calendar->cursor)) {
         hand_out(wheel, entry, node, to);
     } else {
-        refile(wheel, entry, &node->node);
+        verge__wheel_refile(wheel, entry, &node->node);
     }
 }
 
@@ -121,7 +108,7 @@ static void hand_out_first(verge_wheel *wheel, verge__handout *to) {
 static void add_to_heap(verge_wheel *wheel, verge__entry entry, bool is_past) {
     verge__node *node = verge__calendar_node(&wheel->calendar, entry);
     if (!is_past && verge__wheel_tick(wheel, node->deadline_ns) >= wheel->calendar.cursor) {
-        refile(wheel, entry, node);
+        verge__wheel_refile(wheel, entry, node);
     } else {
         node->place = VERGE__NO_PLACE;
         verge__heap_push(wheel, entry, node);

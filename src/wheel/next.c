@@ -72,7 +72,6 @@ static bool look_at_slot(verge_wheel *wheel, size_t k, uint64_t position, extent
             verge__wheel_drop(wheel, node);
         } else {
             verge__wheel_withdraw(wheel, node);
-            calendar->entries_refiled++;
             verge__wheel_refile(wheel, entry, node);
         }
     }

@@ -77,7 +77,6 @@ int verge_wheel_get_stats(const verge_wheel *wheel, verge_wheel_stats *ret_stats
     uint64_t pending = verge__wheel_pending(wheel);
     const verge__calendar *calendar = &wheel->calendar;
     uint64_t cancelled = wheel->cancelled + calendar->idle_begun;
-    uint64_t dropped = wheel->entries_dropped + calendar->entries_dropped;
     *ret_stats = (verge_wheel_stats){
         .struct_size = sizeof(*ret_stats),
         .timers = pending,
@@ -85,10 +84,10 @@ int verge_wheel_get_stats(const verge_wheel *wheel, verge_wheel_stats *ret_stats
         .cancelled = cancelled,
         .expired = wheel->expired,
         .cleared = wheel->cleared,
-        .entries_filed = calendar->entry_count + wheel->expired + dropped,
+        .entries_filed = calendar->entry_count + wheel->expired + calendar->entries_dropped,
         .entries_moved = calendar->entries_moved,
         .entries_refiled = calendar->entries_refiled,
-        .entries_dropped = dropped,
+        .entries_dropped = calendar->entries_dropped,
         .entries = calendar->entry_count,
         .garbage = calendar->entry_count - pending,
         .records = wheel->nodes.node_count - wheel->nodes.retired_count,

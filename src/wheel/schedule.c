@@ -60,7 +60,7 @@ void verge__wheel_withdraw(verge_wheel *wheel, verge__node *node) {
 }
 
 void verge__wheel_drop(verge_wheel *wheel, verge__node *node) {
-    wheel->entries_dropped++;
+    wheel->calendar.entries_dropped++;
     verge__wheel_withdraw(wheel, node);
 }
 
@@ -69,6 +69,7 @@ void verge__wheel_refile(verge_wheel *wheel, verge__entry entry, verge__node *no
     VERGE__INVARIANT(verge__node_is_pending(node), "W2: entries are filed for timers that are pending");
     tick = tick > wheel->calendar.cursor ? tick : wheel->calendar.cursor;
     node->place = VERGE__NO_PLACE;
+    wheel->calendar.entries_refiled++;
     verge__calendar_file(&wheel->calendar, entry, node, tick);
 }
 

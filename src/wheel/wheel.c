@@ -113,7 +113,7 @@ static bool end_one(void *context, verge_wheel *wheel, verge__entry entry, verge
 static void end_all(verge_wheel *wheel, uint64_t first_tick) {
     (void)verge__wheel_visit(wheel, end_one, NULL);
     wheel->loose = 0;
-    wheel->entries_dropped += wheel->calendar.entry_count;
+    wheel->calendar.entries_dropped += wheel->calendar.entry_count;
     verge__calendar_reset(&wheel->calendar, first_tick);
     VERGE__INVARIANT(verge__wheel_pending(wheel) == 0 && verge__nodes_live(&wheel->nodes) == 0, "W2: all have ended");
     verge__wheel_set_short_reach(wheel);

@@ -71,7 +71,6 @@ struct verge_wheel {
     bool is_visiting;  /* timeouts are: entries of the heap are not sifted */
     size_t runs;       /* under way, one in the other */
     uint64_t cleared;
-    uint64_t entries_dropped; /* beside those that the calendar has dropped */
     uint64_t start_ns;
     uint64_t last_tick;       /* of time */
     uint64_t reach;           /* ticks from now on for which timers are accepted */
