@@ -184,7 +184,8 @@ void verge__run_handler(verge__runner *runner, const verge__handler *handler, ve
     run->retry_after_ns = current->retry_after_ns;
 }
 
-int verge__settle(verge__runner *runner, const verge__handler *handler, verge__fired *fired, const verge__run *run) {
+int verge__apply_verdict(verge__runner *runner, const verge__handler *handler, verge__fired *fired,
+                         const verge__run *run) {
     const verge_durable_handler_options *options = &handler->options;
     if (run->verdict == VERGE_DURABLE_DONE) {
         fired->ending = ENDS_DONE;
@@ -239,5 +240,5 @@ int verge__fire_inside(verge__runner *runner, const verge__handler *handler, ver
     if (run.verdict != VERGE_DURABLE_DONE) {
         runner->back_count = current.back_mark;
     }
-    return verge__settle(runner, handler, fired, &run);
+    return verge__apply_verdict(runner, handler, fired, &run);
 }

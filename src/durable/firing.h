@@ -47,8 +47,10 @@ const char *verge__verdict_before(const verge_durable_handler_options *options, 
 void verge__run_handler(verge__runner *runner, const verge__handler *handler, verge__fired *fired,
                         verge__current *current, verge__run *run);
 
-/* Of a row that was deleted, or completed: what the handler said goes into the same transaction. */
-int verge__settle(verge__runner *runner, const verge__handler *handler, verge__fired *fired, const verge__run *run);
+/* After the handler has run, and its row was deleted or completed: does what the verdict says, in the same
+ * transaction. */
+int verge__apply_verdict(verge__runner *runner, const verge__handler *handler, verge__fired *fired,
+                         const verge__run *run);
 int verge__bury(verge__runner *runner, verge__fired *fired, const char *reason);
 
 /* All of it, in the transaction that took the row. */

@@ -228,7 +228,7 @@ static int fire_batch(verge__runner *runner, bool is_counted) {
     }
     verge__failpoint("fire.handled");
     error = error != 0 ? error : insert_again(runner);
-    verge__failpoint("fire.settled");
+    verge__failpoint("fire.inserted");
     return error;
 }
 
@@ -289,7 +289,7 @@ static int complete(verge__runner *runner, const verge__handler *handler, const 
     if (error == 0 && change.outcome == 0) {
         verge__row row = fired->row; /* as it was claimed: this may be tried again */
         runner->back_count = 0;
-        error = verge__settle(runner, handler, fired, run);
+        error = verge__apply_verdict(runner, handler, fired, run);
         error = error != 0 ? error : insert_again(runner);
         fired->row = error != 0 ? row : fired->row;
     } else {

@@ -2,8 +2,8 @@
 /*
  * durable/schema.h - the tables, for both stores; only the types of columns differ. Numbers have 64 bits.
  *
- * verge_meta   one row. A library of version v may use the tables if min_version <= v, and if it knows their `version`
- *              or an older one that they still serve. incarnation: the last one given out.
+ * verge_meta   one row. A library of version v may use the tables if min_version <= v, and can use them if `version` is
+ *              at least the oldest version that it knows. incarnation: the last one given out.
  * verge_node   the nodes. lease_until: when other nodes may take its shards. seen: when it last wrote, in store time.
  * verge_shard  owner: 0 means none. clean: the last owner gave the shard back. (If not, the owner died, and perhaps a
  *              handler had killed it.)

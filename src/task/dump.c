@@ -25,7 +25,7 @@
 enum { FRAME_COUNT_MAX = 24, TEXT_SIZE = 4096 };
 
 /* A snapshot of a task. */
-typedef struct verge__sight {
+typedef struct verge__task_snapshot {
     const verge_task *task;
     verge_task_function function;
     char name[VERGE_TASK_NAME_SIZE];
@@ -39,7 +39,7 @@ typedef struct verge__sight {
     uint64_t deadline_ns;
     uint64_t stopped_ns;
     uintptr_t frames[FRAME_COUNT_MAX];
-} verge__sight;
+} verge__task_snapshot;
 
 void verge__copy_name(verge_task *task, char name[VERGE_TASK_NAME_SIZE]) {
     verge__lock(&task->guard);
@@ -62,11 +62,12 @@ static uintptr_t plain_address(uintptr_t address) {
 
 /* A frame is two words: the frame pointer of the caller, and the return address. The first two arguments after the task
  * are as verge__context_where returns them. */
-static VERGE__NOT_SANITIZED void walk(const verge_task *task, uintptr_t address, uintptr_t frame, verge__sight *sight) {
+static VERGE__NOT_SANITIZED void walk(const verge_task *task, uintptr_t address, uintptr_t frame,
+                                      verge__task_snapshot *snapshot) {
     const uintptr_t low = (uintptr_t)task->stack->low;
     const uintptr_t high = (uintptr_t)task - 2 * sizeof(uintptr_t); /* the task struct is above its stack */
-    while (address != 0 && sight->frame_count < FRAME_COUNT_MAX) {
-        sight->frames[sight->frame_count++] = plain_address(address);
+    while (address != 0 && snapshot->frame_count < FRAME_COUNT_MAX) {
+        snapshot->frames[snapshot->frame_count++] = plain_address(address);
         if (frame == 0 || frame < low || frame > high || frame % sizeof(uintptr_t) != 0) {
             return;
         }
@@ -84,28 +85,29 @@ static bool is_suspended(uint8_t state) {
     return state != VERGE__TASK_RUNNING && state != VERGE__TASK_ENDED;
 }
 
-static VERGE__NOT_SANITIZED const void *place_of(const verge_task *task) {
+static VERGE__NOT_SANITIZED const void *stack_pointer_of(const verge_task *task) {
     return *(void *const volatile *)&task->context.stack_pointer;
 }
 
-static void find_frames(const verge_task *task, verge__sight *sight) {
-    const void *place = place_of(task);
-    const bool is_inside = (uintptr_t)place >= (uintptr_t)task->stack->low && (uintptr_t)place < (uintptr_t)task;
+static void find_frames(const verge_task *task, verge__task_snapshot *snapshot) {
+    const void *stack_pointer = stack_pointer_of(task);
+    const bool is_inside =
+        (uintptr_t)stack_pointer >= (uintptr_t)task->stack->low && (uintptr_t)stack_pointer < (uintptr_t)task;
     uintptr_t address, frame;
-    if (!is_suspended(sight->state) || !sight->has_begun || !is_inside ||
-        !verge__context_where(place, &address, &frame)) {
+    if (!is_suspended(snapshot->state) || !snapshot->has_begun || !is_inside ||
+        !verge__context_where(stack_pointer, &address, &frame)) {
         return;
     }
-    walk(task, address, frame, sight);
-    if (atomic_load(&task->state) != sight->state || place_of(task) != place) {
-        sight->frame_count = 0;
+    walk(task, address, frame, snapshot);
+    if (atomic_load(&task->state) != snapshot->state || stack_pointer_of(task) != stack_pointer) {
+        snapshot->frame_count = 0;
     }
 }
 
 /* ---- looking ---- */
 
-static void look_at(verge_task *task, verge__sight *sight) {
-    *sight = (verge__sight){
+static void look_at(verge_task *task, verge__task_snapshot *snapshot) {
+    *snapshot = (verge__task_snapshot){
         .task = task,
         .function = task->function,
         .state = atomic_load(&task->state),
@@ -117,16 +119,16 @@ static void look_at(verge_task *task, verge__sight *sight) {
         .deadline_ns = atomic_load_explicit(&task->awaited_deadline_ns, memory_order_relaxed),
         .stopped_ns = atomic_load_explicit(&task->stopped_ns, memory_order_relaxed),
     };
-    verge__copy_name(task, sight->name);
-    if (sight->is_caller) {
-        walk(task, (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0), sight);
+    verge__copy_name(task, snapshot->name);
+    if (snapshot->is_caller) {
+        walk(task, (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0), snapshot);
     } else {
-        find_frames(task, sight);
+        find_frames(task, snapshot);
     }
 }
 
 /* Copies the tasks of a runner, the oldest first, if there is room for all. Returns how many there are. */
-static size_t look_at_all(verge__runner *runner, verge__sight *sights, size_t room) {
+static size_t look_at_all(verge__runner *runner, verge__task_snapshot *snapshots, size_t room) {
     size_t count = 0;
     verge__lock(&runner->list_guard);
     for (const verge_task *task = runner->listed; task != NULL; task = task->listed_next) {
@@ -135,7 +137,7 @@ static size_t look_at_all(verge__runner *runner, verge__sight *sights, size_t ro
     if (count <= room) {
         size_t left = count;
         for (verge_task *task = runner->listed; task != NULL; task = task->listed_next) {
-            look_at(task, &sights[--left]);
+            look_at(task, &snapshots[--left]);
         }
     }
     verge__unlock(&runner->list_guard);
@@ -203,7 +205,7 @@ static const char *operation_name(unsigned kind) {
     return kind < sizeof(names) / sizeof(*names) && names[kind] != NULL ? names[kind] : "I/O";
 }
 
-static void print_awaited(verge__dump_output *output, const verge__sight *sight) {
+static void print_awaited(verge__dump_output *output, const verge__task_snapshot *snapshot) {
     static const char *const names[] = {
         [VERGE__AWAITS_TIME] = "time",
         [VERGE__AWAITS_TASK] = "task",
@@ -218,17 +220,17 @@ static void print_awaited(verge__dump_output *output, const verge__sight *sight)
         [VERGE__AWAITS_BROADCAST] = "an item of broadcast",
         [VERGE__AWAITS_BLOCKING] = "blocking call",
     };
-    if (sight->awaits >= VERGE__AWAITS_OPERATION) {
-        const unsigned kind = sight->awaits - (unsigned)VERGE__AWAITS_OPERATION;
+    if (snapshot->awaits >= VERGE__AWAITS_OPERATION) {
+        const unsigned kind = snapshot->awaits - (unsigned)VERGE__AWAITS_OPERATION;
         print(output, "waits for %s", operation_name(kind));
         if (kind != VERGE__CUSTOM) {
-            print(output, " of descriptor %d", (int)sight->awaited);
+            print(output, " of descriptor %d", (int)snapshot->awaited);
         }
         return;
     }
-    print(output, "waits for %s", names[sight->awaits]);
-    if (sight->awaited != 0) {
-        print(output, " 0x%" PRIxPTR, sight->awaited);
+    print(output, "waits for %s", names[snapshot->awaits]);
+    if (snapshot->awaited != 0) {
+        print(output, " 0x%" PRIxPTR, snapshot->awaited);
     }
 }
 
@@ -245,32 +247,33 @@ static void print_deadline(verge__dump_output *output, uint64_t deadline_ns, uin
     }
 }
 
-static void print_state(verge__dump_output *output, const verge__sight *sight, uint64_t now_ns) {
-    if (sight->state == VERGE__TASK_RUNNING) {
+static void print_state(verge__dump_output *output, const verge__task_snapshot *snapshot, uint64_t now_ns) {
+    if (snapshot->state == VERGE__TASK_RUNNING) {
         print(output, "runs");
-    } else if (sight->state == VERGE__TASK_ENDED) {
+    } else if (snapshot->state == VERGE__TASK_ENDED) {
         print(output, "has ended");
-    } else if (sight->state == VERGE__TASK_READY) {
-        print(output, sight->has_begun ? "can run" : "has not begun");
+    } else if (snapshot->state == VERGE__TASK_READY) {
+        print(output, snapshot->has_begun ? "can run" : "has not begun");
     } else {
-        print_awaited(output, sight);
+        print_awaited(output, snapshot);
         print(output, " for ");
-        print_seconds(output, now_ns > sight->stopped_ns ? now_ns - sight->stopped_ns : 0);
-        print_deadline(output, sight->deadline_ns, now_ns);
+        print_seconds(output, now_ns > snapshot->stopped_ns ? now_ns - snapshot->stopped_ns : 0);
+        print_deadline(output, snapshot->deadline_ns, now_ns);
     }
-    print(output, sight->is_cancelled ? ", cancelled\n" : "\n");
+    print(output, snapshot->is_cancelled ? ", cancelled\n" : "\n");
 }
 
-static void print_sight(verge__dump_output *output, const verge__sight *sight, uint32_t worker_index, uint64_t now_ns) {
-    print(output, "task 0x%" PRIxPTR " \"%s\", worker %" PRIu32 ": ", (uintptr_t)sight->task, sight->name,
+static void print_snapshot(verge__dump_output *output, const verge__task_snapshot *snapshot, uint32_t worker_index,
+                           uint64_t now_ns) {
+    print(output, "task 0x%" PRIxPTR " \"%s\", worker %" PRIu32 ": ", (uintptr_t)snapshot->task, snapshot->name,
           worker_index);
-    print_state(output, sight, now_ns);
+    print_state(output, snapshot, now_ns);
     print(output, "    function ");
-    print_address(output, (uintptr_t)sight->function);
+    print_address(output, (uintptr_t)snapshot->function);
     print(output, "\n");
-    for (uint32_t i = 0; i < sight->frame_count; i++) {
+    for (uint32_t i = 0; i < snapshot->frame_count; i++) {
         print(output, "    at ");
-        print_address(output, sight->frames[i]);
+        print_address(output, snapshot->frames[i]);
         print(output, "\n");
     }
 }
@@ -279,25 +282,25 @@ static void print_sight(verge__dump_output *output, const verge__sight *sight, u
 
 static int dump_runner(verge__runner *runner, verge__dump_output *output) {
     const verge_allocator *allocator = &runner->runtime->allocator;
-    verge__sight *sights = NULL;
+    verge__task_snapshot *snapshots = NULL;
     size_t room = 0;
     size_t count;
-    while ((count = look_at_all(runner, sights, room)) > room) {
-        if (sights != NULL) {
-            allocator->release(allocator->context, sights, room * sizeof(*sights));
+    while ((count = look_at_all(runner, snapshots, room)) > room) {
+        if (snapshots != NULL) {
+            allocator->release(allocator->context, snapshots, room * sizeof(*snapshots));
         }
         room = count + count / 4 + 16;
-        sights = allocator->allocate(allocator->context, room * sizeof(*sights), _Alignof(verge__sight));
-        if (sights == NULL) {
+        snapshots = allocator->allocate(allocator->context, room * sizeof(*snapshots), _Alignof(verge__task_snapshot));
+        if (snapshots == NULL) {
             return -ENOMEM;
         }
     }
     const uint64_t now_ns = verge__clock_now(&runner->runtime->clock);
     for (size_t i = 0; i < count && output->error == 0; i++) {
-        print_sight(output, &sights[i], runner->index, now_ns);
+        print_snapshot(output, &snapshots[i], runner->index, now_ns);
     }
-    if (sights != NULL) {
-        allocator->release(allocator->context, sights, room * sizeof(*sights));
+    if (snapshots != NULL) {
+        allocator->release(allocator->context, snapshots, room * sizeof(*snapshots));
     }
     return output->error;
 }

@@ -285,7 +285,7 @@ int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_index) {
     int error = verge__add_runner(runtime, needs_thread);
     if (error == 0 && needs_thread) {
         error = start_thread(runtime->runners[index]);
-        if (error != 0) { /* its place stays empty */
+        if (error != 0) { /* its index stays unused */
             atomic_store(&runtime->runners[index]->is_retiring, true);
         }
     }

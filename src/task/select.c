@@ -46,8 +46,8 @@ static verge__case_state *state_of(verge_case *one) {
     return (verge__case_state *)(void *)one->state;
 }
 
-static verge_case *case_at(const verge__selection *selection, uint32_t place) {
-    return &selection->cases[state_of(&selection->cases[place])->order];
+static verge_case *case_at(const verge__selection *selection, uint32_t rank) {
+    return &selection->cases[state_of(&selection->cases[rank])->order];
 }
 
 /* ---- arguments ---- */
@@ -227,8 +227,8 @@ static int index_of(const verge__selection *selection, const verge_case *one) {
 
 static int find_at_once(verge__selection *selection) {
     const uint64_t now_ns = verge__clock_now(&selection->self->runtime->clock);
-    for (uint32_t place = 0; place < selection->count; place++) {
-        verge_case *one = case_at(selection, place);
+    for (uint32_t rank = 0; rank < selection->count; rank++) {
+        verge_case *one = case_at(selection, rank);
         if (happens_at_once(selection, one, now_ns)) {
             return index_of(selection, one);
         }
@@ -312,8 +312,8 @@ static VERGE__NOINLINE int wait_for_descriptors(verge__selection *selection, uin
     verge__operation operations[VERGE_SELECT_DESCRIPTORS_MAX];
     verge_case *cases[VERGE_SELECT_DESCRIPTORS_MAX];
     uint32_t count = 0;
-    for (uint32_t place = 0; place < selection->count; place++) {
-        verge_case *one = case_at(selection, place);
+    for (uint32_t rank = 0; rank < selection->count; rank++) {
+        verge_case *one = case_at(selection, rank);
         if (one->kind == VERGE_CASE_POLL) {
             cases[count] = one;
             operations[count++] = poll_of(one);
@@ -341,8 +341,8 @@ static uint64_t earliest_time(const verge__selection *selection) {
 /* ---- 3: what has happened ---- */
 
 static void leave_all(verge__selection *selection) {
-    for (uint32_t place = 0; place < selection->joined_count; place++) {
-        verge_case *one = case_at(selection, place);
+    for (uint32_t rank = 0; rank < selection->joined_count; rank++) {
+        verge_case *one = case_at(selection, rank);
         uint32_t *guard = guard_of(one);
         verge__waiter *waiter = &state_of(one)->waiter;
         if (guard == NULL) {
@@ -382,8 +382,8 @@ static verge_case *chosen(verge__selection *selection) {
 }
 
 static verge_case *find_due(const verge__selection *selection, uint64_t now_ns) {
-    for (uint32_t place = 0; place < selection->count; place++) {
-        verge_case *one = case_at(selection, place);
+    for (uint32_t rank = 0; rank < selection->count; rank++) {
+        verge_case *one = case_at(selection, rank);
         if (time_of(one) != VERGE_NEVER && take_time(one, now_ns)) {
             return one;
         }

@@ -13,18 +13,18 @@
 #include "support/cmocka.h"
 #include "support/random.h"
 
-static const char *const places[] = {
+static const char *const failpoints[] = {
     "renew.done",         "acquire.done",       "scan.done",      "schedule.began",  "schedule.inserted",
     "schedule.committed", "cancel.deleted",     "reset.updated",  "fire.began",      "fire.taken",
-    "fire.handled",       "fire.settled",       "fire.committed", "attempt.counted", "claim.committed",
+    "fire.handled",       "fire.inserted",      "fire.committed", "attempt.counted", "claim.committed",
     "complete.deleted",   "complete.committed", "release.done",
 };
 
-enum { PLACE_COUNT = sizeof(places) / sizeof(places[0]) };
+enum { FAILPOINT_COUNT = sizeof(failpoints) / sizeof(failpoints[0]) };
 
 static int rounds(void) {
     const char *text = getenv("VERGE_DURABLE_ROUNDS");
-    return text == NULL ? PLACE_COUNT : (int)strtol(text, NULL, 10);
+    return text == NULL ? FAILPOINT_COUNT : (int)strtol(text, NULL, 10);
 }
 
 static void test_killed_at_each_step(void **state) {
@@ -37,9 +37,9 @@ static void test_killed_at_each_step(void **state) {
     int reached = 0;
     pid_t bystander = node_start(url, 20, NULL, 0);
     for (int round = 0; round < rounds(); round++) {
-        const char *place = places[round % PLACE_COUNT];
+        const char *failpoint = failpoints[round % FAILPOINT_COUNT];
         struct node_setting setting = {.name = "VERGE_DURABLE_FAILPOINT"};
-        (void)snprintf(setting.value, sizeof(setting.value), "%s:%d", place, 1 + (int)verge_test_below(&random, 4));
+        (void)snprintf(setting.value, sizeof(setting.value), "%s:%d", failpoint, 1 + (int)verge_test_below(&random, 4));
         const pid_t victim = node_start(url, 30, &setting, 1);
         bool is_over = false;
         for (int ms = 0; ms < 600 && !is_over; ms++) {
