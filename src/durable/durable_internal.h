@@ -102,7 +102,7 @@ typedef struct verge__call {
     const void *in[2];
     uint64_t numbers[3];
     uint64_t give_up_ns;    /* on the local clock: for the store to be reached */
-    uint64_t lock_until_ns; /* for somebody else's lock on the row; 0: none was met yet */
+    uint64_t lock_until_ns; /* how long to wait for a row that another transaction has locked; 0: it met none yet */
     int result;
     bool is_taken;          /* the writer has it: it cannot be withdrawn */
     verge_channel *channel; /* a task waits for it; NULL: a thread */

@@ -190,7 +190,8 @@ static int scan(verge_durable *durable, bool whole) {
     page.handler_count = durable->handler_count;
     const uint32_t shard_count = durable->owned_count;
     memcpy(shards, durable->owned, shard_count * sizeof(shards[0]));
-    /* Set before the store is asked: what is committed from now on is put into the window by whoever commits it. */
+    /* Set before the store is asked: timers that are committed from now on are put into the window by the thread that
+     * commits them. */
     const uint64_t until_ns = verge__store_now(durable) + durable->options.horizon_ns;
     durable->read_until_ns = until_ns;
     if (!whole && window->is_cut) {

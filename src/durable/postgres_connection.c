@@ -137,10 +137,11 @@ void verge__postgres_rollback(verge__connection *connection) {
 
 /* ---- the end of a transaction ----
  *
- * A connection may be lost after COMMIT was sent, and then another one must find out what became of the transaction.
- * Its number does not tell: what the server had not written before a crash it gives out again. So the transaction
- * leaves a row of its own, a mark, just before it commits. Who asks inserts that row, too. Only one of them can: either
- * the mark is there, and was committed; or it is the asker's now, and the transaction cannot be committed any more.
+ * A connection may be lost after COMMIT was sent. Then another connection must find out whether the transaction was
+ * committed. The number of the transaction does not tell: after a crash, the server may use the number again. So the
+ * transaction inserts a row, its mark, just before it commits. The connection that asks inserts the same row. Only one
+ * of the two can succeed. If the mark is there already, the transaction was committed. If the asking connection could
+ * insert it, the transaction can no longer be committed.
  */
 
 static int find_out(verge__postgres *c, uint64_t mark) {

@@ -33,7 +33,7 @@ enum {
     ARRAY_MAX = 512, /* changes in one statement */
 };
 
-#define MARK_KEPT_NS UINT64_C(3600000000000) /* and removed some time after that, by whoever joins */
+#define MARK_KEPT_NS UINT64_C(3600000000000) /* and removed some time after that, by a node that joins */
 
 typedef enum verge__postgres_statement {
     RENEW,

@@ -419,7 +419,7 @@ static int change_some(verge__postgres *c, verge__postgres_statement which, verg
     if (has_all) {
         return 0;
     }
-    /* The rest is gone, or somebody has it: a firing, whose deletion is not committed yet. */
+    /* The other rows are gone, or locked by a firing that has deleted them and is not committed yet. */
     error = verge__pg_ask(c, EXISTING, &only_ids, &result);
     if (error == 0) {
         match_changes(result, changes, count, -EAGAIN);

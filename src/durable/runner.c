@@ -267,7 +267,8 @@ static int end(verge__runner *runner, int error, bool must_know) {
     return error;
 }
 
-/* Before a batch of one, after a crash: only who is alone is known to have ended the process. A commit of its own. */
+/* Before a batch of one timer, after a crash: if a timer is alone in its batch, it must be the one that ended the
+ * process. This is a commit of its own. */
 static int count_attempt(verge__runner *runner) {
     const int error = end(runner, runner->durable->store->count_attempt(runner->connection, &runner->targets[0]), true);
     verge__failpoint("attempt.counted");
@@ -365,7 +366,7 @@ static void end_entry(verge_durable *durable, uint32_t index, const verge__fired
         entry->is_paced = false;
         verge__window_file(durable, index, fired->again_ns);
     } else if (!comes_again && entry->is_moved) {
-        verge__window_file(durable, index, entry->due_ns); /* somebody has set it again meanwhile, or it looked so */
+        verge__window_file(durable, index, entry->due_ns); /* another call has set it again, or it looked so */
     } else {
         verge__window_drop(&durable->window, index);
     }

@@ -94,7 +94,7 @@ int verge__sq_error_of(sqlite3 *db, int code) {
     case SQLITE_CONSTRAINT:
         return -EEXIST;
     case SQLITE_NOTADB:
-    case SQLITE_ERROR: /* no such table or column: somebody else's */
+    case SQLITE_ERROR: /* no such table or column: the tables are not verge's */
     case SQLITE_SCHEMA:
         return -EPROTO;
     default:

@@ -134,7 +134,7 @@ static uint64_t realtime_ns(void) {
     return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
-/* SQLite's own way of waiting sleeps for longer and longer, so that who has waited long loses against who comes. */
+/* SQLite's own way of waiting sleeps for longer and longer, so a thread that has waited long loses to a new one. */
 static int wait_for_other_process(void *context, int tries) {
     (void)context;
     const struct timespec nap = {.tv_nsec = 500000 + (tries * 7919) % 1000 * 1000L};

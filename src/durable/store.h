@@ -78,7 +78,7 @@ typedef struct verge__row {
     bool is_new;       /* insert: its id was never used before */
 } verge__row;
 
-/* A timer that is to be fired, by who believes to own its shard with that epoch. */
+/* A timer that a node wants to fire; the node believes that it owns the shard, with that epoch. */
 typedef struct verge__target {
     uint64_t id;
     uint64_t epoch;
@@ -161,7 +161,7 @@ typedef struct verge__store {
     int (*probe)(verge__connection *connection, verge__change *changes, size_t count);
     int (*bury)(verge__connection *connection, const verge__row *row, const char *reason);
 
-    /* P5, in a transaction. Outcomes as D5; -EAGAIN: somebody else is at that row. */
+    /* P5, in a transaction. Outcomes as D5; -EAGAIN: another transaction has locked the row. */
     int (*cancel)(verge__connection *connection, verge__change *changes, size_t count);
     int (*reset)(verge__connection *connection, verge__change *changes, size_t count);
 

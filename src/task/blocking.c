@@ -313,7 +313,7 @@ static int end_wait(verge_task *self, verge__blocking_call *call, int reason) {
         verge__wait_begin(self);
     }
     (void)pthread_mutex_unlock(&pool->lock);
-    VERGE__INVARIANT(stage == DONE || reason != 0, "J2: whoever wakes the task of a call has done it");
+    VERGE__INVARIANT(stage == DONE || reason != 0, "J2: the task of a call is woken when the call is done");
     if (stage == RUNNING && !abandons) {
         wait_until_done(self, call);
     }

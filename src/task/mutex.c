@@ -7,7 +7,8 @@
 
 /* ---- mutex ---- */
 
-/* Whoever has it has ended with its thread, and will not unlock it. A plain thread that ends with it is not noticed. */
+/* The task that holds the mutex was lost with its thread, and will not unlock it. If a plain thread ends while it holds
+ * the mutex, this is not noticed. */
 static bool is_lost(const verge_mutex *mutex) {
     const void *owner = mutex->owner;
     return owner != NULL && !verge__is_thread(owner) && atomic_load(&((const verge_task *)owner)->is_lost);
@@ -116,7 +117,7 @@ int verge_condition_wait_until(verge_condition *condition, verge_mutex *mutex, u
     verge__wait_begin_in(condition->waiting, &waiter);
     verge__awaits(self, VERGE__AWAITS_CONDITION, (uintptr_t)condition);
     verge__unlock(&condition->guard);
-    (void)verge_mutex_unlock(mutex); /* whoever gets it now finds the waiter in the list */
+    (void)verge_mutex_unlock(mutex); /* the next holder finds the waiter in the list */
     int result = verge__wait_for(&waiter, deadline_ns, VERGE__WAIT);
     verge__lock(&condition->guard);
     if (waiter.is_granted) {

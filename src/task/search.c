@@ -209,7 +209,8 @@ void verge__unpark(verge__runner *runner) {
     if ((before & parked_bit(runner)) == 0) {
         runner->search.is_mine = true;
         runner->search.has_napped = false;
-        runner->search.pulse =
-            pulse_of_others(runner) - 1; /* who is called takes a nap at least, or it is called in vain again */
+        /* As if the others had moved: a runner that was called naps before it parks, so that it is not called for
+         * nothing again. */
+        runner->search.pulse = pulse_of_others(runner) - 1;
     }
 }

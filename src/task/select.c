@@ -277,7 +277,7 @@ static bool join_all(verge__selection *selection) {
     return waits;
 }
 
-/* The waiters are in the lists of the conditions by now, so whoever locks the mutex next finds them. */
+/* The waiters are in the lists of the conditions by now, so the next holder of the mutex finds them. */
 static void give_mutex_up(verge__selection *selection) {
     VERGE__STEP("select: joined");
     if (selection->mutex != NULL) {

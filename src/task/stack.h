@@ -103,7 +103,7 @@ typedef struct verge__stack_stats {
     size_t usable_size;
 } verge__stack_stats;
 
-/* Looks at every page of every stack: exact, without any cost to those who use them. From any thread. */
+/* Looks at every page of every stack: exact, and without any cost to the tasks. From any thread. */
 void verge__stack_store_stats(verge__stack_store *store, verge__stack_stats *ret_stats);
 
 #endif

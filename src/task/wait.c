@@ -163,7 +163,7 @@ static void on_time(const verge_firing *firing) {
     }
 }
 
-/* False: somebody has woken it already, and it is in a queue. */
+/* False: it was woken already, and is in a queue. */
 static bool take_back(verge_task *self) {
     uint8_t state = VERGE__TASK_WAITING;
     return atomic_compare_exchange_strong(&self->state, &state, VERGE__TASK_RUNNING);
@@ -261,9 +261,9 @@ static void cancel_operation(verge__runner *runner, struct verge__operation *ope
  * next: a later deadline needs no more than a store, and the timer, when it runs, moves on to the deadline that is
  * there then.
  *   J6  While the task is in I/O with a deadline, io_timer runs at io_timer_ns <= io_deadline_ns. The runner's thread
- *       starts it and runs it; a task that moves has none. io_timer itself is written only by whoever has the task
- *       (J1), and that one touches the other fields only when the timer cannot run: on the thread that runs it, or
- *       after it was dropped.
+ *       starts it and runs it; a task that moves has none. Only the thread that has the task (J1)
+ *       writes io_timer. It touches the other fields only when the timer cannot run: on the thread that runs the timer,
+ *       or after the timer was dropped.
  */
 
 static void on_operation_time(const verge_firing *firing) {
@@ -427,7 +427,7 @@ void verge__operation_done(verge__runner *runner, struct verge__operation *opera
     if (atomic_compare_exchange_strong(&task->state, &state, VERGE__TASK_READY)) {
         verge__runner_push(runner, task);
     } else { /* it is on its way through the inbox, and is resumed when it gets out of it */
-        VERGE__INVARIANT(state == VERGE__TASK_IO_CANCEL, "J4: whoever has an operation waits for it");
+        VERGE__INVARIANT(state == VERGE__TASK_IO_CANCEL, "J4: a task that has an operation waits for it");
     }
 }
 
