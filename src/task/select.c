@@ -363,16 +363,16 @@ static void leave_all(verge__selection *selection) {
 
 /* Closes the choice, and returns the chosen case; NULL: no case with a list was chosen, and none will be. */
 static verge_case *chosen(verge__selection *selection) {
-    void *fallen_to = NULL;
+    void *made_for = NULL;
     VERGE__STEP("select: give up");
-    if (atomic_compare_exchange_strong(&selection->choice.fallen_to, &fallen_to, &selection->choice)) {
-        fallen_to = NULL;
+    if (atomic_compare_exchange_strong(&selection->choice.made_for, &made_for, &selection->choice)) {
+        made_for = NULL;
     }
     leave_all(selection);
-    for (uint32_t i = 0; fallen_to != NULL && i < selection->count; i++) {
+    for (uint32_t i = 0; made_for != NULL && i < selection->count; i++) {
         verge_case *one = &selection->cases[i];
         verge__waiter *waiter = &state_of(one)->waiter;
-        if (waiter == fallen_to) {
+        if (waiter == made_for) {
             const int given = waiter->is_granted ? 0 : waiter->is_closed ? -EPIPE : one->result;
             one->result = take_ended(one, given);
             return one;

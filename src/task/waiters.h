@@ -21,7 +21,7 @@
 #include "task/task_internal.h"
 
 typedef struct verge__choice {
-    void *_Atomic fallen_to; /* NULL: it has not fallen. A waiter; or the choice itself, for none of them */
+    void *_Atomic made_for; /* NULL: it is not made yet. A waiter; or the choice itself: for none of them */
 } verge__choice;
 
 typedef struct verge__waiter {
@@ -72,10 +72,10 @@ static inline void verge__waiters_remove(void **ends, verge__waiter *waiter) {
     waiter->is_listed = false;
 }
 
-/* V1. False: the choice has fallen to another. */
+/* V1. False: the choice was made for another waiter, or for none. */
 static inline bool verge__choose(verge__waiter *waiter) {
     void *none = NULL;
-    return waiter->choice == NULL || atomic_compare_exchange_strong(&waiter->choice->fallen_to, &none, waiter);
+    return waiter->choice == NULL || atomic_compare_exchange_strong(&waiter->choice->made_for, &none, waiter);
 }
 
 /* The first that is still there to be given something. */
