@@ -145,8 +145,8 @@ bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, si
     VERGE__INVARIANT(!verge__calendar_has_due(calendar), "C3: a tick is taken when all of the last one is gone");
     while (calendar->cursor <= last_tick) {
         bool is_lowest = last_tick < calendar->upper_quiet; /* nothing above happens before */
-        uint64_t next = is_lowest ? verge__level_next(&calendar->levels[0], calendar->cursor)
-                                  : verge__calendar_next(calendar);
+        uint64_t next =
+            is_lowest ? verge__level_next(&calendar->levels[0], calendar->cursor) : verge__calendar_next(calendar);
         VERGE__INVARIANT(next >= calendar->cursor, "C3: every slot starts at or after the cursor");
         if (next > last_tick) {
             calendar->cursor = last_tick + 1;

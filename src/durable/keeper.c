@@ -113,6 +113,22 @@ static void plan_renewal(verge_durable *durable, uint64_t next_expiry_ns) {
     durable->renew_at_ns = verge__local_now(durable) + wait_ns;
 }
 
+static int tend_shards_in_time(verge_durable *durable) {
+    if (verge__local_now(durable) < durable->renew_at_ns) {
+        return 0;
+    }
+    uint64_t next_expiry_ns = 0;
+    int error = tend_shards(durable, &next_expiry_ns);
+    error = error != 0 ? error : verge__refresh_incarnation(durable, durable->keeper_connection);
+    error = error != 0 ? error : verge__read_owners(durable);
+    if (error == 0) {
+        (void)pthread_mutex_lock(&durable->lock);
+        plan_renewal(durable, next_expiry_ns);
+        (void)pthread_mutex_unlock(&durable->lock);
+    }
+    return error;
+}
+
 /* ---- P2: the window ---- */
 
 enum { FOUND_MAX = 256 };
@@ -181,8 +197,48 @@ static void visit_notified(void *context, const verge__row *row) {
     add_found(page);
 }
 
-/* Reads the window: all of it, or, if it was full, from where it was cut. */
-static int scan(verge_durable *durable, bool whole) {
+/* While somebody holds a snapshot, the server keeps the rows that were fired, and a scan has to pass all of them: by
+ * the million, each takes seconds. So a scan of all rows is not made all the time: it takes at most one part in
+ * SCAN_SHARE of the keeper's. Those in between begin a little before now: what else comes to be overdue is told by a
+ * notification. And if it takes long it is cut into pieces that do not, so that the lease is renewed between them. */
+typedef enum verge__scan_from {
+    FROM_THE_FIRST,
+    FROM_RECENT,
+    FROM_THE_CUT, /* the window was full */
+} verge__scan_from;
+
+#define SCAN_SHARE 20
+#define PIECE_AGES 64 /* a piece is as wide as one part in so many of its age */
+#define PIECE_MIN_NS UINT64_C(2000000000)
+#define PIECE_AGE_MAX_NS UINT64_C(86400000000000)
+
+/* Where the piece ends that begins after this time. */
+static uint64_t piece_end(const verge_durable *durable, uint64_t after_ns, uint64_t now_ns, uint64_t until_ns) {
+    const uint64_t age_ns = now_ns > after_ns ? now_ns - after_ns : 0;
+    const uint64_t wide_ns = age_ns / PIECE_AGES > PIECE_MIN_NS ? age_ns / PIECE_AGES : PIECE_MIN_NS;
+    if (!durable->is_scan_slow || age_ns <= wide_ns) {
+        return until_ns;
+    }
+    return age_ns > PIECE_AGE_MAX_NS ? now_ns - PIECE_AGE_MAX_NS : after_ns + wide_ns;
+}
+
+/* Under the lock: the last row that is left out. */
+static void begin_page(verge_durable *durable, verge__scan_from from, uint64_t now_ns, verge__page *page) {
+    verge__window *window = &durable->window;
+    const uint64_t back_ns = 2 * durable->options.rescan_ns;
+    if (from == FROM_RECENT && now_ns > back_ns) {
+        page->last_due_ns = now_ns - back_ns;
+    }
+    const bool is_cut_before = from == FROM_RECENT && window->cut_due_ns <= page->last_due_ns;
+    if (window->is_cut && (from == FROM_THE_CUT || is_cut_before)) {
+        page->last_due_ns = window->cut_due_ns;
+        page->last_id = window->cut_id - 1;
+    }
+    window->is_cut = false;
+}
+
+/* Reads the window. */
+static int scan(verge_durable *durable, verge__scan_from from) {
     verge__shard shards[VERGE_DURABLE_SHARDS_MAX];
     verge__window *window = &durable->window;
     verge__page page = {.durable = durable};
@@ -192,28 +248,29 @@ static int scan(verge_durable *durable, bool whole) {
     memcpy(shards, durable->owned, shard_count * sizeof(shards[0]));
     /* Set before the store is asked: timers that are committed from now on are put into the window by the thread that
      * commits them. */
-    const uint64_t until_ns = verge__store_now(durable) + durable->options.horizon_ns;
+    const uint64_t now_ns = verge__store_now(durable);
+    const uint64_t until_ns = now_ns + durable->options.horizon_ns;
     durable->read_until_ns = until_ns;
-    if (!whole && window->is_cut) {
-        page.last_due_ns = window->cut_due_ns;
-        page.last_id = window->cut_id - 1;
-    }
-    window->is_cut = false;
+    begin_page(durable, from, now_ns, &page);
     (void)pthread_mutex_unlock(&durable->lock);
-    bool is_full = false;
+    bool is_over = shard_count == 0;
     int error = 0;
-    do {
+    while (!is_over && error == 0) {
+        const uint64_t end_ns = piece_end(durable, page.last_due_ns, now_ns, until_ns);
         page.rows = 0;
-        error = shard_count == 0
-                    ? 0
-                    : durable->store->scan(durable->keeper_connection, shards, shard_count, page.last_due_ns,
-                                           page.last_id, until_ns, durable->scan_rows, visit_row, &page);
+        error = durable->store->scan(durable->keeper_connection, shards, shard_count, page.last_due_ns, page.last_id,
+                                     end_ns, durable->scan_rows, visit_row, &page);
         add_found(&page);
+        if (page.rows < durable->scan_rows) {
+            page.last_due_ns = end_ns;
+            page.last_id = VERGE__TIME_MAX_NS;
+        }
         (void)pthread_mutex_lock(&durable->lock);
         verge__note_time(durable, durable->keeper_connection);
-        is_full = window->is_cut;
+        is_over = window->is_cut || (page.rows < durable->scan_rows && end_ns == until_ns);
         (void)pthread_mutex_unlock(&durable->lock);
-    } while (error == 0 && page.rows == durable->scan_rows && !is_full);
+        error = error != 0 || is_over ? error : tend_shards_in_time(durable);
+    }
     if (error != 0) { /* what was not read is to be read again */
         (void)pthread_mutex_lock(&durable->lock);
         durable->scan_now = true;
@@ -223,6 +280,17 @@ static int scan(verge_durable *durable, bool whole) {
     return error;
 }
 
+static void plan_scan_of_all(verge_durable *durable, uint64_t began_ns, int error) {
+    const uint64_t ended_ns = verge__local_now(durable);
+    const uint64_t took_ns = ended_ns - began_ns;
+    if (took_ns > durable->options.lease_ns / 8) {
+        durable->is_scan_slow = true;
+    } else if (error == 0 && took_ns < durable->options.lease_ns / 16) {
+        durable->is_scan_slow = false;
+    }
+    durable->scan_all_at_ns = error == 0 ? ended_ns + took_ns * SCAN_SHARE : durable->scan_all_at_ns;
+}
+
 /* ---- the step ---- */
 
 static int keep(verge_durable *durable) {
@@ -230,17 +298,9 @@ static int keep(verge_durable *durable) {
     if (error != 0) {
         return error;
     }
-    if (verge__local_now(durable) >= durable->renew_at_ns) {
-        uint64_t next_expiry_ns = 0;
-        error = tend_shards(durable, &next_expiry_ns);
-        error = error != 0 ? error : verge__refresh_incarnation(durable, durable->keeper_connection);
-        error = error != 0 ? error : verge__read_owners(durable);
-        if (error != 0) {
-            return error;
-        }
-        (void)pthread_mutex_lock(&durable->lock);
-        plan_renewal(durable, next_expiry_ns);
-        (void)pthread_mutex_unlock(&durable->lock);
+    error = tend_shards_in_time(durable);
+    if (error != 0) {
+        return error;
     }
     (void)pthread_mutex_lock(&durable->lock);
     const uint64_t now_ns = verge__local_now(durable);
@@ -249,11 +309,17 @@ static int keep(verge_durable *durable) {
     const bool has_room = durable->window.is_cut && durable->window.count < durable->options.window_max / 2;
     durable->scan_now = false;
     (void)pthread_mutex_unlock(&durable->lock);
-    if (is_time || is_wanted) {
-        error = scan(durable, true);
-        durable->scan_at_ns = error == 0 ? now_ns + durable->options.rescan_ns : durable->scan_at_ns;
+    const bool may_be_recent = durable->store->has_notifications && now_ns < durable->scan_all_at_ns;
+    if (is_wanted || (is_time && !may_be_recent)) {
+        error = scan(durable, FROM_THE_FIRST);
+        plan_scan_of_all(durable, now_ns, error);
+    } else if (is_time) {
+        error = scan(durable, FROM_RECENT);
     } else if (has_room) {
-        error = scan(durable, false);
+        error = scan(durable, FROM_THE_CUT);
+    }
+    if (error == 0 && (is_time || is_wanted)) {
+        durable->scan_at_ns = now_ns + durable->options.rescan_ns;
     }
     return error;
 }

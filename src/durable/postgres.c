@@ -4,4 +4,5 @@
 
 #include "durable/postgres_internal.h"
 
-const verge__store verge__postgres_store = {.name = "postgresql", VERGE__STORE_FUNCTIONS(VERGE__STORE_ENTRY, postgres)};
+const verge__store verge__postgres_store = {
+    .name = "postgresql", .has_notifications = true, VERGE__STORE_FUNCTIONS(VERGE__STORE_ENTRY, postgres)};

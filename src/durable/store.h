@@ -104,7 +104,8 @@ typedef void (*verge__visit_row)(void *context, const verge__row *row);
 
 typedef struct verge__store {
     const char *name;
-    bool has_one_writer; /* one transaction at a time, whatever it is about */
+    bool has_one_writer;    /* one transaction at a time, whatever it is about */
+    bool has_notifications; /* a node hears of timers that others have scheduled */
 
     /* lease_ns: no answer and no transaction may take longer. */
     int (*connect)(const char *url, uint64_t lease_ns, verge__connection **ret_connection);

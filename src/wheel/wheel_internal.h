@@ -67,9 +67,9 @@ struct verge_wheel {
     uint64_t now_ns;
     verge__calendar calendar;
 
-    bool is_plain;     /* unordered, exact, past fires, no cap: the short ways apply */
-    bool is_visiting;  /* timeouts are: entries of the heap are not sifted */
-    size_t runs;       /* under way, one in the other */
+    bool is_plain;    /* unordered, exact, past fires, no cap: the short ways apply */
+    bool is_visiting; /* timeouts are: entries of the heap are not sifted */
+    size_t runs;      /* under way, one in the other */
     uint64_t cleared;
     uint64_t start_ns;
     uint64_t last_tick;       /* of time */

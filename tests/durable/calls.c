@@ -243,9 +243,8 @@ static void test_cancel_while_running_outside(void **state) {
     WAIT_UNTIL(runs == 1);
     assert_int_equal(verge_durable_cancel(durable, id), VERGE_RUNNING);
     assert_int_equal(verge_durable_cancel(durable, id), -ENOENT);
-    gate = 2; /* it wants to be tried again, and is not */
-    durable_nap(200);
-    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    gate = 2;                                                       /* it wants to be tried again, and is not */
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0); /* waits for it */
     assert_int_equal(runs, 1);
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 0);
 }
@@ -260,6 +259,39 @@ static void test_reset_while_running_outside(void **state) {
     gate = 1;
     WAIT_UNTIL(runs == 2); /* it runs again at the new time */
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+}
+
+/* ---- D6 ---- */
+
+/* Nobody reads the window again for half an hour: the node knows what it has scheduled itself, and is told of what
+ * others schedule or move, if the store has notifications. */
+static void test_no_scan_is_waited_for(void **state) {
+    (void)state;
+    verge_durable_options options = durable_options(url);
+    options.rescan_ns = 1800 * S;
+    options.horizon_ns = 3600 * S;
+    verge_durable *durable;
+    assert_int_equal(verge_durable_open(&options, &durable), 0);
+    assert_int_equal(verge_durable_register(durable, "x", note, NULL), 0);
+    WAIT_UNTIL(stats_of(durable).shards == 16);
+    (void)schedule(durable, "x", 20 * MS, NULL);
+    WAIT_UNTIL(runs == 1);
+    const verge_durable_id far = schedule(durable, "x", 7200 * S, NULL);
+    assert_int_equal(verge_durable_reset(durable, far, verge_durable_now(durable)), 0);
+    WAIT_UNTIL(runs == 2);
+    if (durable_is_postgres()) {
+        verge_durable *client;
+        options.client = true;
+        assert_int_equal(verge_durable_open(&options, &client), 0);
+        (void)schedule(client, "x", 20 * MS, NULL);
+        WAIT_UNTIL(runs == 3);
+        const verge_durable_id moved = schedule(client, "x", 7200 * S, NULL);
+        assert_int_equal(verge_durable_reset(client, moved, verge_durable_now(client)), 0);
+        WAIT_UNTIL(runs == 4);
+        assert_int_equal(verge_durable_close(client, VERGE_NEVER), 0);
+    }
+    assert_int_equal(wrong, 0);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
 }
 
@@ -331,10 +363,9 @@ static void test_a_handler_schedules_in_its_transaction(void **state) {
     const verge_durable_request first = {.handler = "chain", .payload = &length, .payload_size = sizeof(length)};
     assert_int_equal(verge_durable_schedule(durable, &first, NULL), 0);
     WAIT_UNTIL(runs == 12 && sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
-    durable_nap(50);
-    assert_int_equal(runs, 12);
     assert_int_equal(wrong, 0);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    assert_int_equal(runs, 12);
 }
 
 static void test_schedule_in(void **state) {
@@ -350,16 +381,16 @@ static void test_schedule_in(void **state) {
     assert_int_equal(sql_run(handle, "INSERT INTO ledger VALUES (1)"), 0);
     assert_int_equal(verge_durable_schedule_in(durable, handle, &request, &id), 0);
     assert_int_equal(sql_run(handle, "ROLLBACK"), 0);
-    durable_nap(100);
-    assert_int_equal(runs, 0);
+    assert_int_equal(sql_number(handle, "SELECT count(*) FROM verge_timer"), 0);
     assert_int_equal(sql_run(handle, "BEGIN"), 0);
     assert_int_equal(sql_run(handle, "INSERT INTO ledger VALUES (1)"), 0);
     assert_int_equal(verge_durable_schedule_in(durable, handle, &request, &id), 0);
     assert_int_equal(sql_run(handle, "COMMIT"), 0);
     WAIT_UNTIL(runs == 1);
-    assert_int_equal(last_id, id);
     sql_close(handle);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    assert_int_equal(runs, 1);
+    assert_int_equal(last_id, id);
 }
 
 /* ---- policies ---- */
@@ -598,6 +629,7 @@ int main(void) {
         ON_A_STORE(test_running_outside),
         ON_A_STORE(test_cancel_while_running_outside),
         ON_A_STORE(test_reset_while_running_outside),
+        ON_A_STORE(test_no_scan_is_waited_for),
         ON_A_STORE(test_effects_are_undone_with_a_retry),
         ON_A_STORE(test_a_handler_schedules_in_its_transaction),
         ON_A_STORE(test_schedule_in),

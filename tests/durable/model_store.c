@@ -395,6 +395,7 @@ static int model_probe(verge__connection *connection, verge__change *changes, si
 
 const verge__store model_store = {
     .name = "model",
+    .has_notifications = true, /* that all are lost is only a delay */
     .connect = model_connect,
     .disconnect = model_disconnect,
     .handle = model_handle,

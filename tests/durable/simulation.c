@@ -172,6 +172,10 @@ static void step_node(struct node *node) {
     switch (verge_test_below(&choices, 6)) {
     case 0:
     case 1:
+        if (verge_test_chance(&choices, 4)) { /* as if many rows that are gone had to be passed */
+            durable->is_scan_slow = verge_test_chance(&choices, 10);
+            durable->scan_all_at_ns = model.local_ns + 200 * MS;
+        }
         (void)verge__keeper_step(durable, NULL);
         break;
     case 2:
