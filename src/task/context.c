@@ -109,6 +109,7 @@ VERGE__NOINLINE void verge__context_switch(verge__context *from, verge__context 
 }
 
 _Noreturn void verge__context_leave(verge__context *from, verge__context *to) {
+    atomic_store_explicit(&from->is_live, 0, memory_order_relaxed); /* nobody waits for that, so the switch need not */
     before_switch(from, to, 1);
     verge__context_swap(from, to->stack_pointer);
     __builtin_unreachable();

@@ -39,11 +39,10 @@ typedef struct verge__task_ring {
     verge_task *_Atomic slots[VERGE__RING_SIZE];
 } verge__task_ring;
 
-/* Of any worker's ring; of one's own it is exact, or too large. */
+/* Of any worker's ring. Never too small: if the tail that is seen is older than the head, the difference is huge. */
 static inline uint32_t verge__task_ring_count(const verge__task_ring *ring) {
     const uint32_t head = atomic_load(&ring->head);
-    const uint32_t count = atomic_load(&ring->tail) - head; /* read later: not below head */
-    return count;
+    return atomic_load(&ring->tail) - head;
 }
 
 /* The owner. False: it is full. The tail is stored sequentially consistent: search.h, step 1 on the right. */
@@ -59,15 +58,17 @@ static inline bool verge__task_ring_push(verge__task_ring *ring, verge_task *tas
     return true;
 }
 
-/* The owner. NULL: it is empty. */
+/* The owner. NULL: it is empty. The exchange needs no order. The owner has written the slot itself. And when it writes
+ * the slot again, in a push, a thief has read it: the thief's exchange (release) comes before the head that the push
+ * reads (acquire), also if exchanges of the owner are in between, as these continue the thief's release sequence. */
 static inline verge_task *verge__task_ring_pop(verge__task_ring *ring) {
     const uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-    uint32_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+    uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
     while (head != tail) {
         verge_task *task = atomic_load_explicit(&ring->slots[head % VERGE__RING_SIZE], memory_order_relaxed);
         VERGE__STEP("ring: pop");
-        if (atomic_compare_exchange_weak_explicit(&ring->head, &head, head + 1, memory_order_acq_rel,
-                                                  memory_order_acquire)) {
+        if (atomic_compare_exchange_weak_explicit(&ring->head, &head, head + 1, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
             return task;
         }
     }

@@ -211,7 +211,7 @@ static void begin_to_share(verge__runner *runner) {
     }
 }
 
-static bool turn(verge__runner *runner) {
+bool verge__runner_turn(verge__runner *runner) {
     if (atomic_exchange(&runner->attention, false)) {
         begin_to_share(runner);
     }
@@ -235,12 +235,6 @@ static bool turn(verge__runner *runner) {
         return verge__runner_move_tasks(runner) || fired > 0;
     }
     return run_tasks(runner) || fired > 0;
-}
-
-bool verge__runner_turn(verge__runner *runner) {
-    const bool any = turn(runner);
-    verge__give_credit_back(runner);
-    return any;
 }
 
 static void ask_reactor(verge__runner *runner, uint64_t timeout_ns) {
@@ -303,10 +297,12 @@ void verge__runner_loop(verge__runner *runner) {
         if (verge__runner_has_work(runner)) {
             ask_reactor(runner, 0);
         } else {
+            verge__give_credit_back(runner);
             wait_for_work(runner);
         }
         (void)verge__runner_turn(runner);
         has_left = atomic_load(&runner->is_retiring) && verge__runner_has_left(runner);
     }
+    verge__give_credit_back(runner);
     verge__search_end(runner);
 }

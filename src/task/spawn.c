@@ -56,8 +56,9 @@ static void task_main(void *argument) {
 
 /*
  * Only tasks that will run are counted: whoever ends the last one ends the loops. Runners would compete for the count
- * with each task that comes or goes. So during a turn a runner has a credit: tasks that are counted and do not exist.
- * One that comes uses it, one that goes adds to it, and at the end of the turn what is left is given back.
+ * with each task that comes or goes. So a runner has a credit: tasks that are counted and do not exist. One that comes
+ * uses it, one that goes adds to it, and what is left is given back before the runner waits. So when the last task has
+ * ended, all credits go back, and whoever gives back the last one ends the run.
  */
 static void add_credit(verge__runner *runner, uint64_t more) {
     atomic_store_explicit(&runner->credit, atomic_load_explicit(&runner->credit, memory_order_relaxed) + more,

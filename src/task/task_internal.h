@@ -228,7 +228,7 @@ typedef struct verge__runner {
     uint32_t list_guard;
     _Atomic int reactor_error; /* its reactor has failed; 0: it has not */
     verge_task *listed;        /* all tasks of the runner */
-    _Atomic uint64_t credit; /* of runtime->tasks, that do not exist. 0 between turns. Written by the runner's thread */
+    _Atomic uint64_t credit;   /* tasks that runtime->tasks counts, but that do not exist; 0 while the runner waits */
     _Atomic uint64_t switches, operations, timeouts, migrated, spawned; /* written by the runner's thread */
 
     pthread_t thread;
@@ -272,15 +272,20 @@ struct verge_runtime {
 
     verge__runner *_Atomic runners[VERGE_RUNTIME_WORKERS_MAX];
     _Atomic uint32_t runner_count;
-    _Atomic uint32_t next_runner; /* for tasks from outside */
-    _Atomic uint64_t tasks;       /* how many there are, with the credits of runners, and VERGE__RUN_OVER */
-    uint64_t timer_count;         /* in virtual time: that are to run */
-    _Atomic uint64_t spawned_outside;
+    uint64_t timer_count; /* in virtual time: that are to run */
     _Atomic bool is_stopping;
     _Atomic uint32_t stop_count; /* a stop begins */
     _Atomic bool has_lost_worker;
+
+    /* What changes often is in cache lines of its own: all runners read what is above. */
+    char line_of_search[64];
     _Atomic bool is_searching;                    /* search.h: a runner searches, or is being called to */
     _Atomic uint64_t parked[VERGE__PARKED_WORDS]; /* a bit a runner */
+    char line_of_counts[64];
+    _Atomic uint64_t tasks;       /* how many there are, with the credits of runners, and VERGE__RUN_OVER */
+    _Atomic uint32_t next_runner; /* for tasks from outside */
+    _Atomic uint64_t spawned_outside;
+    char line_of_rest[64];
 
     verge__blocking_pool pool;
 
@@ -490,7 +495,7 @@ static inline void verge__awaits(verge_task *self, unsigned awaits, uintptr_t aw
 
 void verge__task_ended(verge__runner *runner, verge_task *task);
 
-/* At the end of a turn. If no task is left, the run is over. */
+/* Before the runner waits or ends. If no task is left, the run is over. */
 void verge__give_credit_back(verge__runner *runner);
 /* For a group of `self`'s, which counts the task already. */
 int verge__spawn_member(verge_task *self, struct verge_group *group, const verge_spawn_options *options);

@@ -62,6 +62,7 @@ static void step(verge__runner *runner, struct verge__reactor *reactor, bool *an
     }
     verge__set_current_runner(runner);
     *any |= verge__runner_turn(runner);
+    verge__give_credit_back(runner);
     if (atomic_load(&runner->is_retiring) && verge__runner_has_left(runner)) {
         close_runner(runner);
     }
