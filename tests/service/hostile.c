@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#define _POSIX_C_SOURCE 200809L /* nanosleep */
 /* Corner cases of the service: the end of time, the last generation, workers that have left, waiting in odd
  * situations. */
-#include <time.h>
 
 #include "service/service_internal.h"
 #include "service/support.h"
@@ -322,16 +320,9 @@ struct watch {
     _Atomic int destroy_verdict;
 };
 
-static void nap(void) {
-    const struct timespec duration = {.tv_nsec = 100000};
-    (void)nanosleep(&duration, NULL);
-}
-
 static void be_stuck(const verge_firing *firing) {
     const struct watch *watch = firing->argument;
-    while (!atomic_load(&watch->may_return)) {
-        nap();
-    }
+    await(&watch->may_return);
 }
 
 static void cancel_what_is_stuck(void *context, const verge_stuck *stuck) {
@@ -372,7 +363,7 @@ static void who_is_told_of_a_stuck_callback_may_wait_for_it(void **state) {
             if (worker != NULL) {
                 assert_true(verge_worker_run_once(worker, 0) >= 0);
             }
-            nap();
+            (void)sched_yield();
         }
         assert_int_equal(atomic_load(&watch.destroy_verdict), -EDEADLK);
         assert_true(atomic_load(&watch.wait_verdict) == VERGE_RUNNING || atomic_load(&watch.wait_verdict) == -ENOENT);

@@ -3,9 +3,8 @@
  * The metronome, which is a convenience: no promise depends on it. The clock of these services lets the test stop the
  * metronome's thread alone, as it is the only thread that the test does not know.
  */
-#define _POSIX_C_SOURCE 200809L /* nanosleep */
-#include <time.h>
-
+#include "base/futex.h"
+#include "service/park.h"
 #include "service/service_internal.h"
 #include "service/support.h"
 
@@ -202,9 +201,48 @@ static void while_it_ticks_busy_threads_read_the_clock_less(void **state) {
 
 /* ---- when it rests ---- */
 
-static void nap(long ms) {
-    const struct timespec duration = {.tv_nsec = ms * (long)MS};
-    (void)nanosleep(&duration, NULL);
+/* Where each thread has slept last, and until when. */
+static struct {
+    _Atomic uint32_t *_Atomic word;
+    _Atomic uint64_t until_ns;
+} sleeps[16];
+
+static bool note_sleep(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
+    static _Atomic uint32_t thread_count;
+    static _Thread_local uint32_t number; /* of the thread, from 1 on */
+    (void)expected;
+    number = number != 0 ? number : atomic_fetch_add(&thread_count, 1) + 1;
+    if (number <= COUNT_OF(sleeps)) {
+        atomic_store(&sleeps[number - 1].until_ns, until_ns);
+        atomic_store(&sleeps[number - 1].word, word);
+    }
+    return false;
+}
+
+static bool sleeps_for_ever(const _Atomic uint32_t *word) {
+    for (size_t i = 0; i < COUNT_OF(sleeps); i++) {
+        if (atomic_load(&sleeps[i].word) == word && atomic_load(&sleeps[i].until_ns) == VERGE_NEVER) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_any_awake(const verge_service *service, uint32_t worker_count) {
+    for (uint32_t id = 1; id <= worker_count; id++) {
+        if (atomic_load(&verge__service_seat(service, id)->wait_until_ns) <= VERGE__WAKING) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Workers that sleep want nothing any more. What they wanted before, the metronome takes note of while it is on. */
+static void await_rest(const verge_service *service, uint32_t worker_count) {
+    while (is_any_awake(service, worker_count) || atomic_load(&service->metronome_is_wanted) ||
+           atomic_load(&service->metronome_is_on) || !sleeps_for_ever(&service->metronome_signal)) {
+        (void)sched_yield();
+    }
 }
 
 static void while_all_workers_sleep_it_does_not_tick(void **state) {
@@ -216,6 +254,8 @@ static void while_all_workers_sleep_it_does_not_tick(void **state) {
         options.resolution_ns = 100000;
         options.stuck_after_ns = stuck_after_ns;
         verge_service *service = NULL;
+        memset(sleeps, 0, sizeof(sleeps)); /* of threads that have ended */
+        verge__wait_hook = note_sleep;
         assert_int_equal(verge_service_create(&options, &service), 0);
         struct notes notes = {0};
         for (int i = 0; i < 1000; i++) {
@@ -223,16 +263,11 @@ static void while_all_workers_sleep_it_does_not_tick(void **state) {
         }
         (void)start_at(service, 0, take_note, &notes);
         await_count(&notes.fired, 1);
-        uint64_t ticks = 0;
-        do { /* until it has come to rest, which it must */
-            ticks = stats_of(service).metronome_ticks;
-            nap(20);
-        } while (atomic_load(&service->metronome_is_on) || stats_of(service).metronome_ticks != ticks);
-        nap(50);
-        assert_int_equal(stats_of(service).metronome_ticks, ticks);
+        await_rest(service, options.thread_count);     /* which must come: else the test does not end */
         (void)start_at(service, 0, take_note, &notes); /* and timers run all the same */
         await_count(&notes.fired, 2);
         assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+        verge__wait_hook = NULL;
     }
 }
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _POSIX_C_SOURCE 200809L /* nanosleep */
 /*
  * Real threads that race, for ThreadSanitizer and for the promises. In each round two threads start at the same moment.
  * Either may win; the test asserts that exactly one does.
@@ -9,7 +8,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "support/cmocka.h"
 #include "verge/service.h"
@@ -32,14 +30,9 @@ static verge_service *service_with_threads(uint32_t thread_count) {
     return service;
 }
 
-static void nap(void) {
-    const struct timespec duration = {.tv_nsec = 100000};
-    (void)nanosleep(&duration, NULL);
-}
-
 static void wait_until_empty(verge_service *service) {
     while (verge_service_count(service) != 0) {
-        nap();
+        (void)sched_yield();
     }
 }
 
@@ -196,7 +189,7 @@ static void *join_and_leave(void *argument) {
             storm->started++;
         }
         assert_int_equal(verge_worker_leave(worker), 0);
-        nap();
+        (void)sched_yield();
     }
     return NULL;
 }
