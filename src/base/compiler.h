@@ -38,8 +38,6 @@
 #else
 #define VERGE__PRINTF(text, values) __attribute__((format(printf, text, values)))
 #endif
-/* Makes the compiler compute the value here, and not later in a branch. */
-#define VERGE__IS_NEEDED(value) __asm__("" : "+r"(value))
 #else
 #define VERGE__LIKELY(condition) (!!(condition))
 #define VERGE__UNLIKELY(condition) (!!(condition))
@@ -49,7 +47,6 @@
 #define VERGE__NOINLINE
 #define VERGE__MAY_ALIAS
 #define VERGE__PRINTF(text, values)
-#define VERGE__IS_NEEDED(value) ((void)(value))
 #endif
 
 /* The function reads memory that others may be writing, or have not written: no sanitizer checks it. */
