@@ -35,19 +35,25 @@ static size_t reserved(const verge_wheel *wheel) {
     return is_any ? timers + max_of(wheel->reserved_timeouts, wheel->attached) : 0;
 }
 
-/* All levels are needed, too: an entry whose level has no memory would come up early, again and again. */
+/* Makes room for so many entries, wherever they may be filed. All levels are needed, too: an entry whose level has no
+ * memory could not be filed. */
+static int make_room(verge_wheel *wheel, size_t entries, bool prefault) {
+    int error = verge__calendar_ready_all(&wheel->calendar);
+    error = error == 0 ? verge__calendar_secure(&wheel->calendar, entries, prefault) : error;
+    error = error == 0 ? verge__heap_secure(wheel, entries) : error;
+    verge__wheel_set_short_reach(wheel);
+    return error;
+}
+
+/* If there is no room yet: for an eighth more, so that few calls have to make some. */
 static int promise(verge_wheel *wheel, size_t entries) {
     verge__calendar *calendar = &wheel->calendar;
-    int error = verge__calendar_ready_all(calendar);
-    if (error == 0 && entries > calendar->entry_capacity) {
-        error = verge__calendar_secure(calendar, entries + entries / 8, false);
-        error = error == 0 ? 0 : verge__calendar_secure(calendar, entries, false);
-    }
-    error = error == 0 ? verge__heap_secure(wheel, entries) : error;
+    bool is_there = entries <= calendar->entry_capacity;
+    int error = make_room(wheel, is_there ? entries : entries + entries / 8, false);
+    error = error == 0 || is_there ? error : make_room(wheel, entries, false);
     if (error == 0) {
-        VERGE__INVARIANT(calendar->entry_capacity >= entries && calendar->levels_ready > 0, "W6: there is room");
+        VERGE__INVARIANT(calendar->entry_capacity >= entries, "W6: there is room for an entry of each timeout");
         calendar->promised = entries;
-        verge__wheel_set_short_reach(wheel);
     }
     return error;
 }
@@ -76,16 +82,6 @@ void verge__wheel_detach_one(verge_wheel *wheel) {
     wheel->calendar.promised = wheel->attached == 0 ? 0 : verge__wheel_promised(wheel, 0);
 }
 
-static int reserve_entries(verge_wheel *wheel, size_t timers) {
-    int error = verge__calendar_ready_all(&wheel->calendar);
-    if (error == 0) {
-        error = verge__calendar_secure(&wheel->calendar, entries_for(timers), true);
-    }
-    error = error == 0 ? verge__heap_secure(wheel, entries_for(timers)) : error;
-    verge__wheel_set_short_reach(wheel);
-    return error;
-}
-
 /* Free nodes may have idle entries. */
 static void release_slab(verge_wheel *wheel, uint32_t slab) {
     for (uint32_t i = 0; i < verge__nodes_slab_nodes(&wheel->nodes, slab); i++) {
@@ -109,6 +105,7 @@ static bool release_slabs(verge_wheel *wheel, size_t keep, uint32_t count) {
             release_slab(wheel, slab - 1);
         }
     }
+    VERGE__INVARIANT(table->node_count >= verge__nodes_live(table), "WN3: no slab with a timer was released");
     table->release_at = slab;
     return slab == 0;
 }
@@ -135,9 +132,8 @@ int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
     int error = verge__nodes_reserve(&wheel->nodes, nodes);
     wheel->calendar.slabs = wheel->nodes.slabs;
     if (error == 0) {
-        size_t beside = wheel->reserved_beside > total ? wheel->reserved_beside : total;
-        size_t timeouts = max_of(wheel->attached, wheel->reserved_timeouts);
-        error = reserve_entries(wheel, beside + timeouts);
+        size_t timers = max_of(wheel->reserved_beside, total) + max_of(wheel->attached, wheel->reserved_timeouts);
+        error = make_room(wheel, entries_for(timers), true);
     }
     if (error == 0) {
         wheel->reserved_entries = total;
@@ -163,10 +159,10 @@ int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count) {
         return -ENOSPC;
     }
     size_t beside = verge__nodes_live(&wheel->nodes);
-    size_t timers = beside > wheel->reserved_entries ? beside : wheel->reserved_entries;
-    int error = reserve_entries(wheel, timers + wheel->attached + wheel->loose + timeout_count);
+    size_t timeouts = wheel->attached + wheel->loose + timeout_count;
+    int error = make_room(wheel, entries_for(max_of(beside, wheel->reserved_entries) + timeouts), true);
     if (error == 0) {
-        wheel->reserved_timeouts = wheel->attached + wheel->loose + timeout_count;
+        wheel->reserved_timeouts = timeouts;
         wheel->reserved_beside = beside;
     }
     return error;
