@@ -144,6 +144,7 @@ void verge__calendar_reset(verge__calendar *calendar, uint64_t first_tick) {
     for (size_t own = 0; own < VERGE__OWN_LISTS; own++) {
         forget_list(calendar, &calendar->own[own]);
     }
+    VERGE__INVARIANT(calendar->pool.used_count == 0, "C6: each chunk in use belongs to a list");
     set_nothing_filed(calendar, first_tick);
 }
 
@@ -258,6 +259,7 @@ static int ready_level(verge__calendar *calendar, verge__level *level) {
     if (memory == NULL) {
         return -ENOMEM;
     }
+    VERGE__INVARIANT(level == &calendar->levels[calendar->levels_ready], "C7: levels become ready from the lowest on");
     memset(memory, 0, bytes);
     level->slots = (verge__list *)memory;
     level->mask = slots - 1;
@@ -311,4 +313,5 @@ void verge__calendar_shed_levels(verge__calendar *calendar, uint64_t last_tick) 
         calendar->levels_used = calendar->levels_ready;
     }
     recount_capacity(calendar);
+    VERGE__INVARIANT(calendar->entry_count <= calendar->entry_capacity, "C6: there is room for all entries");
 }

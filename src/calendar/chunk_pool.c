@@ -93,6 +93,7 @@ static int add_slab(verge__chunk_pool *pool, size_t count, bool prefault) {
     if (prefault) {
         memset((void *)chunks, 0, bytes);
     }
+    VERGE__INVARIANT(at <= pool->slab_count && at < pool->slab_room, "P2: the array has room for the slab");
     pool->slabs[at] = (verge__chunk_slab){.chunks = chunks, .count = (uint32_t)count};
     if (at == pool->slab_count) {
         pool->slab_count++;

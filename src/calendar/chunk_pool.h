@@ -57,6 +57,7 @@ static inline verge__chunk *verge__chunk_pool_take(verge__chunk_pool *pool) {
     if (VERGE__UNLIKELY(chunk == NULL)) {
         return verge__chunk_pool_take_fresh(pool);
     }
+    VERGE__INVARIANT(slab->used < slab->count, "P1: a chunk that is taken was not in use");
     slab->free = chunk->below;
     slab->used++;
     pool->used_count++;

@@ -80,6 +80,7 @@ bool verge__calendar_move(verge__calendar *calendar, verge__entry entry, verge__
 void verge__calendar_list_add(verge__calendar *calendar, size_t own, verge__entry entry, verge__node *node) {
     VERGE__INVARIANT(!verge__node_has_entry(node), "C2: a node has one entry at the most");
     VERGE__INVARIANT(calendar->entry_count < calendar->entry_capacity, "C6: entries are filed where room was made");
+    VERGE__INVARIANT(own < VERGE__OWN_LISTS, "L2: each list of the owner's has a number");
     verge__list end = calendar->own[own];
     if (verge__list_needs_chunk(end)) {
         end = push_chunk(calendar, end, VERGE__OWN_LEVEL, (uint32_t)own);
@@ -91,6 +92,7 @@ void verge__calendar_list_add(verge__calendar *calendar, size_t own, verge__entr
 }
 
 verge__entry verge__calendar_list_pop(verge__calendar *calendar, size_t own) {
+    VERGE__INVARIANT(calendar->own[own] != NULL, "L1: entries are taken while there are some");
     verge__entry entry = *(calendar->own[own] - 1);
     verge__calendar_drop_newest(calendar, &calendar->own[own]);
     return entry;

@@ -86,6 +86,7 @@ static VERGE__ALWAYS_INLINE void verge__calendar_put(verge__calendar *calendar, 
     if (VERGE__UNLIKELY(verge__list_needs_chunk(end))) {
         end = verge__calendar_add_chunk(calendar, level, position);
     }
+    VERGE__INVARIANT(verge__chunk_of(end)->slot == ((uint32_t)position & level->mask), "L2: a chunk names its list");
     *end = entry;
     *slot = end + 1;
     node->place = (uintptr_t)end | level->near_tag;

@@ -11,8 +11,6 @@
 #include "calendar/level.h"
 #include "wheel/wheel_internal.h"
 
-enum { POLLS_BETWEEN = 256 }; /* looks at memory; a timer counts as a poll */
-
 typedef void on_expiry_function(void *context, const verge_expiry *expiry);
 
 bool verge__wheel_has_due(const verge_wheel *wheel) {
@@ -48,6 +46,7 @@ static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, verge__entry entry
         VERGE__PROBE4(fire, wheel, expiry.timer, expiry.deadline_ns, wheel->now_ns);
     } else {
         if (VERGE__UNLIKELY(!verge__timeout_is_attached(&node->node))) {
+            VERGE__INVARIANT(wheel->loose > 0, "W6: timeouts that are set and not attached are counted");
             wheel->loose--;
         }
         VERGE__PROBE4(fire, wheel, node, expiry.deadline_ns, wheel->now_ns);
@@ -172,6 +171,7 @@ static void hand_out_exact(verge_wheel *wheel, verge__handout *to) {
         !verge__calendar_open_cursor(calendar, &to->budget)) {
         return;
     }
+    VERGE__INVARIANT(calendar->cursor == verge__wheel_target(wheel), "C3: what has come was handed out before");
     verge__list slot = *verge__calendar_cursor_slot(calendar);
     if (verge__list_count(slot) > to->budget) {
         return;
@@ -219,9 +219,7 @@ static void settle(verge_wheel *wheel, size_t count, size_t *budget) {
     if (count > 0) {
         verge__wheel_note_untidy(wheel);
     }
-    wheel->polls_untidied += count + 1;
-    if (VERGE__UNLIKELY(wheel->polls_untidied >= POLLS_BETWEEN || calendar->cursor >= wheel->tidy_tick)) {
-        wheel->polls_untidied = 0;
+    if (VERGE__UNLIKELY(calendar->cursor >= wheel->tidy_tick)) {
         wheel->tidy_tick = VERGE__NO_TICK;
         if (verge__wheel_give_back(wheel)) {
             verge__wheel_note_untidy(wheel);
@@ -244,6 +242,7 @@ static size_t work_limit(const verge_wheel *wheel) {
 /* What was deferred is past from now on. */
 static void admit_deferred(verge_wheel *wheel) {
     verge__calendar *calendar = &wheel->calendar;
+    VERGE__INVARIANT(wheel->runs == 0, "W5: what is deferred waits for the end of the outermost run");
     while (VERGE__UNLIKELY(calendar->own[VERGE__LIST_DEFERRED] != NULL)) {
         verge__entry entry = verge__calendar_list_pop(calendar, VERGE__LIST_DEFERRED);
         verge__node *node = verge__calendar_node(calendar, entry);
@@ -300,11 +299,7 @@ static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out
 }
 
 static VERGE__NOINLINE size_t poll_due(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
-    if (stays_quiet(wheel, now_ns)) {
-        return 0;
-    }
-    verge__handout to = {.out = out, .limit = out == NULL ? 0 : limit, .budget = work_limit(wheel)};
-    return advance(wheel, now_ns, &to, false);
+    return stays_quiet(wheel, now_ns) ? 0 : poll_within(wheel, now_ns, out, limit, false, work_limit(wheel));
 }
 
 size_t verge_wheel_poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {

@@ -11,6 +11,8 @@
 static int resize(verge_wheel *wheel, size_t room) {
     verge__heap *heap = &wheel->heap;
     const verge_allocator *allocator = &wheel->allocator;
+    VERGE__INVARIANT(room >= verge__list_chunks(wheel->calendar.own[VERGE__LIST_HEAP]),
+                     "WH2: there is room for all entries");
     verge__chunk **chunks =
         (verge__chunk **)allocator->allocate(allocator->context, room * sizeof(*chunks), _Alignof(verge__chunk *));
     if (chunks == NULL) {

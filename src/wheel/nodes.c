@@ -155,6 +155,7 @@ static int add_slab(verge__nodes *nodes) {
     if (memory == NULL) {
         return -ENOMEM;
     }
+    VERGE__INVARIANT(nodes->slabs[slab] == NULL, "WN3: a slab gets memory once");
     nodes->slabs[slab] = memory;
     nodes->first_room = first_room;
     if (is_new) {
@@ -243,6 +244,7 @@ static void take_word(verge__nodes *nodes, uint32_t slab, uint32_t word, size_t 
         uint32_t index = (slab << VERGE__SLAB_BITS) + word * 64 + bit;
         verge__timer_node *node = verge__nodes_at(nodes, index);
         VERGE__PREFETCH_WRITE(node);
+        VERGE__INVARIANT(info->free_count > 0, "WN1: a slab's free nodes are counted");
         info->free[word] &= info->free[word] - 1;
         info->free_count--;
         nodes->free_count--;
@@ -279,7 +281,9 @@ int verge__nodes_refill(verge__nodes *nodes) {
         nodes->stack[j] = verge__handle(low, verge__nodes_at(nodes, low)->node.generation - 1);
         nodes->stack[i] = verge__handle(high, verge__nodes_at(nodes, high)->node.generation - 1);
     }
-    (void)verge__nodes_pop(nodes);
+    bool is_refilled = verge__nodes_pop(nodes);
+    VERGE__INVARIANT(is_refilled, "WN1: a free node was found");
+    (void)is_refilled;
     return 0;
 }
 

@@ -183,6 +183,7 @@ static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline
     if (error != 0) {
         return error;
     }
+    VERGE__INVARIANT((node->node.generation & 1) == 0, "WN2: a free node has an even generation");
     wheel->nodes.spare = 0;
     node->data = data;
     node->node.generation = (uint32_t)(timer >> 32);
@@ -193,23 +194,12 @@ static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline
     return 0;
 }
 
-static VERGE__NOINLINE int reschedule_slowly(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
-    verge__timer_node *node = verge__nodes_find(&wheel->nodes, timer);
-    if (node == NULL) {
-        return verge__nodes_why_not(&wheel->nodes, timer);
-    }
-    int error = verge__wheel_arm(wheel, verge__entry_for_index((uint32_t)timer), &node->node, deadline_ns);
-    if (error == 0) {
-        VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
-    }
-    return error;
-}
-
 static VERGE__NOINLINE int cancel_slowly(verge_wheel *wheel, verge_timer timer, void **ret_data) {
     verge__timer_node *node = verge__nodes_find(&wheel->nodes, timer);
     if (node == NULL) {
         return verge__nodes_why_not(&wheel->nodes, timer);
     }
+    VERGE__INVARIANT(wheel->nodes.spare != timer, "WN1: the spare node is free");
     if (ret_data != NULL) {
         *ret_data = node->data;
     }
@@ -291,25 +281,34 @@ static VERGE__ALWAYS_INLINE verge__timer_node *extend(verge_wheel *wheel, verge_
                         !verge__calendar_serves(calendar, &node->node, tick))) {
         return NULL;
     }
+    VERGE__INVARIANT(verge__node_is_pending(&node->node), "WN2: a live node is pending");
     node->node.deadline_ns = deadline_ns;
     verge__wheel_note_deadline(wheel, deadline_ns);
     VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
     return node;
 }
 
-/* The same where the entry has to move. */
+/* The same where the entry has to move, and all that is not as usual. */
 static VERGE__NOINLINE int reschedule_anew(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
     verge__calendar *calendar = &wheel->calendar;
     verge__timer_node *node = verge__nodes_find(&wheel->nodes, timer);
-    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    if (VERGE__UNLIKELY(node == NULL || tick - calendar->cursor >= calendar->short_reach ||
-                        node->node.deadline_ns == wheel->earliest_ns)) {
-        return reschedule_slowly(wheel, timer, deadline_ns);
+    if (node == NULL) {
+        return verge__nodes_why_not(&wheel->nodes, timer);
     }
-    (void)verge__calendar_move(calendar, verge__entry_for_index((uint32_t)timer), &node->node,
-                               tick); /* it has an entry */
-    node->node.deadline_ns = deadline_ns;
-    verge__wheel_note_deadline(wheel, deadline_ns);
+    VERGE__INVARIANT(verge__node_has_entry(&node->node), "W1: every pending timer has an entry");
+    verge__entry entry = verge__entry_for_index((uint32_t)timer);
+    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
+    if (VERGE__UNLIKELY(tick - calendar->cursor >= calendar->short_reach ||
+                        node->node.deadline_ns == wheel->earliest_ns)) {
+        int error = verge__wheel_arm(wheel, entry, &node->node, deadline_ns);
+        if (error != 0) {
+            return error;
+        }
+    } else {
+        (void)verge__calendar_move(calendar, entry, &node->node, tick); /* it has an entry */
+        node->node.deadline_ns = deadline_ns;
+        verge__wheel_note_deadline(wheel, deadline_ns);
+    }
     VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
     return 0;
 }
@@ -358,6 +357,7 @@ int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data) {
                         node->node.deadline_ns == wheel->earliest_ns || !verge__nodes_push(&wheel->nodes, timer))) {
         return cancel_slowly(wheel, timer, ret_data);
     }
+    VERGE__INVARIANT(verge__node_is_pending(&node->node), "WN2: a live node is pending");
     if (ret_data != NULL) {
         *ret_data = node->data;
     }

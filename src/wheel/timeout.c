@@ -78,6 +78,7 @@ static VERGE__NOINLINE int set_anew(verge_wheel *wheel, verge_timeout *timeout, 
                         !verge__calendar_move(&wheel->calendar, verge__entry_for_node(node), node, tick))) {
         return set_slowly(wheel, timeout, deadline_ns);
     }
+    VERGE__INVARIANT(verge__node_has_entry(node), "W1: every pending timer has an entry");
     wheel->calendar.idle_ended += was_idle;
     node->deadline_ns = deadline_ns;
     verge__wheel_note_deadline(wheel, deadline_ns);

@@ -78,7 +78,6 @@ struct verge_wheel {
     uint64_t sequence;        /* of the last schedule or reschedule, in ordered wheels */
     uint64_t last_poll_work;  /* as it was noted last (verge__wheel_note_work) */
     uint64_t last_work_ns;    /* when that was; polls of a later time have had no work */
-    size_t polls_untidied;    /* polls, and timers they returned, since memory was looked at */
     uint64_t tidy_tick;    /* the first poll from here on looks at memory, quiet or not; VERGE__NO_TICK: none has to */
     size_t attached;       /* timeouts; there is room for an entry of each (W6) */
     size_t loose;          /* timeouts that are set and not attached */
