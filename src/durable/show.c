@@ -10,7 +10,6 @@
 #include "durable/durable_internal.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define PART_NS (5 * SECOND_NS)
 #define LOOKS_ON_NS (5 * SECOND_NS) /* after it was asked last */
 
 enum {
@@ -18,7 +17,7 @@ enum {
     RANGES_SIZE = 800 /* 128 ranges of shards, at worst */
 };
 
-/* What a histogram has of the last 5 to 10 seconds: since the part of 5 seconds before this one began. */
+/* What a histogram has of the last seconds: since the part before this one began. */
 typedef struct verge__recent {
     verge_histogram part_began;
     verge_histogram last_part_began;
@@ -26,6 +25,7 @@ typedef struct verge__recent {
 
 typedef struct verge__shown {
     verge_durable *durable;
+    uint64_t part_ns; /* how long a part is */
     uint64_t part_began_ns;
     verge__recent lateness;
     verge__recent commit_time;
@@ -48,17 +48,14 @@ static void get_lease(const verge_durable *durable, bool *ret_answers, uint64_t 
 /* ---- of the last seconds ---- */
 
 /* After nobody has looked for a while, what is recent begins now. */
-static void turn_part(verge__recent *recent, const verge_histogram *now, uint64_t passed_ns) {
-    if (passed_ns >= PART_NS) {
-        recent->last_part_began = passed_ns < 2 * PART_NS ? recent->part_began : *now;
-        recent->part_began = *now;
-    }
+static void turn_part(verge__recent *recent, const verge_histogram *now, bool is_on_time) {
+    recent->last_part_began = is_on_time ? recent->part_began : *now;
+    recent->part_began = *now;
 }
 
-static void get_recent(verge__recent *recent, const verge_histogram *now, uint64_t passed_ns, uint64_t *ret_median_ns,
+static void get_recent(const verge__recent *recent, const verge_histogram *now, uint64_t *ret_median_ns,
                        uint64_t *ret_99_ns) {
     verge_histogram difference = {0};
-    turn_part(recent, now, passed_ns);
     for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
         uint64_t upper_ns = 0, count = 0, before = 0;
         (void)verge_histogram_bucket(now, i, &upper_ns, &count);
@@ -75,13 +72,16 @@ typedef struct verge__times {
 
 static void get_times(verge__shown *shown, verge__times *times) {
     const uint64_t now_ns = verge__local_now(shown->durable), passed_ns = now_ns - shown->part_began_ns;
-    verge_histogram now = {0};
-    (void)verge_durable_get_lateness(shown->durable, &now);
-    get_recent(&shown->lateness, &now, passed_ns, &times->late_median_ns, &times->late_99_ns);
-    now = (verge_histogram){0};
-    (void)verge_durable_get_commit_time(shown->durable, &now);
-    get_recent(&shown->commit_time, &now, passed_ns, &times->commit_median_ns, &times->commit_99_ns);
-    shown->part_began_ns = passed_ns >= PART_NS ? now_ns : shown->part_began_ns;
+    verge_histogram lateness = {0}, commit_time = {0};
+    (void)verge_durable_get_lateness(shown->durable, &lateness);
+    (void)verge_durable_get_commit_time(shown->durable, &commit_time);
+    if (passed_ns >= shown->part_ns) {
+        turn_part(&shown->lateness, &lateness, passed_ns < 2 * shown->part_ns);
+        turn_part(&shown->commit_time, &commit_time, passed_ns < 2 * shown->part_ns);
+        shown->part_began_ns = now_ns;
+    }
+    get_recent(&shown->lateness, &lateness, &times->late_median_ns, &times->late_99_ns);
+    get_recent(&shown->commit_time, &commit_time, &times->commit_median_ns, &times->commit_99_ns);
 }
 
 /* ---- the backlog ---- */
@@ -257,6 +257,7 @@ int verge_durable_show(verge_durable *durable, verge_scope *scope, verge_scope_p
     }
     shown->durable = durable;
     shown->part_began_ns = verge__local_now(durable);
+    shown->part_ns = durable->options.lease_ns < 10 * SECOND_NS ? durable->options.lease_ns / 2 : 5 * SECOND_NS;
     (void)snprintf(name, sizeof(name), "Durable: %s", durable->name);
     const int error = verge_scope_add_panel(scope, name, ask, free, shown, &panel);
     if (error != 0) {

@@ -66,6 +66,17 @@ static bool owns(const char *answer, const char *name, unsigned count, const cha
         } \
     } while (0)
 
+/* It is that of the last seconds: each look has something new, however long a busy machine takes for it. */
+static void shows_commit_time(verge_durable *durable, verge_scope *scope) {
+    const char *answer = NULL;
+    verge_histogram commit_time = {0};
+    LOOK_UNTIL((schedule(durable, "o", 3600 * S), answer = snapshot(scope),
+                figure(answer, "Commit time, median", "value") != 0));
+    assert_true(figure(answer, "Commit time, 99 %", "value") >= figure(answer, "Commit time, median", "value"));
+    assert_int_equal(verge_durable_get_commit_time(durable, &commit_time), 0);
+    assert_true(figure(answer, "Commit time, 99 %", "value") / 2 <= verge_histogram_max(&commit_time));
+}
+
 static void a_scope_shows_what_get_stats_has(void **state) {
     (void)state;
     const char *url = durable_url("show");
@@ -97,13 +108,11 @@ static void a_scope_shows_what_get_stats_has(void **state) {
     assert_int_equal(figure(answer, "Lease left", "of"), 2 * S);
     assert_true(figure(answer, "Lease left", "value") <= 2 * S);
     assert_true(figure(answer, "Late, 99 %", "value") >= figure(answer, "Late, median", "value"));
-    assert_true(figure(answer, "Commit time, median", "value") > 0);
-    assert_true(figure(answer, "Commit time, 99 %", "value") >= figure(answer, "Commit time, median", "value"));
     verge_histogram commit_time = {0};
     assert_int_equal(verge_durable_get_commit_time(durable, &commit_time), 0);
     assert_true(verge_histogram_count(&commit_time) > stats.commits); /* those of calls, and of firings */
     assert_true(verge_histogram_count(&commit_time) <= stats_of(durable).commits + stats_of(durable).firings);
-    assert_true(verge_histogram_max(&commit_time) >= figure(answer, "Commit time, median", "value") / 2);
+    shows_commit_time(durable, scope);
     LOOK_UNTIL(figure(snapshot(scope), "Dead letters", "value") == 1);
     LOOK_UNTIL(owns(snapshot(scope), " (this node)", 16, "shards 0-15\"}"));
     assert_int_equal(verge_scope_remove_panel(panel), 0);
@@ -123,11 +132,10 @@ static void lateness_is_that_of_late(void **state) {
     assert_int_equal(verge_durable_show(durable, scope, NULL), 0);
     schedule(durable, "o", 0);
     WAIT_UNTIL(stats_of(durable).done == 1);
-    LOOK_UNTIL(figure(snapshot(scope), "Late, median", "value") == 0); /* 5 to 10 seconds on */
+    LOOK_UNTIL(figure(snapshot(scope), "Late, median", "value") == 0); /* half a lease on, or a whole one */
     LOOK_UNTIL(figure(snapshot(scope), "Commit time, 99 %", "value") == 0);
-    schedule(durable, "o", 0);
-    LOOK_UNTIL(figure(snapshot(scope), "Commit time, 99 %", "value") != 0);
-    LOOK_UNTIL(figure(snapshot(scope), "Late, median", "value") != 0);
+    LOOK_UNTIL((schedule(durable, "o", 0), figure(snapshot(scope), "Late, median", "value") != 0));
+    shows_commit_time(durable, scope);
     assert_int_equal(verge_scope_stop(scope), 0);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
     durable_drop(url);
@@ -296,12 +304,12 @@ static void a_client_shows_its_calls(void **state) {
     const char *answer = snapshot(scope);
     assert_int_equal(figure(answer, "Scheduled", "value"), 1);
     assert_null(strstr(answer, "Shards owned")); /* it has none, and no lease */
-    assert_true(figure(answer, "Commit time, median", "value") > 0);
     char text[16384];
     const int size = verge_durable_metrics(client, text, sizeof(text));
     assert_true(size > 0 && (size_t)size < sizeof(text));
     assert_non_null(strstr(text, "\n# TYPE verge_durable_commit_seconds histogram\n"));
     assert_non_null(strstr(text, "\nverge_durable_commit_seconds_count 1\n"));
+    shows_commit_time(client, scope);
     assert_int_equal(verge_scope_stop(scope), 0);
     assert_int_equal(verge_durable_close(client, VERGE_NEVER), 0);
     durable_drop(url);

@@ -42,7 +42,7 @@ def main():
                 time.sleep(0.6)  # the wheel is drawn while it can be seen
                 browser.shoot(os.path.join(folder, f"{view}-{theme}.png"), selector)
             browser.run("scrollTo(0, 0)")
-            browser.resize(1440, 2180)
+            browser.resize(1440, browser.run("document.documentElement.scrollHeight"))
             time.sleep(0.6)
             browser.shoot(os.path.join(folder, f"page-{theme}.png"))
             browser.resize(390, 844)
