@@ -31,7 +31,7 @@ help:
 	@echo "make floods     counts instructions under hostile loads, fails where they grow with the load"
 	@echo "make prove      checks models of the service's protocols, and that mistakes in them are found (QUICK=1: the small cases only)"
 	@echo "make mutate     changes the sources and fails if the tests do not notice (MUTANTS=200 SEED=1 LAYER=service FILES=...)"
-	@echo "make check      formatting and static analysis;   make format: apply the formatting"
+	@echo "make check      formatting and static analysis (DEEP=1: all that clang's analyzer can do);   make format: apply the formatting"
 	@echo "make amalgamation    the library as one file to compile and one to include: build/amalgamation/"
 	@echo "make test-portable   the wheel's one file on other machines, emulated, and for Windows (MACHINES=s390x: some of them)"
 	@echo "make fuzz       looks for inputs that break a promise (SECONDS=60 a target, TARGETS=...: some of them)"
@@ -139,7 +139,7 @@ mutate:
 
 check: | build
 	@scripts/setup check
-	@scripts/check
+	@scripts/check $(if $(DEEP),--deep)
 
 format:
 	@scripts/setup check
