@@ -26,10 +26,15 @@ step "the wheel's pair asks for nothing that is not ISO C, but for the clock and
     grep -v -e '<\(errno\|inttypes\|limits\|stdarg\|stdatomic\|stdbool\|stddef\|stdint\|stdio\|stdlib\|string\|time\)\.h>' \
         -e '<\(sys/mman\|unistd\|malloc\|sys/sdt\)\.h>'
 
+each() { # each COMPILER...: those that are here, each once, whatever its names are
+    for compiler in "$@"; do
+        path=$(command -v "$compiler") && echo "$(readlink -f "$path") $compiler"
+    done | awk '!seen[$1]++ { print $2 }'
+}
+
 # Flags are separate words throughout.
 # shellcheck disable=SC2086
-for compiler in "$cc" gcc clang; do
-    command -v "$compiler" >/dev/null || continue
+for compiler in $(each "$cc" gcc clang); do
     step "compiled by $compiler"
     for pair in verge verge_full; do
         "$compiler" -std=c17 $warnings -O2 -c "$work/$pair.c" -o "$work/$pair.o"
@@ -39,8 +44,7 @@ for compiler in "$cc" gcc clang; do
     "$compiler" -std=c17 -pedantic-errors $warnings -DVERGE_ISO_C -fno-strict-aliasing -fsyntax-only "$work/verge.c"
 done
 # C++ has reasons for warnings that C has not; what is to be is that it compiles, and works.
-for compiler in "$cxx" g++ clang++; do
-    command -v "$compiler" >/dev/null || continue
+for compiler in $(each "$cxx" g++ clang++); do
     for standard in c++17 c++20; do
         step "compiled by $compiler as $standard"
         "$compiler" -std=$standard -x c++ -w -DVERGE_ASSERTS=1 -fsyntax-only "$work/verge.c"
