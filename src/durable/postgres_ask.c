@@ -146,49 +146,46 @@ PGresult *verge__pg_answer(verge__postgres *c, int sent) {
     }
 }
 
-/* SQL without parameters; the answer is text. */
-int verge__pg_say(verge__postgres *c, const char *text) {
-    PGresult *result = verge__pg_answer(c, PQsendQuery(c->pg, text));
+static int take_answer(verge__postgres *c, int sent, PGresult **ret_result) {
+    PGresult *result = verge__pg_answer(c, sent);
     const int error = verge__pg_error_of(c, result);
+    if (error != 0) {
+        PQclear(result);
+        result = NULL;
+    }
+    *ret_result = result;
+    return error;
+}
+
+static int drop_answer(verge__postgres *c, int sent) {
+    PGresult *result;
+    const int error = take_answer(c, sent, &result);
     PQclear(result);
     return error;
+}
+
+/* SQL without parameters; the answer is text. */
+int verge__pg_say(verge__postgres *c, const char *text) {
+    return drop_answer(c, PQsendQuery(c->pg, text));
+}
+
+int verge__pg_prepare(verge__postgres *c, const char *name, const char *text) {
+    return drop_answer(c, PQsendPrepare(c->pg, name, text, 0, NULL));
 }
 
 int verge__pg_ask_named(verge__postgres *c, const char *name, const verge__parameters *p, PGresult **ret_result) {
     if (is_broken(c)) {
         return -ENOMEM;
     }
-    PGresult *result =
-        verge__pg_answer(c, PQsendQueryPrepared(c->pg, name, p->count, p->values, p->lengths, all_binary, 1));
-    const int error = verge__pg_error_of(c, result);
-    if (error != 0) {
-        PQclear(result);
-        result = NULL;
-    }
-    *ret_result = result;
-    return error;
-}
-
-int verge__pg_prepare(verge__postgres *c, const char *name, const char *text) {
-    PGresult *result = verge__pg_answer(c, PQsendPrepare(c->pg, name, text, 0, NULL));
-    const int error = verge__pg_error_of(c, result);
-    PQclear(result);
-    return error;
+    return take_answer(c, PQsendQueryPrepared(c->pg, name, p->count, p->values, p->lengths, all_binary, 1), ret_result);
 }
 
 int verge__pg_ask_text(verge__postgres *c, const char *text, const verge__parameters *p, PGresult **ret_result) {
     if (is_broken(c)) {
         return -ENOMEM;
     }
-    PGresult *result =
-        verge__pg_answer(c, PQsendQueryParams(c->pg, text, p->count, NULL, p->values, p->lengths, all_binary, 1));
-    const int error = verge__pg_error_of(c, result);
-    if (error != 0) {
-        PQclear(result);
-        result = NULL;
-    }
-    *ret_result = result;
-    return error;
+    return take_answer(c, PQsendQueryParams(c->pg, text, p->count, NULL, p->values, p->lengths, all_binary, 1),
+                       ret_result);
 }
 
 int verge__pg_ask(verge__postgres *c, verge__postgres_statement which, const verge__parameters *p,

@@ -287,17 +287,26 @@ static struct model_row *due_row(struct model_tables *t, const verge__target *ta
     return r;
 }
 
+/* Hands the row out, if it is due; a claim has raised its revision. */
+static struct model_row *visit_due(verge__connection *connection, const verge__target *target, uint64_t raised,
+                                   verge__visit_row visit, void *context) {
+    struct model_row *r = due_row(tables(connection), target);
+    if (r != NULL) {
+        verge__row row = r->row;
+        row.handler = r->handler;
+        row.revision += raised;
+        visit(context, &row);
+    }
+    return r;
+}
+
 static int model_take(verge__connection *connection, const verge__target *targets, size_t count, verge__visit_row visit,
                       void *context) {
     OR_LOST(connection)
-    struct model_tables *t = tables(connection);
     for (size_t i = 0; i < count; i++) {
-        struct model_row *r = due_row(t, &targets[i]);
+        struct model_row *r = visit_due(connection, &targets[i], 0, visit, context);
         if (r != NULL) {
-            verge__row row = r->row;
-            row.handler = r->handler;
             r->is_there = model_mistake == MISTAKE_KEEPS_ROW;
-            visit(context, &row);
         }
     }
     return 0;
@@ -306,14 +315,9 @@ static int model_take(verge__connection *connection, const verge__target *target
 static int model_claim(verge__connection *connection, const verge__target *targets, size_t count,
                        const uint64_t *run_ns, verge__visit_row visit, void *context) {
     OR_LOST(connection)
-    struct model_tables *t = tables(connection);
     for (size_t i = 0; i < count; i++) {
-        struct model_row *r = due_row(t, &targets[i]);
+        struct model_row *r = visit_due(connection, &targets[i], 1, visit, context);
         if (r != NULL) {
-            verge__row row = r->row;
-            row.handler = r->handler;
-            row.revision++;
-            visit(context, &row);
             r->row.revision++;
             r->row.attempt++;
             r->row.due_ns = model.now_ns + run_ns[i];
