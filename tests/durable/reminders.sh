@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # reminders.sh PROGRAM: a reminder is printed by the process that comes after the one which took it; three processes print each
-# of theirs once. On PostgreSQL, too, if VERGE_DURABLE_SERVER says where.
+# of theirs once. On SQLite, or on the PostgreSQL server that the file VERGE_DURABLE_SERVER describes.
 set -eu
 program=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+url=sqlite:$work/db
+[ -z "${VERGE_DURABLE_SERVER:-}" ] || url="postgresql:///postgres?user=verge&host=$(cat "$VERGE_DURABLE_SERVER")"
 
 await() { # await COUNT: lines in the output of all
     tries=0
@@ -16,10 +18,10 @@ await() { # await COUNT: lines in the output of all
     done
 }
 
-echo "0.3 tea is ready" | "$program" "sqlite:$work/db" >"$work/out0" # ends before it is due
+echo "0.3 tea is ready" | "$program" "$url" >"$work/out0" # ends before it is due
 mkfifo "$work/in1" "$work/in2" "$work/in3"
 for i in 1 2 3; do
-    "$program" "sqlite:$work/db" <"$work/in$i" >"$work/out$i" &
+    "$program" "$url" <"$work/in$i" >"$work/out$i" &
 done
 exec 4>"$work/in1" 5>"$work/in2" 6>"$work/in3"
 for fd in 4 5 6; do
