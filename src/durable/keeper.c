@@ -197,18 +197,39 @@ static void visit_notified(void *context, const verge__row *row) {
     add_found(page);
 }
 
-/* While somebody holds a snapshot, the server keeps the rows that were fired, and a scan has to pass all of them: by
- * the million, each takes seconds. So a scan of all rows is not made all the time: it takes at most one part in
- * SCAN_SHARE of the keeper's. Those in between begin a little before now: what else comes to be overdue is told by a
- * notification. And if it takes long it is cut into pieces that do not, so that the lease is renewed between them. */
+/* Notifications may be missed from now on. */
+static void lose_connection(verge_durable *durable) {
+    verge__disconnect(durable, &durable->keeper_connection);
+    durable->scan_at_ns = durable->scan_all_at_ns = 0;
+}
+
+/* Waits, and hears of timers that other nodes have scheduled. */
+static void wait(verge_durable *durable, uint64_t wait_ns) {
+    verge__page page = {.durable = durable};
+    verge__connection *connection = durable->keeper_connection;
+    uint64_t ignored;
+    if (connection == NULL) {
+        struct pollfd fd = {.fd = durable->wake_fd, .events = POLLIN};
+        (void)poll(&fd, 1, (int)(wait_ns / 1000000) + 1);
+    } else if (durable->store->wait(connection, durable->wake_fd, wait_ns, visit_notified, &page) != 0) {
+        lose_connection(durable);
+    }
+    (void)!read(durable->wake_fd, &ignored, sizeof(ignored));
+}
+
+/* While somebody holds a snapshot, the server keeps the rows that were fired, and a scan of all rows has to pass them:
+ * a second for two or three million. So the store is not busy with such scans for more than one part in SCAN_SHARE of
+ * the time. Those in between begin a little before now: of what else is overdue, a notification tells. A scan that
+ * takes long is made in pieces, with a rest after each, in which the lease is renewed and notifications are heard. */
 typedef enum verge__scan_from {
     FROM_THE_FIRST,
     FROM_RECENT,
     FROM_THE_CUT, /* the window was full */
 } verge__scan_from;
 
-#define SCAN_SHARE 20
-#define PIECE_AGES 64 /* a piece is as wide as one part in so many of its age */
+#define SCAN_SHARE 100
+#define SCAN_REST 4   /* times as long as the piece has taken */
+#define PIECE_AGES 16 /* a piece is as wide as one part in so many of its age */
 #define PIECE_MIN_NS UINT64_C(2000000000)
 #define PIECE_AGE_MAX_NS UINT64_C(86400000000000)
 
@@ -237,8 +258,17 @@ static void begin_page(verge_durable *durable, verge__scan_from from, uint64_t n
     window->is_cut = false;
 }
 
-/* Reads the window. */
-static int scan(verge_durable *durable, verge__scan_from from) {
+/* After a piece. */
+static int rest(verge_durable *durable, uint64_t took_ns) {
+    const int error = tend_shards_in_time(durable);
+    if (error == 0 && durable->is_scan_slow) {
+        wait(durable, took_ns * SCAN_REST);
+    }
+    return error != 0 ? error : durable->keeper_connection == NULL ? -EHOSTUNREACH : 0;
+}
+
+/* Reads the window. *ret_took_ns: how long the store was busy with it. */
+static int scan(verge_durable *durable, verge__scan_from from, uint64_t *ret_took_ns) {
     verge__shard shards[VERGE_DURABLE_SHARDS_MAX];
     verge__window *window = &durable->window;
     verge__page page = {.durable = durable};
@@ -255,7 +285,9 @@ static int scan(verge_durable *durable, verge__scan_from from) {
     (void)pthread_mutex_unlock(&durable->lock);
     bool is_over = shard_count == 0;
     int error = 0;
+    *ret_took_ns = 0;
     while (!is_over && error == 0) {
+        const uint64_t asked_ns = verge__local_now(durable);
         const uint64_t end_ns = piece_end(durable, page.last_due_ns, now_ns, until_ns);
         page.rows = 0;
         error = durable->store->scan(durable->keeper_connection, shards, shard_count, page.last_due_ns, page.last_id,
@@ -267,9 +299,11 @@ static int scan(verge_durable *durable, verge__scan_from from) {
         }
         (void)pthread_mutex_lock(&durable->lock);
         verge__note_time(durable, durable->keeper_connection);
-        is_over = window->is_cut || (page.rows < durable->scan_rows && end_ns == until_ns);
+        is_over = window->is_cut || durable->is_ending || (page.rows < durable->scan_rows && end_ns == until_ns);
         (void)pthread_mutex_unlock(&durable->lock);
-        error = error != 0 || is_over ? error : tend_shards_in_time(durable);
+        const uint64_t took_ns = verge__local_now(durable) - asked_ns;
+        *ret_took_ns += took_ns;
+        error = error != 0 || is_over ? error : rest(durable, took_ns);
     }
     if (error != 0) { /* what was not read is to be read again */
         (void)pthread_mutex_lock(&durable->lock);
@@ -280,15 +314,15 @@ static int scan(verge_durable *durable, verge__scan_from from) {
     return error;
 }
 
-static void plan_scan_of_all(verge_durable *durable, uint64_t began_ns, int error) {
-    const uint64_t ended_ns = verge__local_now(durable);
-    const uint64_t took_ns = ended_ns - began_ns;
-    if (took_ns > durable->options.lease_ns / 8) {
+static void plan_scan_of_all(verge_durable *durable, uint64_t took_ns, int error) {
+    if (took_ns > durable->options.lease_ns / 16) {
         durable->is_scan_slow = true;
-    } else if (error == 0 && took_ns < durable->options.lease_ns / 16) {
+    } else if (error == 0 && took_ns < durable->options.lease_ns / 64) {
         durable->is_scan_slow = false;
     }
-    durable->scan_all_at_ns = error == 0 ? ended_ns + took_ns * SCAN_SHARE : durable->scan_all_at_ns;
+    if (error == 0) {
+        durable->scan_all_at_ns = verge__local_now(durable) + took_ns * SCAN_SHARE;
+    }
 }
 
 /* ---- the step ---- */
@@ -309,14 +343,15 @@ static int keep(verge_durable *durable) {
     const bool has_room = durable->window.is_cut && durable->window.count < durable->options.window_max / 2;
     durable->scan_now = false;
     (void)pthread_mutex_unlock(&durable->lock);
+    uint64_t took_ns;
     const bool may_be_recent = durable->store->has_notifications && now_ns < durable->scan_all_at_ns;
     if (is_wanted || (is_time && !may_be_recent)) {
-        error = scan(durable, FROM_THE_FIRST);
-        plan_scan_of_all(durable, now_ns, error);
+        error = scan(durable, FROM_THE_FIRST, &took_ns);
+        plan_scan_of_all(durable, took_ns, error);
     } else if (is_time) {
-        error = scan(durable, FROM_RECENT);
+        error = scan(durable, FROM_RECENT, &took_ns);
     } else if (has_room) {
-        error = scan(durable, FROM_THE_CUT);
+        error = scan(durable, FROM_THE_CUT, &took_ns);
     }
     if (error == 0 && (is_time || is_wanted)) {
         durable->scan_at_ns = now_ns + durable->options.rescan_ns;
@@ -330,7 +365,7 @@ uint64_t verge__keeper_step(verge_durable *durable, int *ret_error) {
         *ret_error = error;
     }
     if (verge__is_lost(error)) {
-        verge__disconnect(durable, &durable->keeper_connection);
+        lose_connection(durable);
     }
     if (error != 0) {
         return FAILED_NAP_NS;
@@ -348,21 +383,6 @@ void verge__keeper_leave(verge_durable *durable) {
     if (verge__connect(durable, &durable->keeper_connection) == 0) {
         (void)durable->store->leave(durable->keeper_connection, durable->node);
     }
-}
-
-/* Waits, and hears of timers that other nodes have scheduled. */
-static void wait(verge_durable *durable, uint64_t wait_ns) {
-    verge__page page = {.durable = durable};
-    verge__connection *connection = durable->keeper_connection;
-    uint64_t ignored;
-    if (connection == NULL) {
-        struct pollfd fd = {.fd = durable->wake_fd, .events = POLLIN};
-        (void)poll(&fd, 1, (int)(wait_ns / 1000000) + 1);
-    } else if (durable->store->wait(connection, durable->wake_fd, wait_ns, visit_notified, &page) != 0) {
-        verge__disconnect(durable, &durable->keeper_connection);
-        durable->scan_at_ns = 0; /* notifications may have been missed */
-    }
-    (void)!read(durable->wake_fd, &ignored, sizeof(ignored));
 }
 
 void *verge__keeper_run(void *argument) {
