@@ -198,6 +198,7 @@ typedef struct verge_runtime_stats {
     const char *backend;        /* "io_uring", "epoll"; NULL: nothing has run yet */
     uint32_t failed_reactors;   /* workers whose I/O fails for good (verge/io.h, N5) */
     int reactor_error;          /* the error of one of them; 0: there is none */
+    uint64_t unjoined;          /* tasks that have ended, but were neither joined nor detached: each keeps its stack */
 } verge_runtime_stats;
 
 /* From any thread. It looks at every page of every stack, so it takes time. */

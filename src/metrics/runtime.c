@@ -17,6 +17,7 @@ typedef struct figures {
 
 static const verge__metrics_field fields[] = {
     GAUGE(tasks, "Tasks that exist."),
+    GAUGE(unjoined, "Tasks that have ended, but were neither joined nor detached."),
     COUNTER(spawned, "Tasks that were spawned."),
     COUNTER(switches, "Times that a task was resumed."),
     COUNTER(operations, "Operations of I/O."),

@@ -314,8 +314,13 @@ int verge_runtime_dump(verge_runtime *runtime, verge_dump_writer write, void *co
     }
     verge__dump_output output = {.write = write, .context = context};
     const uint32_t count = atomic_load(&runtime->runner_count);
-    print(&output, "verge runtime 0x%" PRIxPTR ": %" PRIu64 " tasks, %" PRIu32 " workers, time %" PRIu64 " ns\n",
+    print(&output, "verge runtime 0x%" PRIxPTR ": %" PRIu64 " tasks, %" PRIu32 " workers, time %" PRIu64 " ns",
           (uintptr_t)runtime, verge__existing_tasks(runtime), count, verge__clock_now(&runtime->clock));
+    const uint64_t unjoined = verge__unjoined_tasks(runtime);
+    if (unjoined != 0) {
+        print(&output, "; %" PRIu64 " ended and not joined", unjoined);
+    }
+    print(&output, "\n");
     int error = 0;
     for (uint32_t i = 0; i < count && error == 0; i++) {
         error = dump_runner(runtime->runners[i], &output);

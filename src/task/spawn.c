@@ -142,7 +142,12 @@ void verge__task_ended(verge__runner *runner, verge_task *task) {
     const bool is_detached = task->is_detached;
     const bool is_member = task->group != NULL; /* and detached, so that it is still there below */
     verge__waiter *joiner = task->joiner;
-    verge_task *woken = joiner != NULL && verge__choose(joiner) ? verge__grant(joiner) : NULL;
+    const bool is_joined = joiner != NULL && verge__choose(joiner);
+    verge_task *woken = is_joined ? verge__grant(joiner) : NULL;
+    if (!is_joined && !is_detached) {
+        task->is_unjoined = true;
+        verge__count(&runner->unjoined);
+    }
     verge__unlock(&task->guard); /* from here on it is its joiner's */
     verge__deliver_granted(woken);
     if (is_member) {
@@ -175,7 +180,7 @@ static void hand_over(verge__runner *here, verge__runner *runner, verge_task *ta
     verge__deliver_home(here, task);
 }
 
-/* The member of a group inherits the scope and the cancellation of who spawned it. */
+/* The member of a group inherits the scope and the cancellation of the task that spawned it. */
 static void make_member(const verge_task *self, struct verge_group *group, verge_task *task) {
     task->inherited = (verge_deadline){.deadline_ns = verge__effective_deadline(self, VERGE_NEVER)};
     task->scope = &task->inherited;
@@ -282,7 +287,21 @@ int verge__spawn_member(verge_task *self, struct verge_group *group, const verge
 
 /* ---- join and detach ---- */
 
+/* The task has ended, and is joined or detached now. */
+static void count_collected(const verge_task *task) {
+    if (!task->is_unjoined) {
+        return;
+    }
+    verge__runner *here = runner_here(task->runtime);
+    if (here != NULL) {
+        verge__count(&here->collected);
+    } else {
+        (void)atomic_fetch_add(&task->runtime->collected_outside, 1);
+    }
+}
+
 int verge__take_result(verge_task *task, intptr_t *ret_result) {
+    count_collected(task);
     if (atomic_load(&task->is_lost)) {
         return -EOWNERDEAD;
     }
@@ -319,7 +338,7 @@ static int wait_for_end(verge_task *self, verge_task *task, uint64_t deadline_ns
     if (task->has_ended) {
         return 0;
     }
-    VERGE__INVARIANT(reason != 0, "J2: whoever wakes a joiner has ended");
+    VERGE__INVARIANT(reason != 0, "J2: a joiner is woken by the end of its task");
     task->joiner = NULL;
     return verge__count_if_timeout(reason);
 }
@@ -360,6 +379,7 @@ int verge_detach(verge_task *task) {
     task->is_detached = error == 0 || task->is_detached;
     verge__unlock(&task->guard);
     if (error == 0 && has_ended) {
+        count_collected(task);
         release_task(task);
     }
     return error;

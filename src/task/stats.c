@@ -28,6 +28,18 @@ uint64_t verge__existing_tasks(const verge_runtime *runtime) {
     return tasks;
 }
 
+/* The same holds for this one. */
+uint64_t verge__unjoined_tasks(const verge_runtime *runtime) {
+    const uint32_t count = atomic_load(&runtime->runner_count);
+    uint64_t collected = atomic_load(&runtime->collected_outside);
+    uint64_t unjoined = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        collected += atomic_load_explicit(&runtime->runners[i]->collected, memory_order_relaxed);
+        unjoined += atomic_load_explicit(&runtime->runners[i]->unjoined, memory_order_relaxed);
+    }
+    return unjoined > collected ? unjoined - collected : 0;
+}
+
 int verge_runtime_get_stats(verge_runtime *runtime, verge_runtime_stats *ret_stats) {
     if (runtime == NULL || ret_stats == NULL || ret_stats->struct_size < sizeof(size_t)) {
         return -EINVAL;
@@ -47,6 +59,7 @@ int verge_runtime_get_stats(verge_runtime *runtime, verge_runtime_stats *ret_sta
         .stack_high_water_bytes = stacks.high_water_bytes,
         .stack_size = stacks.usable_size,
         .backend = runtime->backend,
+        .unjoined = verge__unjoined_tasks(runtime),
     };
     (void)pthread_mutex_unlock(&runtime->lock);
     const uint32_t count = atomic_load(&runtime->runner_count);

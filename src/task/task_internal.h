@@ -83,10 +83,11 @@ typedef struct verge__waiter verge__waiter;
 struct verge_task {
     verge__context context;
     _Atomic uint8_t state;
-    uint8_t wake_reason;       /* 0, -ETIMEDOUT or -ECANCELED, negated; by whoever made it READY */
+    uint8_t wake_reason;       /* 0, -ETIMEDOUT or -ECANCELED, negated; written by the thread that made it READY */
     bool is_pinned;            /* J7 */
     bool is_detached;          /* under guard */
     bool has_ended;            /* under guard */
+    bool is_unjoined;          /* it had no joiner when it ended, and is counted as unjoined; set under guard */
     _Atomic bool is_lost;      /* its worker's thread has ended in it (lost.c); its stack is not used again */
     _Atomic bool is_cancelled; /* never taken back */
     uint32_t guard;
@@ -190,7 +191,7 @@ typedef struct verge__searching {
     uint32_t patience;           /* how many times it looks again before it sleeps */
     uint64_t nap_ns;             /* the last one; 0: none since it has found something */
     uint32_t pulse;              /* of the others, when it last looked */
-    const verge__runner *few_of; /* whom it has left alone before the nap, */
+    const verge__runner *few_of; /* the runner whose few tasks it left alone before the nap, */
     uint32_t few_head;           /* and where its ring was */
 } verge__searching;
 
@@ -220,7 +221,7 @@ typedef struct verge__runner {
 
     /* From any thread. */
     verge_task *_Atomic inbox; /* the last one first; verge__inbox_closed: the runner has left */
-    _Atomic bool is_waiting;   /* in the reactor: who has something for it wakes it */
+    _Atomic bool is_waiting;   /* in the reactor; a thread that has something for it wakes it */
     _Atomic bool attention;    /* a flag of the runner or of the runtime has changed */
     _Atomic bool is_retiring;
     _Atomic bool shares; /* its tasks may go to other runners. Set by its own thread, between tasks; never taken back */
@@ -230,6 +231,7 @@ typedef struct verge__runner {
     verge_task *listed;        /* all tasks of the runner */
     _Atomic uint64_t credit;   /* tasks that runtime->tasks counts, but that do not exist; 0 while the runner waits */
     _Atomic uint64_t switches, operations, timeouts, migrated, spawned; /* written by the runner's thread */
+    _Atomic uint64_t unjoined, collected; /* the same: tasks that ended unjoined; of these, joined or detached since */
 
     pthread_t thread;
     bool has_thread; /* under the runtime's lock */
@@ -285,6 +287,7 @@ struct verge_runtime {
     _Atomic uint64_t tasks;       /* how many there are, with the credits of runners, and VERGE__RUN_OVER */
     _Atomic uint32_t next_runner; /* for tasks from outside */
     _Atomic uint64_t spawned_outside;
+    _Atomic uint64_t collected_outside;
     char line_of_rest[64];
 
     verge__blocking_pool pool;
@@ -315,6 +318,7 @@ static inline bool verge__run_is_over(const verge_runtime *runtime) {
 
 /* Without the credits of runners (stats.c). */
 uint64_t verge__existing_tasks(const verge_runtime *runtime);
+uint64_t verge__unjoined_tasks(const verge_runtime *runtime);
 
 extern verge_task verge__inbox_closed;
 
@@ -336,7 +340,7 @@ verge_task *verge__current_task(void);
 /* What a plain thread is called as the owner of a mutex: no task, whose addresses are even. */
 void *verge__current_thread(void);
 
-/* Who calls, as the owner of a mutex. */
+/* The calling task or thread, as the owner of a mutex. */
 static inline void *verge__owner_of(verge_task *self) {
     return self != NULL ? (void *)self : verge__current_thread();
 }
@@ -417,9 +421,9 @@ static inline verge_task *verge__runner_pop(verge__runner *runner, const verge_t
 
 /* ---- wait.c ---- */
 
-/* True: the task waited, and it is now the caller's part to deliver it. The reason is what its wait returns; in I/O,
- * that is for the operation to tell, and delivering the task means to cancel it. False: it did not wait, or is being
- * moved to another runner, and whoever moves it delivers it. */
+/* True: the task waited, and the caller must deliver it now. Its wait returns `reason`. If it is in I/O, the operation
+ * decides what its call returns, and to deliver the task means to cancel the operation. False: the task did not wait,
+ * or is being moved to another runner; then the thread that moves it delivers it. */
 bool verge__claim(verge_task *task, int reason);
 
 /* The calling runner takes it over, if it may (J7), or else its own runner gets it. home: in any case; here is the
@@ -522,7 +526,8 @@ void verge__group_leave(verge_task *task);
 int verge__runner_open(verge__runner *runner, struct verge__reactor *shared_reactor);
 void verge__runner_close(verge__runner *runner);
 
-/* To the next task that can run, or back to the loop. self is in a state that somebody ends, or in the ready queue. */
+/* To the next task that can run, or back to the loop. self is in the ready queue, or in a state that another thread
+ * will end. */
 void verge__suspend(verge_task *self);
 
 /* What arrived, what is due, what can run. True: something did. */

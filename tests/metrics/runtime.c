@@ -43,6 +43,7 @@ static void the_numbers_are_those_of_the_runtime(void **state) {
     assert_int_equal(exposition_number(text, "verge_runtime_tasks"), 1);
     assert_int_equal(exposition_number(text, "verge_runtime_spawned_total"), 2);
     assert_int_equal(exposition_number(text, "verge_runtime_workers"), 1);
+    assert_int_equal(exposition_number(text, "verge_runtime_unjoined"), 0);
 
     verge_runtime_stats stats = {.struct_size = sizeof(stats)};
     assert_int_equal(verge_runtime_get_stats(runtime, &stats), 0);

@@ -498,8 +498,72 @@ static void wrong_options_are_explained(void **state) {
     }
 }
 
+/* ---- tasks that have ended, and that nobody joins ---- */
+
+static intptr_t ends_after(void *duration_ns) {
+    return verge_sleep((uint64_t)(uintptr_t)duration_ns);
+}
+
+static uint64_t unjoined(void) {
+    return stats_of(verge_task_runtime()).unjoined;
+}
+
+static intptr_t leaves_tasks_unjoined(void *argument) {
+    static struct text text;
+    verge_task *tasks[4];
+    for (size_t i = 0; i < COUNT_OF(tasks); i++) {
+        tasks[i] = spawn(ends_after, NULL);
+    }
+    verge_task *waited_for = spawn(ends_after, (void *)(uintptr_t)SECOND);
+    CHECK_EQUAL(verge_spawn(ends_after, NULL, NULL), 0); /* detached: it does not count */
+    CHECK_EQUAL(unjoined(), 0);
+    CHECK_EQUAL(verge_join(waited_for, NULL), 0); /* nor does one that ends while it is joined */
+    CHECK_EQUAL(unjoined(), 4);
+    dump(verge_task_runtime(), &text);
+    CHECK(strstr(text.bytes, " ns; 4 ended and not joined\n") != NULL);
+
+    CHECK_EQUAL(verge_join(tasks[0], NULL), 0);
+    CHECK_EQUAL(unjoined(), 3);
+    CHECK_EQUAL(verge_detach(tasks[1]), 0);
+    CHECK_EQUAL(unjoined(), 2);
+    verge_case joins = verge_case_join(tasks[2], NULL);
+    CHECK_EQUAL(verge_try_select(&joins, 1), 0);
+    CHECK_EQUAL(unjoined(), 1);
+
+    /* A select that waits for it and takes another case does not join it. */
+    verge_task *passed_over = spawn(ends_after, (void *)(uintptr_t)(2 * SECOND));
+    verge_case cases[] = {verge_case_join(passed_over, NULL), verge_case_time(verge_now() + SECOND)};
+    CHECK_EQUAL(verge_select(cases, 2), 1);
+    CHECK_EQUAL(verge_sleep(2 * SECOND), 0);
+    CHECK_EQUAL(unjoined(), 2);
+    CHECK_EQUAL(verge_select(cases, 1), 0);
+    verge_task *chosen = spawn(ends_after, (void *)(uintptr_t)SECOND);
+    cases[0] = verge_case_join(chosen, NULL);
+    CHECK_EQUAL(verge_select(cases, 1), 0);
+    CHECK_EQUAL(unjoined(), 1);
+    *(verge_task **)argument = tasks[3];
+    return 0;
+}
+
+static void tasks_that_nobody_joins_are_counted(void **state) {
+    (void)state;
+    for (uint32_t worker_count = 1; worker_count <= 3; worker_count += 2) {
+        verge_manual_clock clock = {0};
+        verge_runtime_options options = runtime_options(worker_count);
+        options.virtual_clock = &clock;
+        verge_runtime *runtime = runtime_with(options);
+        verge_task *left = NULL;
+        assert_int_equal(verge_runtime_run(runtime, leaves_tasks_unjoined, &left, NULL), 0);
+        assert_int_equal(stats_of(runtime).unjoined, 1); /* the first task of a run is not one of them */
+        assert_int_equal(verge_detach(left), 0);
+        assert_int_equal(stats_of(runtime).unjoined, 0);
+        end_runtime(runtime);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tasks_that_nobody_joins_are_counted),
         cmocka_unit_test(names_are_copied_as_far_as_they_fit),
         cmocka_unit_test(a_dump_says_what_each_task_waits_for),
         cmocka_unit_test(a_dump_finds_the_frames_of_a_task),
