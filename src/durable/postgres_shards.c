@@ -74,6 +74,8 @@ int verge__postgres_make_tables(verge__connection *connection, uint32_t shard_co
     } else if (found == 0 && meta.version == 1) {
         (void)snprintf(text, sizeof(text), "%s UPDATE verge_meta SET version = 2", mark_table);
         error = verge__pg_say(c, text);
+    } else {
+        error = found;
     }
     if (error != 0) {
         verge__postgres_rollback(connection);

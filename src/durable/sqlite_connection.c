@@ -14,6 +14,7 @@ enum {
     BUSY_TRIES_MAX = 5000,   /* for another process to end its transaction, a millisecond each; then -EAGAIN */
     CHECKPOINT_PAGES = 1000, /* of the log; SQLite's own number */
     RESTART_PAGES = 4000,
+    ROLLBACK_TRIES_MAX = 1000, /* while there is no memory */
 };
 
 static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -160,6 +161,11 @@ int verge__sq_tell_time(verge__sqlite *c) {
     return 0;
 }
 
+static void note_undone(void *context) {
+    verge__sqlite *c = context;
+    c->was_undone = true;
+}
+
 void verge__sqlite_disconnect(verge__connection *connection) {
     verge__sqlite *c = own(connection);
     for (int i = 0; i < STATEMENT_COUNT; i++) {
@@ -201,9 +207,12 @@ int verge__sqlite_connect(const char *url, uint64_t lease_ns, verge__connection 
     if (code == SQLITE_OK) {
         (void)sqlite3_busy_handler(c->db, wait_for_other_process, NULL);
         (void)sqlite3_wal_hook(c->db, note_log, c->file);
+        (void)sqlite3_rollback_hook(c->db, note_undone, c);
         code = sqlite3_exec(c->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;", NULL, NULL, NULL);
     }
-    const int error = verge__sq_error_of(c->db, code);
+    int error = verge__sq_error_of(c->db, code);
+    sqlite3_stmt *rollback; /* prepared now: it is needed when there is no memory */
+    error = error != 0 ? error : verge__sq_with(c, ROLLBACK, NULL, 0, &rollback);
     if (error != 0) {
         verge__sqlite_disconnect(&c->base);
         return error;
@@ -238,7 +247,7 @@ void *verge__sqlite_handle(verge__connection *connection) {
 
 void verge__sqlite_rollback(verge__connection *connection) {
     verge__sqlite *c = own(connection);
-    if (!sqlite3_get_autocommit(c->db)) {
+    for (int tries = 0; !sqlite3_get_autocommit(c->db) && tries < ROLLBACK_TRIES_MAX; tries++) {
         (void)verge__sq_run(c, ROLLBACK, NULL, 0, NULL);
     }
     verge__sq_queue_leave(c);
@@ -246,7 +255,11 @@ void verge__sqlite_rollback(verge__connection *connection) {
 
 int verge__sqlite_begin(verge__connection *connection) {
     verge__sqlite *c = own(connection);
+    if (!sqlite3_get_autocommit(c->db)) {
+        return -EHOSTUNREACH; /* the last transaction could not be rolled back: disconnecting does it */
+    }
     verge__sq_queue_up(c);
+    c->was_undone = false;
     int error = verge__sq_run(c, BEGIN, NULL, 0, NULL);
     if (error == 0) {
         error = verge__sq_tell_time(c);
@@ -261,7 +274,8 @@ int verge__sqlite_commit(verge__connection *connection, uint64_t mark) {
     (void)mark; /* what becomes of a commit is known here */
     verge__sqlite *c = own(connection);
     const int error = verge__sq_run(c, COMMIT, NULL, 0, NULL);
-    if (error != 0) {
+    const bool is_committed = sqlite3_get_autocommit(c->db) && !c->was_undone; /* an error may come after that */
+    if (error != 0 && !is_committed) {
         verge__sqlite_rollback(connection);
         return error;
     }

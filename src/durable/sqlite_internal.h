@@ -79,6 +79,7 @@ typedef struct verge__sqlite {
     verge__sqlite_file *file; /* NULL: borrowed */
     bool is_writing;
     bool is_keeper;
+    bool was_undone; /* the last transaction, by us or by SQLite */
     sqlite3_stmt *statements[STATEMENT_COUNT];
     sqlite3_stmt *scans[VERGE_DURABLE_SHARDS_MAX];
 } verge__sqlite;

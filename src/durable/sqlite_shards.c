@@ -48,6 +48,7 @@ int verge__sqlite_make_tables(verge__connection *connection, uint32_t shard_coun
     verge__store_meta meta = {0};
     char rows[256];
     verge__sq_queue_up(c);
+    c->was_undone = false;
     int error = verge__sq_run(c, BEGIN, NULL, 0, NULL);
     const int found = error == 0 ? verge__sqlite_read_meta(connection, &meta) : error;
     if (found == -ENOENT) { /* else another process was faster */
@@ -61,6 +62,8 @@ int verge__sqlite_make_tables(verge__connection *connection, uint32_t shard_coun
         error = error != 0 ? error : verge__sq_error_of(c->db, sqlite3_exec(c->db, rows, NULL, NULL, NULL));
     } else if (found == 0 && meta.version == 1) { /* what version 2 has more is for servers */
         error = verge__sq_error_of(c->db, sqlite3_exec(c->db, "UPDATE verge_meta SET version = 2", NULL, NULL, NULL));
+    } else {
+        error = found;
     }
     if (error == 0) {
         return verge__sqlite_commit(connection, 0);

@@ -137,7 +137,7 @@ static void schedule_some(verge_durable *durable, int count) {
         is_exempt = false;
         const int error = verge_durable_schedule(durable, &request, &id);
         is_exempt = true;
-        assert_true(error == 0 || error == -ENOMEM);
+        assert_int_equal(error, error == 0 ? 0 : -ENOMEM);
         assert_true((error == 0) == (id != 0));
         if (error == 0) {
             promised[promised_count++] = id;
