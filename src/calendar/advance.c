@@ -102,6 +102,7 @@ static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t
         if (moved == 0) {
             return false;
         }
+        VERGE__INVARIANT(calendar->entry_count >= moved, "C4: entries are counted");
         *budget -= moved;
         calendar->entries_moved += moved;
         VERGE__PROBE3(cascade, calendar, k, moved);
@@ -143,13 +144,14 @@ bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget) {
 
 bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, size_t *budget) {
     VERGE__INVARIANT(!verge__calendar_has_due(calendar), "C3: a tick is taken when all of the last one is gone");
-    while (calendar->cursor <= last_tick) {
+    for (;;) {
         bool is_lowest = last_tick < calendar->upper_quiet; /* nothing above happens before */
         uint64_t next =
             is_lowest ? verge__level_next(&calendar->levels[0], calendar->cursor) : verge__calendar_next(calendar);
         VERGE__INVARIANT(next >= calendar->cursor, "C3: every slot starts at or after the cursor");
         if (next > last_tick) {
-            calendar->cursor = last_tick + 1;
+            calendar->cursor = last_tick < calendar->cursor ? calendar->cursor : last_tick + 1;
+            calendar->quiet_until = next < calendar->upper_quiet ? next : calendar->upper_quiet;
             return false;
         }
         calendar->cursor = next;
@@ -163,7 +165,6 @@ bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, si
             return true;
         }
     }
-    return false;
 }
 
 /* ---- shares ---- */
@@ -184,6 +185,7 @@ static uint64_t drain_share(verge__calendar *calendar, size_t k, size_t *budget)
     uint64_t begin = verge__level_drain_begin(level, position);
     uint64_t from = level->drained_to > begin ? level->drained_to : begin;
     uint64_t left = (position << level->shift) - from;
+    VERGE__INVARIANT(from <= calendar->cursor, "C5: shares were drained up to the cursor, not beyond");
     unsigned left_log = verge__bit_floor_index(left);
     unsigned chunks_log = verge__bit_floor_index(chunks) + 1;
     uint64_t interval = left_log > chunks_log ? UINT64_C(1) << (left_log - chunks_log) : 1;
@@ -224,7 +226,7 @@ static void settle_upper(verge__calendar *calendar, size_t *budget) {
 void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
     if (calendar->cursor > calendar->upper_quiet) {
         settle_upper(calendar, budget);
+        uint64_t next = verge__level_next(&calendar->levels[0], calendar->cursor);
+        calendar->quiet_until = next < calendar->upper_quiet ? next : calendar->upper_quiet;
     }
-    uint64_t next = verge__level_next(&calendar->levels[0], calendar->cursor);
-    calendar->quiet_until = next < calendar->upper_quiet ? next : calendar->upper_quiet;
 }

@@ -168,15 +168,15 @@ verge__list verge__calendar_add_chunk(verge__calendar *calendar, verge__level *l
 
 /*
  * Takes the next tick, up to last_tick, at which level 0 has entries: true, and they are in due_slot, from which the
- * owner takes them one by one; all of the last tick's are gone. False: there is none, and the cursor is behind
- * last_tick; or the budget, of entries moved, has run out, and it is not.
+ * owner takes them one by one; all of the last tick's are gone. False: there is none, the cursor is behind last_tick,
+ * and quiet_until was found anew; or the budget, of entries moved, has run out, and the cursor is not behind last_tick.
  */
 bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, size_t *budget);
 
 /* Drains the upper slots that start at the cursor; false: the budget ran out. */
 bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget);
 
-/* Drains the shares that are due, and finds quiet_until anew. */
+/* Drains the shares that are due; then quiet_until is found anew. */
 void verge__calendar_settle(verge__calendar *calendar, size_t *budget);
 
 /* The start of the first slot that is not empty; VERGE__NO_TICK: all are empty. */
