@@ -218,9 +218,9 @@ static void wait(verge_durable *durable, uint64_t wait_ns) {
 }
 
 /* While somebody holds a snapshot, the server keeps the rows that were fired, and a scan of all rows has to pass them:
- * a second for two or three million. So the store is not busy with such scans for more than one part in SCAN_SHARE of
- * the time. Those in between begin a little before now: of what else is overdue, a notification tells. A scan that
- * takes long is made in pieces, with a rest after each, in which the lease is renewed and notifications are heard. */
+ * a second for two or three million. If it takes long, such scans are made for one part in SCAN_SHARE of the time only.
+ * Those in between begin a little before now: of what else is overdue, a notification tells. And it is made in pieces,
+ * with a rest after each, in which the lease is renewed and notifications are heard. */
 typedef enum verge__scan_from {
     FROM_THE_FIRST,
     FROM_RECENT,
@@ -246,7 +246,7 @@ static uint64_t piece_end(const verge_durable *durable, uint64_t after_ns, uint6
 /* Under the lock: the last row that is left out. */
 static void begin_page(verge_durable *durable, verge__scan_from from, uint64_t now_ns, verge__page *page) {
     verge__window *window = &durable->window;
-    const uint64_t back_ns = 2 * durable->options.rescan_ns;
+    const uint64_t back_ns = durable->options.rescan_ns / 2;
     if (from == FROM_RECENT && now_ns > back_ns) {
         page->last_due_ns = now_ns - back_ns;
     }
@@ -321,7 +321,8 @@ static void plan_scan_of_all(verge_durable *durable, uint64_t took_ns, int error
         durable->is_scan_slow = false;
     }
     if (error == 0) {
-        durable->scan_all_at_ns = verge__local_now(durable) + took_ns * SCAN_SHARE;
+        const bool is_dear = took_ns > durable->options.rescan_ns / 8;
+        durable->scan_all_at_ns = is_dear ? verge__local_now(durable) + took_ns * SCAN_SHARE : 0;
     }
 }
 
