@@ -286,9 +286,9 @@ VERGE_API VERGE_MUST_USE int verge_wheel_get(const verge_wheel *wheel, verge_tim
  *   clear    stops it. -ENOENT: it is not set, because a poll returned it, or it was cleared, or never set.
  *   detach   clears it and zeroes its memory. After that, the wheel does not touch it. -EINVAL: it is zeroed.
  *
- * Without attach and detach. Where objects have no moment for them, zeroed memory will do: the first set attaches the
- * timeout, until it is cleared or returned by a poll. Clear it before the object is freed, copied or moved; if it is
- * not set, there is nothing to do. Its data is its own address, &connection->idle.
+ * Without attach and detach. If you have no good place to call them, zero the memory of the object: the first set
+ * attaches the timeout, until it is cleared or returned by a poll. Clear it before the object is freed, copied or
+ * moved; if it is not set, there is nothing to do. Its data is its own address, &connection->idle.
  * The differences: the set of one that is not set may fail with -ENOMEM, unless verge_timeout_reserve made room (once,
  * at the start, for as many as there can be). To set and clear it again and again is slower, as no entry is kept for
  * it. Builds with assertions notice when an object was freed while its timeout was set, if its memory has changed
