@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Very many tasks asleep: what they occupy, and how fast they are spawned and woken. The clock stands still until all
- * of them are asleep. */
+ * of them are asleep. And what it costs if a runtime has nothing to do. */
+#include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -83,4 +84,68 @@ int bench_task_sleep(bool quick) {
         run_crowd(1000000);
     }
     return bench_require("KiB resident for each of 100,000 tasks", kib_each, "<=", 12);
+}
+
+/* ---- what a runtime costs while all of its tasks wait ---- */
+
+static intptr_t waits_for_item(void *argument) {
+    char item;
+    return verge_channel_receive(argument, &item);
+}
+
+static intptr_t waits_for_time(void *argument) {
+    (void)argument;
+    return verge_sleep(3600 * wake_ns);
+}
+
+struct idle {
+    verge_runtime *runtime;
+    verge_channel *channel;
+    unsigned seconds;
+    double cpu_ns;
+};
+
+static double process_ns(void) {
+    struct timespec time;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+/* On a plain thread: a task that looks on would be busy itself. */
+static void *looks_on(void *argument) {
+    struct idle *idle = argument;
+    (void)sleep(1); /* all wait then, and nobody searches */
+    const double begin_ns = process_ns();
+    (void)sleep(idle->seconds);
+    idle->cpu_ns = process_ns() - begin_ns;
+    verge_runtime_stop(idle->runtime);
+    return NULL;
+}
+
+static intptr_t spawns_who_wait(void *argument) {
+    const struct idle *idle = argument;
+    for (int i = 0; i < 1000; i++) {
+        const verge_task_function function = i % 2 == 0 ? waits_for_time : waits_for_item;
+        bench_check(verge_spawn_on(VERGE_WORKER_ANY, function, idle->channel, NULL) == 0, "a task is spawned");
+    }
+    return 0;
+}
+
+int bench_task_idle(bool quick) {
+    struct idle idle = {.seconds = quick ? 1 : 10};
+    verge_runtime_options options;
+    pthread_t thread;
+    (void)verge_runtime_options_init(&options);
+    options.worker_count = 2;
+    bench_check(verge_runtime_create(&options, &idle.runtime) == 0, "a runtime is created");
+    bench_check(verge_channel_create(1, 1, NULL, &idle.channel) == 0, "a channel is created");
+    bench_check(pthread_create(&thread, NULL, looks_on, &idle) == 0, "a thread is created");
+    bench_check(verge_runtime_run(idle.runtime, spawns_who_wait, &idle, NULL) == 0, "the runtime runs");
+    (void)pthread_join(thread, NULL);
+    (void)verge_runtime_destroy(idle.runtime);
+    verge_channel_destroy(idle.channel);
+    const double share = idle.cpu_ns / 1e9 / idle.seconds;
+    printf("idle: two workers, 1,000 tasks that wait for time or for items\n");
+    printf("    %.0f us of processor in %u s, %.4f %% of a core\n", idle.cpu_ns / 1000, idle.seconds, share * 100);
+    return bench_require("millionths of a core", share * 1e6, "<=", quick ? 50 : 5);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge-bench-tasks [--quick] [switch|pingpong|tree|sleep|recv|echo|balance]...: tasks and I/O against what they
+ * verge-bench-tasks [--quick] [switch|pingpong|tree|sleep|idle|recv|echo|balance]...: tasks and I/O against what they
  * replace.
  */
 #include "tasks.h"
@@ -60,8 +60,8 @@ struct part {
 
 static const struct part parts[] = {
     {"switch", bench_task_switch}, {"pingpong", bench_task_pingpong}, {"tree", bench_task_tree},
-    {"sleep", bench_task_sleep},   {"recv", bench_io_recv},           {"echo", bench_io_echo},
-    {"balance", bench_io_balance},
+    {"sleep", bench_task_sleep},   {"idle", bench_task_idle},         {"recv", bench_io_recv},
+    {"echo", bench_io_echo},       {"balance", bench_io_balance},
 };
 
 int main(int argc, char **argv) {
@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
                 }
             }
             if (!known) {
-                (void)fprintf(stderr, "usage: %s [--quick] [switch|pingpong|tree|sleep|recv|echo|balance]...\n",
+                (void)fprintf(stderr, "usage: %s [--quick] [switch|pingpong|tree|sleep|idle|recv|echo|balance]...\n",
                               argv[0]);
                 return 2;
             }

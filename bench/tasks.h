@@ -15,6 +15,7 @@ int bench_task_switch(bool quick);
 int bench_task_pingpong(bool quick);
 int bench_task_tree(bool quick);
 int bench_task_sleep(bool quick);
+int bench_task_idle(bool quick);
 int bench_io_recv(bool quick);
 int bench_io_echo(bool quick);
 int bench_io_balance(bool quick);
