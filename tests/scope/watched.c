@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "scope/peer.h"
+#include "scope/scope_internal.h"
 #include "verge/io.h"
 
 static atomic_bool is_over;
@@ -148,6 +149,34 @@ static void wheels_come_and_go(void **state) {
     assert_non_null(strstr(answer, "in its place"));
     assert_null(strstr(answer, "too many"));
     assert_int_equal(verge_scope_stop(scope), 0); /* with those that are left */
+}
+
+/* However often its owner publishes a wheel, it is copied once a look, and not at all while nobody looks. */
+static void a_wheel_is_copied_once_a_look(void **state) {
+    (void)state;
+    enum { PUBLISHED = 1000, LOOKS = 3 };
+    verge_wheel_options options;
+    verge_wheel *wheel = NULL;
+    verge_scope *scope = peer_scope(NULL, NULL);
+    assert_int_equal(verge_wheel_options_init(&options), 0);
+    assert_int_equal(verge_wheel_create(&options, &wheel), 0);
+    assert_int_equal(verge_scope_add_wheel(scope, "published", &shown), 0);
+    for (int i = 0; i < PUBLISHED; i++) {
+        assert_int_equal(verge_scope_publish(shown, wheel), 0);
+    }
+    assert_int_equal(atomic_load(&shown->picture.take_count), 0);
+    const int fd = peer_connect(peer_port(scope));
+    peer_send(fd, "GET /" TOKEN "/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    uint64_t look = 0;
+    for (uint64_t i = 0; i < PUBLISHED || look < LOOKS; i++) {
+        assert_int_equal(verge_scope_publish(shown, wheel), 0);
+        look = atomic_load(&scope->look);
+    }
+    const uint32_t copies = atomic_load(&shown->picture.take_count) / 2; /* it counts the beginnings and the ends */
+    assert_true(copies > 0 && copies <= look);
+    (void)close(fd);
+    assert_int_equal(verge_scope_stop(scope), 0);
+    verge_wheel_destroy(wheel);
 }
 
 /* ---- a callback that does not return ---- */
@@ -302,6 +331,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_looked_at_while_it_runs),
         cmocka_unit_test(wheels_come_and_go),
+        cmocka_unit_test(a_wheel_is_copied_once_a_look),
         cmocka_unit_test(a_stuck_callback_is_told_after_a_second),
         cmocka_unit_test(panels_show_what_they_are_asked_for),
     };
