@@ -426,7 +426,7 @@ static int read_owners(verge_durable *durable, verge__connection *connection, ve
 }
 
 int verge_durable_list_owners(verge_durable *durable, verge_durable_owner *ret_owners, size_t count) {
-    if (durable == NULL || (ret_owners == NULL && count > 0)) {
+    if (durable == NULL || ret_owners == NULL) {
         return -EINVAL;
     }
     verge__call call = {.read = read_owners, .numbers = {count}, .out = {ret_owners}};
