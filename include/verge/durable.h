@@ -143,7 +143,8 @@ typedef verge_durable_verdict (*verge_durable_handler)(const verge_durable_firin
 /*
  * The transaction that deletes the timer: sqlite3 * or PGconn *. What is written through it is committed together with
  * the firing. Use it only inside the handler, on its thread. The handler must neither end the transaction nor begin
- * another one, but may use savepoints. NULL: the handler was registered to run outside.
+ * another one, but may use savepoints. NULL: the handler was registered to run outside, or the store has failed; then
+ * the timer fires again, whatever the handler returns.
  */
 VERGE_API void *verge_durable_transaction(const verge_durable_firing *firing);
 

@@ -36,7 +36,9 @@ void *verge_durable_transaction(const verge_durable_firing *firing) {
     if (current == NULL || !current->has_transaction) {
         return NULL;
     }
-    (void)verge__current_begin(current);
+    if (verge__current_begin(current) != 0) {
+        return NULL; /* what it wrote would not be a part of the transaction */
+    }
     return current->runner->connection->store->handle(current->runner->connection);
 }
 

@@ -90,6 +90,9 @@ int verge__sq_error_of(sqlite3 *db, int code) {
     case SQLITE_AUTH:
         return -EACCES;
     case SQLITE_IOERR:
+        if (code == SQLITE_IOERR_NOMEM || sqlite3_extended_errcode(db) == SQLITE_IOERR_NOMEM) {
+            return -ENOMEM;
+        }
         return sqlite3_system_errno(db) == ENOSPC || sqlite3_system_errno(db) == EFBIG ? -ENOSPC : -EIO;
     case SQLITE_CONSTRAINT:
         return -EEXIST;

@@ -271,8 +271,12 @@ int verge__sqlite_begin(verge__connection *connection) {
 }
 
 int verge__sqlite_commit(verge__connection *connection, uint64_t mark) {
-    (void)mark; /* what becomes of a commit is known here */
+    (void)mark; /* what becomes of a commit is known here, but for one case */
     verge__sqlite *c = own(connection);
+    if (sqlite3_get_autocommit(c->db)) { /* SQLite has rolled back, perhaps before the last statement */
+        verge__sq_queue_leave(c);
+        return -EREMOTEIO;
+    }
     const int error = verge__sq_run(c, COMMIT, NULL, 0, NULL);
     const bool is_committed = sqlite3_get_autocommit(c->db) && !c->was_undone; /* an error may come after that */
     if (error != 0 && !is_committed) {
@@ -284,7 +288,11 @@ int verge__sqlite_commit(verge__connection *connection, uint64_t mark) {
 }
 
 int verge__sqlite_savepoint(verge__connection *connection) {
-    return verge__sq_run(own(connection), SAVEPOINT, NULL, 0, NULL);
+    verge__sqlite *c = own(connection);
+    if (sqlite3_get_autocommit(c->db)) {
+        return -EIO; /* SQLite has rolled everything back: a savepoint would begin a transaction of its own */
+    }
+    return verge__sq_run(c, SAVEPOINT, NULL, 0, NULL);
 }
 
 int verge__sqlite_end_savepoint(verge__connection *connection, bool undo) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Allocations fail under a node on a real store, SQLite: those of the library, one after the other, and then any of
- * them and of SQLite, by chance. A call that fails says so and has changed nothing; what was promised runs once.
+ * them and of SQLite, by chance. A call that fails says so and has changed nothing, or says that nobody knows; what was
+ * promised runs once.
  */
 #define _GNU_SOURCE
 
@@ -97,6 +98,8 @@ enum { TIMERS_MAX = 60 };
 static char url[512];
 static verge_durable_id promised[TIMERS_MAX];
 static uint32_t promised_count;
+static verge_durable_id doubtful[TIMERS_MAX]; /* SQLite had no memory in COMMIT */
+static uint32_t doubtful_count;
 
 static verge_durable_verdict write_row(const verge_durable_firing *firing) {
     char text[100];
@@ -116,7 +119,9 @@ static verge_durable *open_it(bool *ret_has_failed) {
     is_exempt = true;
     *ret_has_failed = opened != 0;
     if (opened != 0) {
-        assert_int_equal(opened, -ENOMEM);
+        if (opened != -ENOMEM && opened != -EREMOTEIO) {
+            fail_msg("open: %d", opened);
+        }
         assert_null(durable);
         fails_at = -1;
         fails_one_in = 0;
@@ -137,34 +142,45 @@ static void schedule_some(verge_durable *durable, int count) {
         is_exempt = false;
         const int error = verge_durable_schedule(durable, &request, &id);
         is_exempt = true;
-        assert_int_equal(error, error == 0 ? 0 : -ENOMEM);
-        assert_true((error == 0) == (id != 0));
+        /* Without memory for its schema, SQLite says that there is no such table. */
+        assert_true(error == 0 || error == -ENOMEM || error == -EREMOTEIO || (fails_one_in != 0 && error == -EPROTO));
+        assert_true((error == 0 || error == -EREMOTEIO) == (id != 0));
         if (error == 0) {
             promised[promised_count++] = id;
+        } else if (error == -EREMOTEIO) {
+            doubtful[doubtful_count++] = id;
         }
     }
 }
 
-/* Every promised timer has run once, and no other has. */
-static void audit(verge_durable *durable) {
+static int64_t runs_of(verge_durable_id id) {
     char text[128];
+    (void)snprintf(text, sizeof(text), "SELECT count(*) FROM ledger WHERE id = %llu", (unsigned long long)id);
+    return sql_ask(url, text);
+}
+
+/* Every promised timer has run once, a doubtful one at most once, and no other has. */
+static void audit(verge_durable *durable) {
     fails_at = -1;
     fails_one_in = 0;
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
-    assert_int_equal(sql_ask(url, "SELECT count(*) FROM ledger"), promised_count);
+    int64_t expected = promised_count;
     for (uint32_t i = 0; i < promised_count; i++) {
-        (void)snprintf(text, sizeof(text), "SELECT count(*) FROM ledger WHERE id = %llu",
-                       (unsigned long long)promised[i]);
-        assert_int_equal(sql_ask(url, text), 1);
+        assert_int_equal(runs_of(promised[i]), 1);
     }
+    for (uint32_t i = 0; i < doubtful_count; i++) {
+        assert_true(runs_of(doubtful[i]) <= 1);
+        expected += runs_of(doubtful[i]);
+    }
+    assert_int_equal(sql_ask(url, "SELECT count(*) FROM ledger"), expected);
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_dead"), 0);
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_shard WHERE owner <> 0"), 0);
 }
 
 static void begin(void) {
     (void)snprintf(url, sizeof(url), "%s", durable_url("memory"));
-    promised_count = 0;
+    promised_count = doubtful_count = 0;
     void *handle = sql_open(url);
     assert_int_equal(sql_run(handle, "CREATE TABLE ledger (id bigint)"), 0);
     sql_close(handle);
@@ -200,7 +216,6 @@ static void any_allocation_fails_by_chance(void **state) {
         bool open_failed;
         begin();
         failed = 0;
-        fails_one_in = 10 + (uint32_t)verge_test_below(&random, 1000);
         verge_durable *durable = open_it(&open_failed);
         fails_one_in = 10 + (uint32_t)verge_test_below(&random, 200);
         schedule_some(durable, TIMERS_MAX);
