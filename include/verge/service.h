@@ -113,8 +113,8 @@ static inline int verge_service_options_init(verge_service_options *options) {
     return verge_service_options_init_sized(options, sizeof(*options));
 }
 
-/* Why options are refused. 0: verge_service_create accepts them. Otherwise -EINVAL, and text gets a sentence that names
- * the field and the reason, cut to size bytes. 128 bytes are enough. */
+/* Why options are refused. 0: verge_service_create accepts them, and text is empty. Otherwise -EINVAL, and text gets a
+ * sentence that names the field and the reason, cut to size bytes. 128 bytes are enough. */
 VERGE_API int verge_service_options_explain(const verge_service_options *options, char *text, size_t size);
 
 /* The defaults, set by init and used for NULL options: one worker thread, a metronome, precision and resolution 2^20

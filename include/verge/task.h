@@ -136,8 +136,8 @@ static inline int verge_runtime_options_init(verge_runtime_options *options) {
     return verge_runtime_options_init_sized(options, sizeof(*options));
 }
 
-/* Why options are refused. 0: verge_runtime_create accepts them. Otherwise -EINVAL, and text gets a sentence that names
- * the field and the reason, cut to size bytes. 128 bytes are enough. */
+/* Why options are refused. 0: verge_runtime_create accepts them, and text is empty. Otherwise -EINVAL, and text gets a
+ * sentence that names the field and the reason, cut to size bytes. 128 bytes are enough. */
 VERGE_API int verge_runtime_options_explain(const verge_runtime_options *options, char *text, size_t size);
 
 /* Starts no thread yet. NULL options: one worker for each processor, the monotonic clock, a precision of 2^20 ns,

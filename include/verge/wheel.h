@@ -200,8 +200,8 @@ VERGE_API int verge_wheel_options_levels(verge_wheel_options *options, uint64_t 
 VERGE_API int verge_wheel_options_from_duration(verge_wheel_options *options, uint64_t tick_ns, size_t slot_count,
                                                 size_t level_count);
 
-/* Why options are refused. 0: verge_wheel_create accepts them. Otherwise -EINVAL, and text gets a sentence that names
- * the field and the reason, cut to size bytes. 160 bytes are enough. */
+/* Why options are refused. 0: verge_wheel_create accepts them, and text is empty. Otherwise -EINVAL, and text gets a
+ * sentence that names the field and the reason, cut to size bytes. 160 bytes are enough. */
 VERGE_API int verge_wheel_options_explain(const verge_wheel_options *options, char *text, size_t size);
 
 /*

@@ -8,6 +8,14 @@
 
 #include "base/bits.h"
 
+verge__explanation verge__explanation_to(char *text, size_t size) {
+    if (text != NULL && size > 0) {
+        text[0] = '\0';
+    }
+    const verge__explanation why = {.text = text, .size = size};
+    return why;
+}
+
 int verge__explain(verge__explanation why, const char *format, ...) {
     if (why.text != NULL && why.size > 0) {
         va_list values;

@@ -18,6 +18,9 @@ typedef struct verge__explanation {
     size_t size;
 } verge__explanation;
 
+/* Where the caller wants it. Without a reason, the text is empty. */
+verge__explanation verge__explanation_to(char *text, size_t size);
+
 /* Writes the sentence, cut to the size. Always returns -EINVAL. */
 int verge__explain(verge__explanation why, const char *format, ...) VERGE__PRINTF(2, 3);
 

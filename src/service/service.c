@@ -50,8 +50,7 @@ static int check_options(const verge_service_options *options, verge__explanatio
 }
 
 int verge_service_options_explain(const verge_service_options *options, char *text, size_t size) {
-    verge__explanation why = {.size = size};
-    why.text = text;
+    const verge__explanation why = verge__explanation_to(text, size);
     return options != NULL ? check_options(options, why)
                            : verge__explain(why, "there are no options: the pointer is NULL");
 }

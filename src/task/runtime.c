@@ -86,8 +86,7 @@ static int read_options(const verge_runtime_options *options, verge_runtime_opti
 }
 
 int verge_runtime_options_explain(const verge_runtime_options *options, char *text, size_t size) {
-    verge__explanation why = {.size = size};
-    why.text = text;
+    const verge__explanation why = verge__explanation_to(text, size);
     verge_runtime_options all;
     return options != NULL ? read_options(options, &all, why)
                            : verge__explain(why, "there are no options: the pointer is NULL");

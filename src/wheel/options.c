@@ -217,8 +217,7 @@ int verge__wheel_check_options(const verge_wheel_options *options, verge__explan
 }
 
 int verge_wheel_options_explain(const verge_wheel_options *options, char *text, size_t size) {
-    verge__explanation why = {.size = size};
-    why.text = text;
+    const verge__explanation why = verge__explanation_to(text, size);
     size_t level_count = 0;
     verge_wheel_level levels[VERGE_LEVEL_COUNT_MAX] = {{0}};
     return options != NULL ? verge__wheel_check_options(options, why, &level_count, levels)

@@ -19,7 +19,7 @@ static void assert_refused_for(const verge_wheel_options *options, const char *f
 static void assert_accepted(const verge_wheel_options *options) {
     char text[160] = "as it was";
     assert_int_equal(verge_wheel_options_explain(options, text, sizeof(text)), 0);
-    assert_string_equal(text, "as it was");
+    assert_string_equal(text, "");
     verge_wheel *wheel = wheel_new(options);
     verge_timer timer = 0;
     const uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
