@@ -13,7 +13,10 @@
  *
  * Above the levels that the owner asks for, there are more levels of 64 slots each, up to the end of time. The reason:
  * entries are filed by their distance from the cursor, and a backlog holds the cursor back. So a deadline within reach
- * of now may be out of reach of the cursor. A level gets memory when it is first needed.
+ * of now may be out of reach of the cursor.
+ *
+ * A narrow calendar has more levels of fewer slots, which cover the same. It takes little memory, and is for few
+ * entries. The owner rebuilds it when there are more.
  *
  * Cascading. When the cursor reaches the start of an upper slot, its entries are filed again below, each by its node's
  * deadline. So a timer that was moved later goes straight to its new slot, and an idle entry is dropped. The lower ring
@@ -35,7 +38,7 @@
  *   C4  entry_count is the number of entries, including those in the owner's lists
  *   C5  before quiet_until no slot starts and no share is due; before upper_quiet, none above level 0
  *   C6  the pool has a chunk for every list that entry_capacity entries could ever form
- *   C7  levels below levels_ready have memory; those from levels_used on are empty
+ *   C7  levels from levels_used on are empty
  */
 #ifndef VERGE_SRC_CALENDAR_CALENDAR_H
 #define VERGE_SRC_CALENDAR_CALENDAR_H
@@ -45,8 +48,9 @@
 #include "calendar/chunk_pool.h"
 
 enum {
-    VERGE__LEVELS_MAX = 24, /* 16 of a bit each, and 8 of 6 */
-    VERGE__OWN_LEVEL = 31,  /* chunks of the owner's lists have this level, and the list's number as their slot */
+    VERGE__LEVELS_MAX =
+        30,                /* of 64 bits in at most 17 parts; each of these, if narrow, in w / 5 + 1 levels of w bits */
+    VERGE__OWN_LEVEL = 31, /* chunks of the owner's lists have this level, and the list's number as their slot */
     VERGE__OWN_LISTS = 3,
     VERGE__PREFETCH_MIN = 4096, /* the nodes of so few entries are in the cache anyway */
 };
@@ -90,17 +94,15 @@ typedef struct verge__calendar {
         *due_slot; /* the slot of level 0 whose entries are being handed out, of tick cursor - 1; NULL: none are left */
     uint64_t upper_quiet; /* quiet_until without level 0 */
     verge__list own[VERGE__OWN_LISTS];
-    uint64_t ready_reach; /* ticks from the cursor on that the levels which are ready cover */
     uint8_t level_count;
-    uint8_t levels_ready;
     uint8_t levels_used;
-    size_t list_count; /* slots of the levels that are ready, and the owner's lists */
+    bool leaves_filed;
+    bool is_narrow;
+    size_t list_count; /* slots of all levels, and the owner's lists */
     size_t level_bytes;
     uint64_t entries_moved;   /* from a level to a lower one */
     uint64_t entries_refiled; /* the owner's: came up before their timer's later deadline */
     uint64_t entries_dropped; /* withdrawn for good, or idle when they came up */
-    verge__list no_slot;      /* the only slot of a level that is not ready: empty */
-    uint64_t no_bits[2];      /* its bits: none */
     verge__chunk_pool pool;
 } verge__calendar;
 
@@ -112,6 +114,7 @@ typedef struct verge__calendar_setup {
     uint8_t shift;       /* ticks of 2^shift ns */
     uint64_t first_tick; /* the cursor */
     bool leaves_filed;   /* the owner has `filed` for something else: no entry is near */
+    bool is_narrow;
     const verge_allocator *allocator;
 } verge__calendar_setup;
 
@@ -121,27 +124,22 @@ typedef struct verge__calendar_setup {
  * most timers need, and what comes up often, is wide: it takes more memory. */
 size_t verge__calendar_default_levels(unsigned shift, verge__level_shape ret_levels[VERGE__LEVELS_MAX]);
 
-void verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup *setup);
+/* -ENOMEM: there is nothing to deinit. */
+int verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup *setup);
 void verge__calendar_deinit(verge__calendar *calendar);
 
 /* Forgets all entries and moves the cursor. The nodes are not told. */
 void verge__calendar_reset(verge__calendar *calendar, uint64_t first_tick);
 
-/* Makes room: for so many entries in all; for one more. -ENOMEM changes nothing. */
-int verge__calendar_secure(verge__calendar *calendar, size_t entries, bool prefault);
-int verge__calendar_secure_one(verge__calendar *calendar);
+/* Makes room for so many entries in all, and touches it. -ENOMEM changes nothing. */
+int verge__calendar_secure(verge__calendar *calendar, size_t entries);
 
-/* Makes the level of a tick ready: an entry that serves for it will be filed there later. */
-int verge__calendar_ready_for(verge__calendar *calendar, uint64_t tick);
-int verge__calendar_ready_all(verge__calendar *calendar);
-
-/* Moves entries into the lowest slabs of chunks: the higher ones become empty. */
-void verge__calendar_pack(verge__calendar *calendar);
-
-/* Gives back chunks beyond what `entries` entries need, and empty levels at the top, if nothing is due after
- * last_tick. */
+/* Gives back chunks beyond what `entries` entries need. */
 void verge__calendar_shrink(verge__calendar *calendar, size_t entries);
-void verge__calendar_shed_levels(verge__calendar *calendar, uint64_t last_tick);
+
+/* Moves all entries to new memory, which is as large as so many entries need, with the levels of the setup; drops idle
+ * entries. -ENOMEM changes nothing. */
+int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_setup *setup, size_t entries);
 
 /* ---- filing.c: entries come and go ---- */
 
@@ -154,8 +152,7 @@ void verge__calendar_list_add(verge__calendar *calendar, size_t own, verge__entr
 /* Takes the entry of a node out of its list: the newest of that list takes its place. */
 void verge__calendar_withdraw(verge__calendar *calendar, verge__node *node);
 
-/* Files a node anew, at a tick that levels which are ready reach; false, and nothing has changed: it has no entry, and
- * there is no room for one. */
+/* Files a node anew; false, and nothing has changed: it has no entry, and there is no room for one. */
 bool verge__calendar_move(verge__calendar *calendar, verge__entry entry, verge__node *node, uint64_t tick);
 
 /* Takes the newest entry of the owner's list, which is not empty. To tell the node is left to the caller. */

@@ -95,7 +95,7 @@ static const char *check_level(entry_counts *counts, size_t k) {
 const char *verge__calendar_check(const verge__calendar *calendar, verge__calendar_look *look, void *context) {
     entry_counts counts = {.calendar = calendar, .look = look, .context = context};
     const char *broken = NULL;
-    for (size_t k = 0; k < calendar->levels_ready && broken == NULL; k++) {
+    for (size_t k = 0; k < calendar->level_count && broken == NULL; k++) {
         broken = check_level(&counts, k);
     }
     for (uint32_t own = 0; own < VERGE__OWN_LISTS && broken == NULL; own++) {

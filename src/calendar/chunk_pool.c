@@ -61,7 +61,7 @@ static int find_vacant(verge__chunk_pool *pool, uint32_t *ret_at) {
         return -ENOMEM;
     }
     if (pool->slab_count == pool->slab_room) {
-        uint32_t room = pool->slab_room == 0 ? 8 : pool->slab_room * 2;
+        uint32_t room = pool->slab_room == 0 ? 4 : pool->slab_room * 2;
         verge__chunk_slab *slabs =
             (verge__chunk_slab *)allocate(pool, room * sizeof(verge__chunk_slab), _Alignof(verge__chunk_slab));
         if (slabs == NULL) {
@@ -78,7 +78,7 @@ static int find_vacant(verge__chunk_pool *pool, uint32_t *ret_at) {
     return 0;
 }
 
-static int add_slab(verge__chunk_pool *pool, size_t count, bool prefault) {
+static int add_slab(verge__chunk_pool *pool, size_t count) {
     uint32_t at = 0;
     int error = find_vacant(pool, &at);
     if (error != 0) {
@@ -90,11 +90,12 @@ static int add_slab(verge__chunk_pool *pool, size_t count, bool prefault) {
     if (chunks == NULL) {
         return -ENOMEM;
     }
-    if (prefault) {
-        memset((void *)chunks, 0, bytes);
+    for (size_t i = 0; i < count; i++) {
+        chunks[i].below = i + 1 < count ? &chunks[i + 1] : NULL;
+        chunks[i].slab = at & ((1 << VERGE__CHUNK_SLAB_BITS) - 1);
     }
     VERGE__INVARIANT(at <= pool->slab_count && at < pool->slab_room, "P2: the array has room for the slab");
-    pool->slabs[at] = (verge__chunk_slab){.chunks = chunks, .count = (uint32_t)count};
+    pool->slabs[at] = (verge__chunk_slab){.chunks = chunks, .free = chunks, .count = (uint32_t)count};
     if (at == pool->slab_count) {
         pool->slab_count++;
     }
@@ -105,12 +106,12 @@ static int add_slab(verge__chunk_pool *pool, size_t count, bool prefault) {
     return 0;
 }
 
-int verge__chunk_pool_grow(verge__chunk_pool *pool, size_t count, bool prefault) {
+int verge__chunk_pool_grow(verge__chunk_pool *pool, size_t count) {
     size_t before = pool->chunk_count;
     int error = 0;
     while (error == 0 && count > 0) {
         size_t step = count < HUGE_PAGE_CHUNKS ? count : HUGE_PAGE_CHUNKS;
-        error = add_slab(pool, step, prefault);
+        error = add_slab(pool, step);
         count -= step;
     }
     if (error != 0) {
@@ -126,27 +127,4 @@ void verge__chunk_pool_shrink(verge__chunk_pool *pool, size_t keep) {
             release_slab(pool, slab);
         }
     }
-}
-
-verge__chunk *verge__chunk_pool_take_fresh(verge__chunk_pool *pool) {
-    VERGE__INVARIANT(pool->used_count < pool->chunk_count, "C6: there is a chunk for every entry filed");
-    verge__chunk_slab *slab = &pool->slabs[pool->lowest];
-    while (slab->used == slab->count) {
-        slab = &pool->slabs[++pool->lowest];
-    }
-    if (slab->free != NULL) {
-        return verge__chunk_pool_take(pool);
-    }
-    verge__chunk *chunk = &slab->chunks[slab->fresh++];
-    chunk->slab = pool->lowest & ((1 << VERGE__CHUNK_SLAB_BITS) - 1);
-    slab->used++;
-    pool->used_count++;
-    return chunk;
-}
-
-verge__chunk *verge__chunk_pool_take_lower(verge__chunk_pool *pool, const verge__chunk *chunk) {
-    while (pool->lowest < chunk->slab && pool->slabs[pool->lowest].used == pool->slabs[pool->lowest].count) {
-        pool->lowest++;
-    }
-    return pool->lowest < chunk->slab ? verge__chunk_pool_take(pool) : NULL;
 }

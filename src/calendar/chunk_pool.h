@@ -22,7 +22,6 @@ typedef struct verge__chunk_slab {
     verge__chunk *free;   /* linked by below */
     uint32_t count;
     uint32_t used;
-    uint32_t fresh; /* chunks from here on were never taken */
 } verge__chunk_slab;
 
 typedef struct verge__chunk_pool {
@@ -39,25 +38,20 @@ typedef struct verge__chunk_pool {
 void verge__chunk_pool_init(verge__chunk_pool *pool, const verge_allocator *allocator);
 void verge__chunk_pool_deinit(verge__chunk_pool *pool);
 
-/* Adds exactly `count` chunks, touching their memory if prefault is set. -ENOMEM changes nothing. */
-int verge__chunk_pool_grow(verge__chunk_pool *pool, size_t count, bool prefault);
+/* Adds exactly `count` chunks. -ENOMEM changes nothing. */
+int verge__chunk_pool_grow(verge__chunk_pool *pool, size_t count);
 
 /* Gives back slabs without a used chunk as long as `keep` chunks remain. */
 void verge__chunk_pool_shrink(verge__chunk_pool *pool, size_t keep);
 
-/* A chunk that was never taken; or moves on to a higher slab. */
-verge__chunk *verge__chunk_pool_take_fresh(verge__chunk_pool *pool);
-
-/* A chunk of a lower slab than this one's; NULL: they are all in use. */
-verge__chunk *verge__chunk_pool_take_lower(verge__chunk_pool *pool, const verge__chunk *chunk);
-
 static inline verge__chunk *verge__chunk_pool_take(verge__chunk_pool *pool) {
+    VERGE__INVARIANT(pool->used_count < pool->chunk_count, "C6: there is a chunk for every entry filed");
     verge__chunk_slab *slab = &pool->slabs[pool->lowest];
-    verge__chunk *chunk = slab->free;
-    if (VERGE__UNLIKELY(chunk == NULL)) {
-        return verge__chunk_pool_take_fresh(pool);
+    while (VERGE__UNLIKELY(slab->free == NULL)) {
+        slab = &pool->slabs[++pool->lowest];
     }
     VERGE__INVARIANT(slab->used < slab->count, "P1: a chunk that is taken was not in use");
+    verge__chunk *chunk = slab->free;
     slab->free = chunk->below;
     slab->used++;
     pool->used_count++;

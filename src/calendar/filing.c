@@ -20,7 +20,6 @@ verge__list verge__calendar_add_chunk(verge__calendar *calendar, verge__level *l
     size_t k = (size_t)(level - calendar->levels);
     bool is_first = level->slots[slot] == NULL;
     VERGE__INVARIANT(start >= calendar->cursor, "C3: every slot starts at or after the cursor");
-    VERGE__INVARIANT(k < calendar->levels_ready, "C7: entries are filed in levels that have memory");
     if (is_first) {
         verge__level_set_occupied(level, slot);
         calendar->levels_used = k + 1 > calendar->levels_used ? (uint8_t)(k + 1) : calendar->levels_used;

@@ -15,18 +15,16 @@ int verge__worker_init_wheel(verge_worker *worker, uint64_t now_ns) {
     /* Tick 0 is past for every worker, so the first tick is at least 1. From there, the levels reach to the end of
      * time. */
     uint64_t first_tick = now_ns >> worker->shift;
-    verge__calendar_init(&worker->calendar, &(verge__calendar_setup){
-                                                .levels = levels,
-                                                .level_count = verge__calendar_default_levels(worker->shift, levels),
-                                                .shift = worker->shift,
-                                                .bias_ns = worker->part_mask,
-                                                .first_tick = first_tick > 1 ? first_tick : 1,
-                                                .allocator = &worker->service->allocator,
-                                            });
-    /* All levels get memory now: another thread may set any deadline, and to file an entry again must not allocate. */
-    int error = verge__calendar_ready_all(&worker->calendar);
+    int error = verge__calendar_init(&worker->calendar,
+                                     &(verge__calendar_setup){
+                                         .levels = levels,
+                                         .level_count = verge__calendar_default_levels(worker->shift, levels),
+                                         .shift = worker->shift,
+                                         .bias_ns = worker->part_mask,
+                                         .first_tick = first_tick > 1 ? first_tick : 1,
+                                         .allocator = &worker->service->allocator,
+                                     });
     if (error != 0) {
-        verge__calendar_deinit(&worker->calendar);
         return error;
     }
     worker->late_list = 0;
@@ -41,7 +39,7 @@ void verge__worker_deinit_wheel(verge_worker *worker) {
 /* ---- filing ---- */
 
 int verge__worker_prepare(verge_worker *worker) {
-    return verge__calendar_secure_one(&worker->calendar);
+    return verge__calendar_secure(&worker->calendar, worker->calendar.entry_count + 1);
 }
 
 static bool serves(const verge_worker *worker, const verge__timer *timer, uint64_t tick) {
@@ -88,7 +86,7 @@ void verge__worker_file_or_shelve(verge_worker *worker, verge__timer *timer) {
 }
 
 void verge__worker_clear_shelf(verge_worker *worker) {
-    if (VERGE__LIKELY(worker->shelf.count == 0) || verge__calendar_secure_one(&worker->calendar) != 0) {
+    if (VERGE__LIKELY(worker->shelf.count == 0) || verge__worker_prepare(worker) != 0) {
         return;
     }
     /* Treat them like records from the inbox. */

@@ -57,8 +57,7 @@ static void put_long(_Atomic uint64_t *to, uint64_t value) {
 
 void verge__picture_take(verge__picture *picture, const verge__calendar *calendar, uint64_t now_ns) {
     const uint32_t take_count = atomic_load_explicit(&picture->take_count, memory_order_relaxed);
-    const uint32_t used =
-        calendar->levels_used < calendar->levels_ready ? calendar->levels_used : calendar->levels_ready;
+    const uint32_t used = calendar->levels_used;
     const uint32_t level_count = used < VERGE__PICTURE_LEVELS ? used : VERGE__PICTURE_LEVELS;
     uint64_t coming[VERGE__COMING_BUCKETS] = {0};
     put(&picture->take_count, take_count + 1);

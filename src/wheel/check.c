@@ -54,8 +54,5 @@ const char *verge_wheel_check(const verge_wheel *wheel) {
     if (wheel->attached > 0 && calendar->entry_capacity < calendar->promised) {
         return "W6: there is room for an entry of each timeout that is attached";
     }
-    if (wheel->attached + wheel->loose > 0 && calendar->levels_ready < calendar->level_count) {
-        return "W6: all levels are ready for timeouts";
-    }
     return NULL;
 }

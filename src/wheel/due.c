@@ -167,8 +167,7 @@ static void hand_out_until_full(verge_wheel *wheel, verge__handout *to) {
 static void hand_out_exact(verge_wheel *wheel, verge__handout *to) {
     verge__calendar *calendar = &wheel->calendar;
     bool is_ordered = verge__wheel_is_ordered(wheel);
-    if (is_full(to) || verge__wheel_has_due(wheel) || calendar->levels_ready == 0 ||
-        !verge__calendar_open_cursor(calendar, &to->budget)) {
+    if (is_full(to) || verge__wheel_has_due(wheel) || !verge__calendar_open_cursor(calendar, &to->budget)) {
         return;
     }
     VERGE__INVARIANT(calendar->cursor == verge__wheel_target(wheel), "C3: what has come was handed out before");

@@ -8,6 +8,7 @@ enum { SLABS_AT_ONCE = 64 }; /* looked at, at the end of a poll */
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
 size_t verge__idle_max = VERGE__IDLE_MAX;
+size_t verge__narrow_max = VERGE__NARROW_MAX;
 #endif
 
 /* Each timer has one entry. Idle ones come on top, and nodes on the stack, which may become timers (W6). */
@@ -35,25 +36,28 @@ static size_t reserved(const verge_wheel *wheel) {
     return is_any ? timers + max_of(wheel->reserved_timeouts, wheel->attached) : 0;
 }
 
-/* Makes room for so many entries, wherever they may be filed. All levels are needed, too: an entry whose level has no
- * memory could not be filed. */
-static int make_room(verge_wheel *wheel, size_t entries, bool prefault) {
-    int error = verge__calendar_ready_all(&wheel->calendar);
-    error = error == 0 ? verge__calendar_secure(&wheel->calendar, entries, prefault) : error;
-    error = error == 0 ? verge__heap_secure(wheel, entries) : error;
-    verge__wheel_set_short_reach(wheel);
+/* The calendar anew, as narrow as its entries allow. Not while somebody visits them: he stands at one. */
+static int rebuild(verge_wheel *wheel, size_t entries) {
+    entries = max_of(entries, max_of(wheel->calendar.entry_count, wheel->calendar.promised));
+    const verge__calendar_setup setup = verge__wheel_calendar_setup(wheel, entries <= verge__narrow_max);
+    int error = wheel->is_visiting ? -EBUSY : verge__calendar_rebuild(&wheel->calendar, &setup, entries);
+    wheel->heap.is_loose = true;
     return error;
 }
 
-/* If there is no room yet: for an eighth more, so that few calls have to make some. */
+int verge__wheel_secure(verge_wheel *wheel, size_t entries) {
+    if (wheel->calendar.is_narrow && entries > verge__narrow_max && entries > wheel->calendar.entry_capacity) {
+        (void)rebuild(wheel, entries); /* a narrow calendar will do: it is only slower */
+    }
+    int error = verge__calendar_secure(&wheel->calendar, entries);
+    return error == 0 ? verge__heap_secure(wheel, entries) : error;
+}
+
 static int promise(verge_wheel *wheel, size_t entries) {
-    verge__calendar *calendar = &wheel->calendar;
-    bool is_there = entries <= calendar->entry_capacity;
-    int error = make_room(wheel, is_there ? entries : entries + entries / 8, false);
-    error = error == 0 || is_there ? error : make_room(wheel, entries, false);
+    int error = verge__wheel_secure(wheel, entries);
     if (error == 0) {
-        VERGE__INVARIANT(calendar->entry_capacity >= entries, "W6: there is room for an entry of each timeout");
-        calendar->promised = entries;
+        VERGE__INVARIANT(wheel->calendar.entry_capacity >= entries, "W6: there is room for an entry of each timeout");
+        wheel->calendar.promised = entries;
     }
     return error;
 }
@@ -133,7 +137,7 @@ int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
     wheel->calendar.slabs = wheel->nodes.slabs;
     if (error == 0) {
         size_t timers = max_of(wheel->reserved_beside, total) + max_of(wheel->attached, wheel->reserved_timeouts);
-        error = make_room(wheel, entries_for(timers), true);
+        error = verge__wheel_secure(wheel, entries_for(timers));
     }
     if (error == 0) {
         wheel->reserved_entries = total;
@@ -160,7 +164,7 @@ int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count) {
     }
     size_t beside = verge__nodes_live(&wheel->nodes);
     size_t timeouts = wheel->attached + wheel->loose + timeout_count;
-    int error = make_room(wheel, entries_for(max_of(beside, wheel->reserved_entries) + timeouts), true);
+    int error = verge__wheel_secure(wheel, entries_for(max_of(beside, wheel->reserved_entries) + timeouts));
     if (error == 0) {
         wheel->reserved_timeouts = timeouts;
         wheel->reserved_beside = beside;
@@ -197,16 +201,11 @@ bool verge__wheel_give_back(verge_wheel *wheel) {
     return is_under_way || wheel->nodes.node_count < node_count;
 }
 
-/* ---- compact ---- */
-
-static bool compact_entry(void *context, verge_wheel *wheel, verge__entry entry, verge__node *node) {
-    uint64_t *last_tick = (uint64_t *)context;
+static bool drop_idle(void *context, verge_wheel *wheel, verge__entry entry, verge__node *node) {
+    (void)context;
     (void)entry;
     if (!verge__node_is_pending(node)) {
         verge__wheel_drop(wheel, node);
-    } else {
-        uint64_t tick = verge__wheel_rounded(wheel, verge__wheel_tick(wheel, node->deadline_ns));
-        *last_tick = tick > *last_tick ? tick : *last_tick;
     }
     return true;
 }
@@ -216,20 +215,11 @@ void verge_wheel_compact(verge_wheel *wheel) {
     if (wheel == NULL) {
         return;
     }
-    uint64_t last_tick = 0;
-    (void)verge__wheel_visit(wheel, compact_entry, &last_tick);
-    size_t live = verge__nodes_live(&wheel->nodes);
+    (void)verge__wheel_visit(wheel, drop_idle, NULL);
     wheel->nodes.release_at = 0;
-    if (!wheel->is_visiting) { /* a visitor stands at an entry */
-        verge__calendar_pack(&wheel->calendar);
-        wheel->heap.is_loose = true;
-    }
-    (void)release_slabs(wheel, max_of(live, wheel->reserved_nodes), UINT32_MAX);
+    (void)release_slabs(wheel, max_of(verge__nodes_live(&wheel->nodes), wheel->reserved_nodes), UINT32_MAX);
     size_t keep = reserved(wheel) == 0 ? 0 : entries_for(max_of(reserved(wheel), (size_t)verge__wheel_pending(wheel)));
-    if (keep == 0 && wheel->attached + wheel->loose == 0) { /* W6 */
-        verge__calendar_shed_levels(&wheel->calendar, last_tick);
-    }
     verge__calendar_shrink(&wheel->calendar, keep);
+    (void)rebuild(wheel, keep);
     verge__heap_shrink(wheel, keep);
-    verge__wheel_set_short_reach(wheel);
 }

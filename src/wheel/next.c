@@ -93,7 +93,7 @@ static uint64_t smallest_tick(const verge_wheel *wheel, const verge__level *leve
 static bool try_find_first(verge_wheel *wheel, extent *found) {
     const verge__calendar *calendar = &wheel->calendar;
     *found = (extent){.tick = VERGE__NO_TICK, .smallest_ns = VERGE_NEVER};
-    for (size_t k = 0; k < calendar->levels_ready; k++) {
+    for (size_t k = 0; k < calendar->levels_used; k++) {
         const verge__level *level = &calendar->levels[k];
         uint64_t first = calendar->cursor >> level->shift;
         uint64_t position = verge__level_next(level, first);

@@ -7,7 +7,7 @@
 #include "base/bits.h"
 
 enum {
-    FIRST_ROOM_MIN = 32,
+    FIRST_ROOM_MIN = 16,
     AT_ONCE = VERGE__STACK_MAX / 2,
     SLAB_COUNT_MAX = 1 << (31 - VERGE__SLAB_BITS),
 };

@@ -110,6 +110,17 @@ static void count_list(const verge__calendar *calendar, verge__list list, verge_
     }
 }
 
+/* The wheel's level for a level of the calendar: the first one that covers as much. What the levels beyond hold, while
+ * a backlog holds the cursor back, counts as the last one's. */
+static size_t level_of(const verge_wheel *wheel, const verge__level *ring) {
+    size_t level = 0;
+    while (level + 1 < wheel->level_count &&
+           wheel->levels[level].shift + wheel->levels[level].bits < ring->shift + ring->bits) {
+        level++;
+    }
+    return level;
+}
+
 int verge_wheel_get_level_stats(const verge_wheel *wheel, size_t level, verge_wheel_level_stats *ret_stats) {
     VERGE__LOOK(wheel);
     if (wheel == NULL || ret_stats == NULL || ret_stats->struct_size != sizeof(*ret_stats) ||
@@ -121,10 +132,11 @@ int verge_wheel_get_level_stats(const verge_wheel *wheel, size_t level, verge_wh
         .struct_size = sizeof(*ret_stats),
         .resolution_ns = UINT64_C(1) << (calendar->shift + wheel->levels[level].shift),
     };
-    /* What the levels beyond the wheel's own hold, while a backlog holds the cursor back, counts as the last one's. */
-    size_t end = level + 1 < wheel->level_count ? level + 1 : calendar->level_count;
-    for (size_t k = level; k < end && k < calendar->levels_ready; k++) {
+    for (size_t k = 0; k < calendar->level_count; k++) {
         const verge__level *ring = &calendar->levels[k];
+        if (level_of(wheel, ring) != level) {
+            continue;
+        }
         stats.slots += ring->mask + 1;
         stats.bytes += (ring->mask + 1) * sizeof(verge__list) + (ring->mask + 1) / 8;
         for (uint32_t slot = 0; slot <= ring->mask; slot++) {

@@ -87,7 +87,7 @@ static void set_sequence(verge_wheel *wheel, verge__entry entry, verge__node *no
 static int secure_entry(verge_wheel *wheel, verge__entry entry) {
     bool is_loose = !verge__entry_is_in_table(entry);
     int error = is_loose ? verge__wheel_promise_entry(wheel) : 0;
-    return error == 0 ? verge__calendar_secure_one(&wheel->calendar) : error;
+    return error == 0 ? verge__wheel_secure(wheel, wheel->calendar.entry_count + 1) : error;
 }
 
 int verge__wheel_arm(verge_wheel *wheel, verge__entry entry, verge__node *node, uint64_t deadline_ns) {
@@ -104,15 +104,9 @@ int verge__wheel_arm(verge_wheel *wheel, verge__entry entry, verge__node *node, 
     bool is_alone = verge__wheel_pending(wheel) == verge__node_is_pending(node);
     bool is_timeout = !verge__entry_is_in_table(entry);
     bool is_promised = is_timeout && verge__timeout_is_attached(node); /* W6 */
-    if (is_timeout) { /* for all times that it may be moved to: a move must not fail (W6) */
-        error = verge__calendar_ready_all(calendar);
-    } else if (tick >= target) {
-        error = verge__calendar_ready_for(calendar, tick);
-    }
-    if (error == 0 && !is_promised && !has_entry) {
+    if (!is_promised && !has_entry) {
         error = secure_entry(wheel, entry);
     }
-    error = error == 0 ? verge__heap_secure(wheel, calendar->entry_count + 1) : error;
     if (error != 0) {
         return error;
     }
@@ -137,7 +131,6 @@ int verge__wheel_arm(verge_wheel *wheel, verge__entry entry, verge__node *node, 
     }
     VERGE__INVARIANT(verge__node_has_entry(node), "W1: every pending timer has an entry");
     verge__wheel_note_deadline(wheel, deadline_ns);
-    verge__wheel_set_short_reach(wheel); /* a level may have become ready */
     return 0;
 }
 

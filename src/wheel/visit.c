@@ -20,7 +20,7 @@ static bool visit_list(verge_wheel *wheel, verge__list *list, verge__visitor *vi
 bool verge__wheel_visit(verge_wheel *wheel, verge__visitor *visitor, void *context) {
     verge__calendar *calendar = &wheel->calendar;
     bool goes_on = true;
-    for (size_t k = 0; k < calendar->levels_ready && goes_on; k++) {
+    for (size_t k = 0; k < calendar->levels_used && goes_on; k++) {
         const verge__level *level = &calendar->levels[k];
         for (uint32_t slot = 0; slot <= level->mask && goes_on; slot++) {
             goes_on = visit_list(wheel, &level->slots[slot], visitor, context);

@@ -25,6 +25,7 @@ static void set_now(verge_wheel *wheel, uint64_t start_ns) {
 }
 
 static void set_levels(verge_wheel *wheel, const verge_wheel_level *levels, size_t level_count) {
+    wheel->calendar.shift = levels[0].shift;
     wheel->level_count = level_count;
     for (size_t k = 0; k < level_count; k++) {
         wheel->levels[k] =
@@ -33,6 +34,20 @@ static void set_levels(verge_wheel *wheel, const verge_wheel_level *levels, size
     unsigned bits = (unsigned)wheel->levels[level_count - 1].shift + wheel->levels[level_count - 1].bits;
     wheel->reach = bits < 64 ? UINT64_C(1) << bits : UINT64_MAX;
     wheel->short_reach_max = wheel->reach < UINT64_C(1) << 62 ? wheel->reach : UINT64_C(1) << 62;
+}
+
+verge__calendar_setup verge__wheel_calendar_setup(const verge_wheel *wheel, bool is_narrow) {
+    uint64_t precision_ns = UINT64_C(1) << wheel->calendar.shift;
+    return (verge__calendar_setup){
+        .levels = wheel->levels,
+        .level_count = wheel->level_count,
+        .bias_ns = wheel->options.strict ? precision_ns : precision_ns - 1,
+        .shift = (uint8_t)wheel->calendar.shift,
+        .first_tick = verge__wheel_target(wheel),
+        .leaves_filed = verge__wheel_is_ordered(wheel),
+        .is_narrow = is_narrow && !wheel->options.coarse, /* which rounds up to slots of its own levels */
+        .allocator = &wheel->allocator,
+    };
 }
 
 int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_wheel) {
@@ -50,7 +65,6 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     if (error != 0) {
         return error;
     }
-    uint8_t shift = levels[0].shift;
     verge_allocator allocator = options->allocator != NULL ? *options->allocator : *verge_allocator_default();
     bool ordered = options->order != VERGE_ORDER_ANY;
     verge_wheel *wheel = (verge_wheel *)allocator.allocate(allocator.context, sizeof(*wheel), 64);
@@ -68,17 +82,12 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     set_now(wheel, options->start_ns);
     verge__nodes_init(&wheel->nodes, next_generation_base(), ordered, &wheel->allocator);
     wheel->nodes.stack = wheel->stack;
-    uint64_t precision_ns = UINT64_C(1) << shift;
-    const verge__calendar_setup setup = {
-        .levels = wheel->levels,
-        .level_count = level_count,
-        .bias_ns = options->strict ? precision_ns : precision_ns - 1,
-        .shift = shift,
-        .first_tick = (options->start_ns >> shift) + 1,
-        .leaves_filed = ordered,
-        .allocator = &wheel->allocator,
-    };
-    verge__calendar_init(&wheel->calendar, &setup);
+    const verge__calendar_setup setup = verge__wheel_calendar_setup(wheel, true);
+    error = verge__calendar_init(&wheel->calendar, &setup);
+    if (error != 0) {
+        allocator.release(allocator.context, wheel, sizeof(*wheel));
+        return error;
+    }
     verge__wheel_set_short_reach(wheel);
     *ret_wheel = wheel;
     return 0;

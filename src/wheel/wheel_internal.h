@@ -26,7 +26,7 @@
  *   W4  earliest_ns is the smallest deadline, or 0: not known
  *   W5  while something is due that was not handed out, the calendar is not quiet
  *   W6  if timeouts are attached, there is room for an entry of each of them, of each other timeout that is set, and of
- *       each timer with a handle, the nodes on the stack included. If any is attached or set, all levels are ready
+ *       each timer with a handle, the nodes on the stack included
  */
 #ifndef VERGE_SRC_WHEEL_WHEEL_INTERNAL_H
 #define VERGE_SRC_WHEEL_WHEEL_INTERNAL_H
@@ -45,6 +45,7 @@ enum {
     VERGE__LIST_HEAP = 2,
 
     VERGE__IDLE_MAX = 3072,
+    VERGE__NARROW_MAX = 128,   /* entries of a narrow calendar */
     VERGE__TICKS_UNTIDY = 256, /* from the first timer that ends to a look at memory */
 };
 
@@ -52,8 +53,10 @@ enum {
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
 extern size_t verge__idle_max; /* a test has less, so that few timers are enough to reach it */
+extern size_t verge__narrow_max;
 #else
 static const size_t verge__idle_max = VERGE__IDLE_MAX;
+static const size_t verge__narrow_max = VERGE__NARROW_MAX;
 #endif
 
 struct verge_wheel {
@@ -158,6 +161,10 @@ static inline verge_expiry verge__wheel_expiry(const verge_wheel *wheel, verge__
                           .data = node->data};
 }
 
+/* ---- wheel.c ---- */
+
+verge__calendar_setup verge__wheel_calendar_setup(const verge_wheel *wheel, bool is_narrow);
+
 /* ---- schedule.c ---- */
 
 /* Files, moves or keeps the entry of a node, which then has this deadline; every order, every mode. */
@@ -225,12 +232,11 @@ static inline void verge__wheel_limit_short_ways(verge_wheel *wheel) {
     calendar->quiet_until = calendar->quiet_until < half ? calendar->quiet_until : half;
 }
 
-/* The short ways apply as far as levels which are ready cover, if the wheel is plain and the cursor has caught up. To
- * be called when one of these has changed. */
+/* The short ways apply if the wheel is plain and the cursor has caught up. To be called when one of these has
+ * changed. */
 static inline void verge__wheel_set_short_reach(verge_wheel *wheel) {
     bool is_short = wheel->is_plain && wheel->calendar.cursor == verge__wheel_target(wheel);
-    uint64_t reach = wheel->calendar.ready_reach;
-    wheel->calendar.short_reach = !is_short ? 0 : reach < wheel->short_reach_max ? reach : wheel->short_reach_max;
+    wheel->calendar.short_reach = is_short ? wheel->short_reach_max : 0;
     /* An idle entry in the tick that is being handed out would look like a backlog. */
     wheel->idle_limit = is_short && !verge__calendar_has_due(&wheel->calendar) ? verge__idle_max : 0;
     if (VERGE__UNLIKELY(wheel->calendar.shift == 0)) {
@@ -257,6 +263,9 @@ typedef bool verge__visitor(void *context, verge_wheel *wheel, verge__entry entr
 bool verge__wheel_visit(verge_wheel *wheel, verge__visitor *visitor, void *context);
 
 /* ---- memory.c ---- */
+
+/* Makes room for so many entries in all. */
+int verge__wheel_secure(verge_wheel *wheel, size_t entries);
 
 /* Make sure of W6 before a timeout is attached; before one is set that is not; before the stack is refilled. -ENOMEM
  * changes nothing. */

@@ -14,7 +14,7 @@ static void a_place_is_used_again(void **state) {
     verge__chunk_pool pool;
     verge__chunk_pool_init(&pool, &memory.allocator);
     for (size_t i = 0; i < SLABS; i++) {
-        assert_int_equal(verge__chunk_pool_grow(&pool, CHUNKS, false), 0);
+        assert_int_equal(verge__chunk_pool_grow(&pool, CHUNKS), 0);
     }
     verge__chunk *chunks[SLABS * CHUNKS];
     for (size_t i = 0; i < COUNT_OF(chunks); i++) {
@@ -28,7 +28,7 @@ static void a_place_is_used_again(void **state) {
         verge__chunk_pool_shrink(&pool, WITHOUT_ONE);
         assert_int_equal(pool.chunk_count, WITHOUT_ONE);
         assert_null(pool.slabs[1].chunks);
-        assert_int_equal(verge__chunk_pool_grow(&pool, CHUNKS, false), 0);
+        assert_int_equal(verge__chunk_pool_grow(&pool, CHUNKS), 0);
         assert_int_equal(pool.slab_count, SLABS);
         for (size_t i = CHUNKS; i < SECOND_END; i++) {
             chunks[i] = verge__chunk_pool_take(&pool);
@@ -52,15 +52,15 @@ static void a_growth_that_fails_leaves_nothing(void **state) {
     verge_test_allocator_init(&memory);
     verge__chunk_pool pool;
     verge__chunk_pool_init(&pool, &memory.allocator);
-    assert_int_equal(verge__chunk_pool_grow(&pool, CHUNKS, false), 0);
+    assert_int_equal(verge__chunk_pool_grow(&pool, CHUNKS), 0);
     const size_t bytes = memory.bytes_in_use;
     const size_t large = ((size_t)5 << 20) / VERGE__CHUNK_BYTES; /* three slabs */
     memory.fail_at = memory.calls + 3;
-    assert_int_equal(verge__chunk_pool_grow(&pool, large, false), -ENOMEM);
+    assert_int_equal(verge__chunk_pool_grow(&pool, large), -ENOMEM);
     assert_int_equal(memory.failures, 1);
     assert_int_equal(pool.chunk_count, CHUNKS);
     assert_int_equal(memory.bytes_in_use, bytes);
-    assert_int_equal(verge__chunk_pool_grow(&pool, large, false), 0);
+    assert_int_equal(verge__chunk_pool_grow(&pool, large), 0);
     assert_int_equal(pool.chunk_count, CHUNKS + large);
     verge__chunk_pool_deinit(&pool);
     verge_test_allocator_assert_empty(&memory);

@@ -55,7 +55,7 @@ static void see_wheel(struct findings *findings) {
     memset(findings->has_entry, 0, rank(atomic_load(&findings->service->table.fresh)));
     see_list(findings, calendar->own[0], 0);
     see_list(findings, calendar->own[1], 0);
-    for (size_t k = 0; k < calendar->levels_ready; k++) {
+    for (size_t k = 0; k < calendar->level_count; k++) {
         const verge__level *level = &calendar->levels[k];
         uint64_t first = calendar->cursor >> level->shift;
         for (uint32_t i = 0; i <= level->mask; i++) {
