@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/step.h"
-#include "task/task_internal.h"
+#include "task/waiters.h"
 
 /* ---- running ---- */
 
@@ -99,16 +99,37 @@ static void join_threads(verge_runtime *runtime) {
     }
 }
 
-typedef struct verge__main_call {
-    verge_task_function function;
-    void *argument;
+/* A run, and its first task, which the run joins. */
+typedef struct verge__task_run {
+    verge_runtime *runtime;
+    verge_task *main; /* NULL: there is none */
+    verge__waiter joiner;
     intptr_t result;
-} verge__main_call;
+} verge__task_run;
 
-static intptr_t call_main(void *argument) {
-    verge__main_call *call = argument;
-    call->result = call->function(call->argument);
-    return 0;
+/* Before the loop of worker 0, which is the only one that can run the task. */
+static int spawn_main(verge__task_run *run, verge_task_function function, void *argument) {
+    verge_spawn_options options;
+    (void)verge_spawn_options_init(&options);
+    options.runtime = run->runtime;
+    options.worker_index = 0;
+    options.function = function;
+    options.argument = argument;
+    options.name = options.label = "main";
+    const int error = verge_spawn_with(&options, &run->main);
+    if (error == 0) {
+        verge__lock(&run->main->guard);
+        run->main->joiner = &run->joiner;
+        verge__unlock(&run->main->guard);
+    }
+    return error;
+}
+
+/* After the loops: all tasks have ended. */
+static void join_main(verge__task_run *run) {
+    if (run->main != NULL) {
+        (void)verge__take_result(run->main, &run->result);
+    }
 }
 
 /* No loop runs yet. */
@@ -121,19 +142,11 @@ static void begin_run(verge_runtime *runtime) {
 }
 
 /* With runner 0 open: the first task, and all the rest. */
-static int run_main(verge_runtime *runtime, verge__main_call *call) {
-    if (call->function != NULL) {
-        verge_spawn_options options;
-        (void)verge_spawn_options_init(&options);
-        options.runtime = runtime;
-        options.worker_index = 0;
-        options.function = call_main;
-        options.argument = call;
-        options.name = options.label = "main";
-        const int error = verge_spawn_with(&options, NULL);
-        if (error != 0) {
-            return error;
-        }
+static int begin_tasks(verge__task_run *run, verge_task_function function, void *argument) {
+    verge_runtime *runtime = run->runtime;
+    const int error = function != NULL ? spawn_main(run, function, argument) : 0;
+    if (error != 0) {
+        return error;
     }
     begin_run(runtime);
     (void)pthread_mutex_lock(&runtime->lock);
@@ -196,15 +209,18 @@ static void end_run(verge_runtime *runtime) {
 
 /* As retire_lost, for the thread that runs worker 0: the runtime ends with it. */
 static void end_lost(void *argument) {
-    verge_runtime *runtime = argument;
+    verge__task_run *run = argument;
+    verge_runtime *runtime = run->runtime;
     verge__lose_running_task();
     loop_run(runtime);
+    join_main(run);
     verge__overflow_unwatch(runtime->runners[0]);
     close_run(runtime);
     end_run(runtime);
 }
 
-static int run(verge_runtime *runtime, verge__main_call *call) {
+static int run_to_end(verge__task_run *run, verge_task_function function, void *argument) {
+    verge_runtime *runtime = run->runtime;
     int error = open_run(runtime);
     if (error != 0) {
         return error;
@@ -217,14 +233,15 @@ static int run(verge_runtime *runtime, verge__main_call *call) {
         error = verge__observe_begin(runtime);
     }
     if (error == 0) {
-        error = run_main(runtime, call);
+        error = begin_tasks(run, function, argument);
     }
     if (error == 0) {
         set_stage(runtime, VERGE__RUNTIME_RUNNING);
         verge__overflow_watch(runtime->runners[0]);
-        pthread_cleanup_push(end_lost, runtime);
+        pthread_cleanup_push(end_lost, run);
         loop_run(runtime);
         pthread_cleanup_pop(0);
+        join_main(run);
         verge__overflow_unwatch(runtime->runners[0]);
         error = atomic_load(&runtime->has_lost_worker) ? -EOWNERDEAD : 0;
     }
@@ -248,15 +265,15 @@ int verge_runtime_run(verge_runtime *runtime, verge_task_function function, void
     if (!is_idle) {
         return -EBUSY;
     }
-    verge__main_call call = {.function = function, .argument = argument};
+    verge__task_run run = {.runtime = runtime};
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     atomic_store(&runtime->has_lost_worker, false);
-    const int error = run(runtime, &call);
+    const int error = run_to_end(&run, function, argument);
     end_run(runtime);
     (void)pthread_setcancelstate(cancel_state, &cancel_state);
     if (error == 0 && ret_result != NULL) {
-        *ret_result = call.result;
+        *ret_result = run.result;
     }
     return error;
 }

@@ -99,7 +99,9 @@ static intptr_t spawns_everywhere(void *argument) {
 
 static void a_task_runs_where_it_was_sent(void **state) {
     (void)state;
+    uint32_t first = 0;
     run_tasks(3, spawns_everywhere, NULL);
+    run_tasks(3, knows_itself, &first);
 }
 
 /* ---- */

@@ -192,6 +192,8 @@ static intptr_t sees_all(void *argument) {
     dump(verge_task_runtime(), &text);
     CHECK(strstr(text.bytes, ": 13 tasks, 1 workers, time ") != NULL);
     check_says(&text, "main", ": runs\n");
+    (void)snprintf(expected, sizeof(expected), "\n    function 0x%jx", (uintmax_t)(uintptr_t)sees_all);
+    check_says(&text, "main", expected);
     check_says(&text, "sleeper", ": waits for time for 1.000 s, deadline in 4.000 s\n");
     (void)snprintf(expected, sizeof(expected), ": waits for task 0x%jx for 1.000 s, no deadline\n",
                    (uintmax_t)(uintptr_t)tasks[0]);
