@@ -98,7 +98,7 @@ int verge_broadcast_close(verge_broadcast *broadcast) {
     verge__task_queue claimed = {0};
     verge__lock(&broadcast->guard);
     broadcast->is_closed = true;
-    verge__turn_away(broadcast->waiting, &claimed);
+    verge__waiters_close(broadcast->waiting, &claimed);
     verge__unlock(&broadcast->guard);
     verge__deliver_all(&claimed);
     return 0;

@@ -175,8 +175,8 @@ int verge_channel_close(verge_channel *channel) {
     verge__task_queue claimed = {0};
     verge__lock(&channel->guard);
     channel->is_closed = true;
-    verge__turn_away(channel->senders, &claimed);
-    verge__turn_away(channel->receivers, &claimed);
+    verge__waiters_close(channel->senders, &claimed);
+    verge__waiters_close(channel->receivers, &claimed);
     verge__unlock(&channel->guard);
     verge__deliver_all(&claimed);
     return 0;

@@ -27,7 +27,7 @@ static inline bool verge__channel_is_wrong(const verge_channel *channel, const v
     return channel == NULL || (item == NULL && channel->item_size != 0);
 }
 
-/* The rest with the guard held. What put and get return if they do not wait: whether that is -EAGAIN. */
+/* The functions below are called with the guard held. is_full, is_empty: whether put, or get, would return -EAGAIN. */
 
 static inline bool verge__channel_is_full(const verge_channel *channel) {
     return channel->count == channel->capacity && !channel->is_closed;
@@ -37,8 +37,8 @@ static inline bool verge__channel_is_empty(const verge_channel *channel) {
     return channel->count == 0 && !channel->is_closed;
 }
 
-/* 0, -EPIPE or -EAGAIN. put: the item went in, or to the receiver *ret_woken, which is to be delivered; get:
- * *ret_woken is the sender whose item went in. */
+/* 0, -EPIPE or -EAGAIN. *ret_woken: a task that the caller must deliver, or NULL. put: the receiver that got the item.
+ * get: the sender whose item went into the ring. */
 int verge__channel_put(verge_channel *channel, const void *item, verge_task **ret_woken);
 int verge__channel_get(verge_channel *channel, void *ret_item, verge_task **ret_woken);
 

@@ -19,11 +19,11 @@
 /* ---- the sanitizers ---- */
 
 /*
- * AddressSanitizer wants the bounds of the stack that is switched to, before, and tells those of the
- * one that was left, after. The bounds of a thread's own stack are learnt that way.
+ * AddressSanitizer must be told the bounds of the new stack before a switch. After the switch, it tells the bounds of
+ * the old one: this is how the bounds of a thread's own stack become known.
  *
- * ThreadSanitizer notes calls and returns for the flow that it believes to be running. So nothing may return between
- * the word that it is another one and the switch itself: the return would be noted for a flow that has called nothing.
+ * ThreadSanitizer notes calls and returns for the flow that it was told is running. So no function may return between
+ * telling it about the new flow and the switch itself: the return would be noted for a flow that has called nothing.
  */
 
 static VERGE__ALWAYS_INLINE void before_switch(verge__context *from, verge__context *to, int leaves) {
@@ -40,13 +40,14 @@ static VERGE__ALWAYS_INLINE void before_switch(verge__context *from, verge__cont
 }
 
 #if VERGE__ASAN
-/* Not inline: the frame that has switched is below a task, and must have nothing that is watched (lost.c). */
+/* Not inline: if the thread ends in a task (lost.c), the frame that has switched is unwound. So it must have no local
+ * variable that AddressSanitizer guards. */
 static VERGE__NOINLINE void finish_switch(verge__context *self) {
     verge__context *left = self->resumed_by;
     const void *low;
     size_t size;
     __sanitizer_finish_switch_fiber(self->fake_stack, &low, &size);
-    if (left->stack_low == NULL) { /* the others are known, and may run elsewhere by now */
+    if (left->stack_low == NULL) { /* the bounds of others are known, and the flow may run on another thread by now */
         left->stack_low = low;
         left->stack_size = size;
     }
@@ -68,7 +69,7 @@ static void begin(void *argument) {
     self->entry(self->argument);
 }
 
-/* But for is_live, which a thread that has an old address of the context may be reading (ring.h, R2). */
+/* All but is_live, which a thread with an old address of the context may be reading (ring.h, R2). */
 static void clear(verge__context *context) {
     atomic_store_explicit(&context->is_live, 0, memory_order_relaxed);
     const size_t offset = offsetof(verge__context, stack_pointer);
@@ -86,7 +87,8 @@ void verge__context_init(verge__context *context, void *stack_low, size_t stack_
                          void *argument) {
     clear(context);
 #if VERGE__ASAN
-    __asan_unpoison_memory_region(stack_low, stack_size); /* what had the stack before never returned from its frames */
+    __asan_unpoison_memory_region(
+        stack_low, stack_size); /* the flow that had this stack before has not returned from its frames */
 #endif
     char *stack_top = (char *)stack_low + stack_size;
     stack_top -= (uintptr_t)stack_top % 16;

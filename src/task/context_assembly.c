@@ -66,7 +66,7 @@ void *verge__context_prepare(void *stack_low, char *stack_top, void (*entry)(voi
     return frame;
 }
 
-/* The sanitizers would find that a thread reads another flow's stack, which is the point. */
+/* Not sanitized, because it reads the stack of another flow on purpose. */
 VERGE__NOT_SANITIZED bool verge__context_where(const void *suspended, uintptr_t *ret_address, uintptr_t *ret_frame) {
     const volatile verge__frame *frame = suspended;
     *ret_address = frame->RETURN_ADDRESS;

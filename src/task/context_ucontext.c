@@ -22,7 +22,8 @@ typedef struct verge__first_frame {
     void *argument;
 } verge__first_frame;
 
-/* What the thread has just left. By calls that no compiler sees through, as in current.c. */
+/* The context that the thread has just left. It is accessed only through functions that are not inlined, as in
+ * current.c. */
 static _Thread_local verge__context *left;
 
 static VERGE__NOINLINE void set_left(verge__context *context) {

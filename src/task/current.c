@@ -8,7 +8,7 @@
 
 static _Thread_local verge__runner *current __attribute__((tls_model("initial-exec")));
 
-/* The child of a task that forks is in no task: nobody would wake it. */
+/* If a task forks, the child is in no task: nothing would wake it. */
 static void in_child(void) {
     current = NULL;
 }

@@ -18,8 +18,8 @@ verge__runner *verge__pick_runner(verge_runtime *runtime) {
     return runtime->runners[0];
 }
 
-/* The caller sees to it that nobody else changes the task: it is popped from the ready queue, or MOVING. The runner it
- * is with then. */
+/* Moves a task to another runner, and returns that runner. No other thread may change the task meanwhile: the caller
+ * has popped it from the ready queue, or has made it MOVING. */
 static verge__runner *move(verge__runner *runner, verge_task *task) {
     verge__drop_io_timer(task);
     verge__unlist_task(runner, task);
@@ -46,7 +46,7 @@ static verge_task *first_waiting(verge__runner *runner) {
     return task;
 }
 
-/* For what a task was woken while it was moved. MOVING: it was not. */
+/* Why a task was woken while it was moved. MOVING: it was not woken, but is cancelled now. */
 static uint8_t reason_of(uint8_t state) {
     switch (state) {
     case VERGE__TASK_MOVING_WOKEN:
@@ -58,8 +58,9 @@ static uint8_t reason_of(uint8_t state) {
     }
 }
 
-/* The runner it is with now may have cancelled its tasks before this one came: then nobody else will. Or it retires,
- * and has looked for tasks that wait before this one did: then it is to look again. */
+/* A task that waits has arrived at its new runner, `target`. If the runtime stops, target may have cancelled its tasks
+ * before this one came, so the task is cancelled here. If target retires, it may have looked for waiting tasks before
+ * this one waited, so it must look again. */
 static void go_on_waiting(verge__runner *target, verge_task *task) {
     const bool is_stopping = atomic_load(&task->runtime->is_stopping);
     uint8_t state = VERGE__TASK_MOVING;

@@ -14,7 +14,7 @@ static bool is_lost(const verge_mutex *mutex) {
     return owner != NULL && !verge__is_thread(owner) && atomic_load(&((const verge_task *)owner)->is_lost);
 }
 
-/* With the guard held. It is woken for no good when it is cancelled, or when a task is lost. */
+/* With the guard held. It waits in a loop because a cancellation, or a lost task, wakes it as well. */
 static int wait_regardless(verge_mutex *mutex, verge__waiter *waiter) {
     while (!waiter->is_granted && !is_lost(mutex)) {
         verge__awaits(waiter->task, VERGE__AWAITS_MUTEX, (uintptr_t)mutex);

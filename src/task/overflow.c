@@ -175,7 +175,7 @@ void verge__overflow_unwatch(verge__runner *runner) {
     verge__overflow_stack *watch = &runner->overflow;
     if (watch->alternate != NULL) {
         const stack_t none = {.ss_flags = SS_DISABLE};
-        if (sigaltstack(&none, NULL) == 0) { /* else a handler still runs on it, and it stays */
+        if (sigaltstack(&none, NULL) == 0) { /* otherwise a handler still runs on it, and its memory stays */
             (void)munmap(watch->alternate, watch->alternate_size);
         }
         watch->alternate = NULL;

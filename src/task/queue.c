@@ -19,7 +19,7 @@ void verge__deliver_all(verge__task_queue *queue) {
     }
 }
 
-/* `notifying` keeps the reactor open until the wake is done: verge__runner_close. */
+/* `notifying` keeps the reactor open until it was woken (verge__runner_close). */
 bool verge__runner_notify(verge__runner *runner) {
     atomic_fetch_add(&runner->notifying, 1);
     VERGE__STEP("runner: notify");
@@ -47,21 +47,21 @@ void verge__alert_all(verge_runtime *runtime) {
 
 void verge__post(verge_task *task) {
     verge__runner *runner = atomic_load(&task->runner);
-    const bool may_go_elsewhere = verge__may_go_elsewhere(runner, task); /* though it may be live for a moment */
+    const bool may_go_elsewhere = verge__may_go_elsewhere(runner, task); /* even if it is still live now */
     verge_task *last = atomic_load_explicit(&runner->inbox, memory_order_relaxed);
     do {
         VERGE__INVARIANT(last != &verge__inbox_closed, "J5: a runner that has tasks has not left");
         task->next = last;
         VERGE__STEP("inbox: push");
     } while (!atomic_compare_exchange_weak(&runner->inbox, &last, task));
-    if (!verge__runner_notify(runner) && may_go_elsewhere) { /* it is busy */
+    if (!verge__runner_notify(runner) && may_go_elsewhere) { /* the runner is busy */
         verge__offer(runner->runtime);
     }
 }
 
 static verge_task *in_order(verge_task *task) {
     verge_task *first = NULL;
-    while (task != NULL) { /* the last one came first */
+    while (task != NULL) { /* reverses the list: the last posted is its first */
         verge_task *next = task->next;
         task->next = first;
         first = task;

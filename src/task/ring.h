@@ -39,13 +39,14 @@ typedef struct verge__task_ring {
     verge_task *_Atomic slots[VERGE__RING_SIZE];
 } verge__task_ring;
 
-/* Of any worker's ring. Never too small: if the tail that is seen is older than the head, the difference is huge. */
+/* How many tasks a ring has, read by any thread. It may be too large: if an old tail is read with a new head, the
+ * difference is huge. */
 static inline uint32_t verge__task_ring_count(const verge__task_ring *ring) {
     const uint32_t head = atomic_load(&ring->head);
     return atomic_load(&ring->tail) - head;
 }
 
-/* The owner. False: it is full. The tail is stored sequentially consistent: search.h, step 1 on the right. */
+/* By the owner. False: the ring is full. The tail is stored sequentially consistent: search.h, step 1 on the right. */
 static inline bool verge__task_ring_push(verge__task_ring *ring, verge_task *task) {
     const uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     VERGE__STEP("ring: push");
@@ -58,9 +59,10 @@ static inline bool verge__task_ring_push(verge__task_ring *ring, verge_task *tas
     return true;
 }
 
-/* The owner. NULL: it is empty. The exchange needs no order. The owner has written the slot itself. And when it writes
- * the slot again, in a push, a thief has read it: the thief's exchange (release) comes before the head that the push
- * reads (acquire), also if exchanges of the owner are in between, as these continue the thief's release sequence. */
+/* By the owner. NULL: the ring is empty. The exchange may be relaxed. The owner has written the slot itself. And when a
+ * later push writes the slot again, a thief that took from it has read it before: the thief's exchange (release) comes
+ * before the head that the push reads (acquire). This holds even if exchanges of the owner are in between, as these
+ * continue the thief's release sequence. */
 static inline verge_task *verge__task_ring_pop(verge__task_ring *ring) {
     const uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
@@ -75,8 +77,8 @@ static inline verge_task *verge__task_ring_pop(verge__task_ring *ring) {
     return NULL;
 }
 
-/* Another worker: the older half, at most VERGE__STEAL_MAX, up to the first that is live; how many. 0: none, or others
- * were faster. */
+/* By another worker: takes the older half, at most VERGE__STEAL_MAX, up to the first that is live. Returns how many. 0:
+ * there were none, or another worker was faster. */
 uint32_t verge__task_ring_steal(verge__task_ring *ring, verge_task **ret_tasks);
 
 #endif

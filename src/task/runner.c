@@ -11,7 +11,7 @@
 #include "service/last_pass.h"
 #include "task/search.h"
 
-/* Tasks that are resumed in a turn, so that timers and I/O have theirs, however many tasks yield. */
+/* How many tasks may be resumed in a turn. Then timers and I/O are looked at, however many tasks yield. */
 enum { RESUMES_PER_TURN = 64 };
 
 /* ---- open and close ---- */
@@ -56,17 +56,18 @@ int verge__runner_open(verge__runner *runner, verge__reactor *shared_reactor) {
         }
     }
     if (error == 0) {
-        runner->stops_seen = atomic_load(&runtime->stop_count) - 1; /* of a stop that is on, it has seen nothing */
+        runner->stops_seen = atomic_load(&runtime->stop_count) - 1; /* it has not seen a stop that is in progress */
         runner->search.is_mine = false;
         runner->offers_later = true;
-        atomic_store(&runner->attention, true); /* to look how many there are */
+        atomic_store(&runner->attention, true); /* so that its first turn counts the runners */
         verge__context_adopt(&runner->context);
         verge__set_current_runner(runner);
     }
     return error;
 }
 
-/* Until no thread is about to wake the reactor. The runner does not wait, so that none begins to from now on. */
+/* Waits until no thread is about to wake the reactor. No other thread begins to: the runner is not marked as
+ * waiting. */
 static void await_notifiers(verge__runner *runner) {
     uint32_t notifying = atomic_fetch_or(&runner->notifying, VERGE__RUNNER_CLOSES) | VERGE__RUNNER_CLOSES;
     while (notifying != VERGE__RUNNER_CLOSES) {
@@ -90,8 +91,8 @@ void verge__runner_close(verge__runner *runner) {
 /* ---- running tasks ---- */
 
 /*
- * A task that stops switches to the next one itself: the loop is only needed every so many times, and when no task can
- * run. So `running` may have changed when the loop is back.
+ * A task that waits or yields switches to the next task itself. It switches to the loop only when no task can run, or
+ * after RESUMES_PER_TURN tasks. So when the loop continues, `running` may be another task than the loop resumed.
  */
 
 static int resumes_left(const verge__runner *runner) {
@@ -128,7 +129,7 @@ void verge__suspend(verge_task *self) {
     switch_from(runner, self);
 }
 
-/* Apart, so that the way of a runner without others is short. */
+/* A function of its own, so that verge_yield stays short for a single runner. */
 static VERGE__NOINLINE int yield_shared(verge__runner *runner, verge_task *self) {
     verge__share(runner, self);
     switch_from(runner, self);
@@ -176,7 +177,7 @@ static void empty_inbox(verge__runner *runner) {
     verge_task *next;
     for (verge_task *task = verge__inbox_take(runner); task != NULL; task = next) {
         next = task->next;
-        if (verge__has_stopped(runner)) { /* it was on its way when the others were cancelled */
+        if (verge__has_stopped(runner)) { /* it was in no list when the runner cancelled its tasks */
             atomic_store(&task->is_cancelled, true);
         }
         if (atomic_load(&task->state) == VERGE__TASK_IO_CANCEL) {
@@ -187,8 +188,8 @@ static void empty_inbox(verge__runner *runner) {
     }
 }
 
-/* Not inline: a thread may end in a task, and what its frames below have on the stack must not be watched by then
- * (lost.c). */
+/* Not inline. If the thread ends in a task (lost.c), the frames of the loop are unwound. So they must have no local
+ * variable that AddressSanitizer guards. */
 static VERGE__NOINLINE void cancel_all(verge__runner *runner) {
     verge__lock(&runner->list_guard);
     for (verge_task *task = runner->listed; task != NULL; task = task->listed_next) {
@@ -202,7 +203,7 @@ bool verge__runner_has_work(verge__runner *runner) {
            (runner->has_others && (runner->handed_over != NULL || verge__has_shared(runner)));
 }
 
-/* With other runners there. In virtual time each task stays where it was put (T7). */
+/* If there are other runners. In virtual time each task stays where it was put (T7). */
 static void begin_to_share(verge__runner *runner) {
     const verge_runtime *runtime = runner->runtime;
     if (runtime->options.virtual_clock == NULL && atomic_load(&runtime->runner_count) > 1) {
@@ -245,8 +246,8 @@ static void ask_reactor(verge__runner *runner, uint64_t timeout_ns) {
     }
 }
 
-/* The kernel counts on the monotonic clock. Any other may jump while it waits, after the machine has slept say: then it
- * is looked at every so often. */
+/* How long the kernel may wait. It counts on the monotonic clock. Any other clock may jump meanwhile, for example when
+ * the machine wakes up: with such a clock, the wait is short, and the clock is read again. */
 static uint64_t time_until(const verge_runtime *runtime, uint64_t until_ns) {
     const uint64_t foreign_clock_nap_ns = 20000000;
     const uint64_t now_ns = verge__clock_now(&runtime->clock);
@@ -259,7 +260,7 @@ static bool may_search(const verge__runner *runner) {
     return runner->has_others && !atomic_load_explicit(&runner->is_retiring, memory_order_relaxed);
 }
 
-/* For longest_ns at most; VERGE_NEVER: it parks, if it is one of those that search. */
+/* Waits for longest_ns at most. VERGE_NEVER: no limit; a runner that may search is parked meanwhile. */
 static void wait_in_reactor(verge__runner *runner, uint64_t longest_ns) {
     const bool parks = longest_ns == VERGE_NEVER && may_search(runner);
     atomic_store(&runner->is_waiting, true);

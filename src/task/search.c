@@ -11,7 +11,7 @@ static const uint64_t nap_min_ns = 50000, nap_max_ns = 1600000;
 
 /* ---- calling ---- */
 
-/* The lowest that is parked, taken out; NULL. */
+/* Takes the parked runner with the lowest index out of `parked`. NULL: none is parked. */
 static verge__runner *unpark_any(verge_runtime *runtime) {
     const uint32_t words = (atomic_load(&runtime->runner_count) + 63) / 64;
     for (uint32_t i = 0; i < words; i++) {
@@ -67,20 +67,21 @@ static bool others_have_tasks(const verge__runner *runner) {
     return false;
 }
 
-/* Changes whenever one of the others has run a task of its ring. */
-static uint32_t pulse_of_others(const verge__runner *runner) {
+/* Changes whenever one of the others takes a task out of its ring. */
+static uint32_t sum_of_heads(const verge__runner *runner) {
     const uint32_t count = atomic_load(&runner->runtime->runner_count);
-    uint32_t pulse = 0;
+    uint32_t heads = 0;
     for (uint32_t i = 1; i < count; i++) {
-        pulse += atomic_load_explicit(&other(runner, i, count)->ring.head, memory_order_relaxed);
+        heads += atomic_load_explicit(&other(runner, i, count)->ring.head, memory_order_relaxed);
     }
-    return pulse;
+    return heads;
 }
 
 /*
- * The owner of a ring with few tasks is about to run them: they are left alone. If it has not come to the next one
- * during a nap, it is busy with something else. If it has, and there are a few again, they may be tasks that only wait
- * for each other, or tasks that could run here all the time: one try in a nap tells.
+ * One or two tasks in a ring are left alone at first, since their owner is about to run them. After a nap they are
+ * taken. If the ring's head has not moved during the nap, the owner is busy with something else, and this counts as
+ * FOUND_MANY: searching pays. If it has moved, these may be two tasks that wait for each other in turn, for which
+ * searching does not pay. So this counts as FOUND_FEW, and happens once a nap at most.
  */
 typedef enum verge__look_result { FOUND_NOTHING, FOUND_FEW, FOUND_MANY } verge__look_result;
 
@@ -111,7 +112,7 @@ static verge__look_result look(verge__runner *runner, bool tries_few) {
     return result;
 }
 
-/* A microsecond or so, between two looks: the others need their rings. */
+/* About a microsecond, between two looks, so that the owners of the rings are not slowed down. */
 static void pause_a_little(void) {
     for (int i = 0; i < 32; i++) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -149,7 +150,7 @@ uint64_t verge__search(verge__runner *runner) {
         }
         search->is_mine = true;
         search->has_napped = false;
-        search->pulse = pulse_of_others(runner);
+        search->heads = sum_of_heads(runner);
     }
     const verge__look_result result = look_for_a_while(runner);
     if (result == FOUND_MANY) {
@@ -161,11 +162,11 @@ uint64_t verge__search(verge__runner *runner) {
         return 0;
     }
     search->patience /= 2;
-    const uint32_t pulse = pulse_of_others(runner);
-    if (pulse == search->pulse && !others_have_tasks(runner)) {
+    const uint32_t heads = sum_of_heads(runner);
+    if (heads == search->heads && !others_have_tasks(runner)) {
         return VERGE_NEVER;
     }
-    search->pulse = pulse;
+    search->heads = heads;
     search->has_napped = true;
     search->nap_ns = clamp(2 * search->nap_ns, nap_min_ns, nap_max_ns);
     return search->nap_ns;
@@ -211,6 +212,6 @@ void verge__unpark(verge__runner *runner) {
         runner->search.has_napped = false;
         /* As if the others had moved: a runner that was called naps before it parks, so that it is not called for
          * nothing again. */
-        runner->search.pulse = pulse_of_others(runner) - 1;
+        runner->search.heads = sum_of_heads(runner) - 1;
     }
 }

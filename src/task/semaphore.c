@@ -10,46 +10,48 @@
 #include "task/waiters.h"
 #include "verge/sync.h"
 
-typedef struct verge__door {
+/* A semaphore or a lock, with the queue of those that wait for it. */
+typedef struct verge__fair_queue {
     void **waiting;
     uint32_t *guard;
     void *object;
-    unsigned awaits;                                          /* verge__awaited, for dumps */
-    bool (*enter)(void *object, const verge__waiter *waiter); /* with the guard held: false if there is no room */
-} verge__door;
+    unsigned awaits;                                             /* verge__awaited, for dumps */
+    bool (*try_take)(void *object, const verge__waiter *waiter); /* with the guard held: false if it has to wait */
+} verge__fair_queue;
 
-/* With the guard held. */
-static void let_in(const verge__door *door, verge__task_queue *granted) {
-    verge__waiter *first; /* never that of a select, so it can always be let in */
-    while ((first = door->waiting[0]) != NULL && door->enter(door->object, first)) {
-        verge__waiters_remove(door->waiting, first);
+/* Grants what is available to the first waiters. With the guard held. */
+static void grant_all_possible(const verge__fair_queue *queue, verge__task_queue *granted) {
+    verge__waiter *first; /* never that of a select, so it can always be granted */
+    while ((first = queue->waiting[0]) != NULL && queue->try_take(queue->object, first)) {
+        verge__waiters_remove(queue->waiting, first);
         verge__grant_into(granted, first);
     }
 }
 
 /* Called with the guard held; releases it. */
-static void let_in_and_unlock(const verge__door *door) {
+static void grant_and_unlock(const verge__fair_queue *queue) {
     verge__task_queue granted = {0};
-    let_in(door, &granted);
-    verge__unlock(door->guard);
+    grant_all_possible(queue, &granted);
+    verge__unlock(queue->guard);
     verge__deliver_all(&granted);
 }
 
 typedef enum verge__take_mode { WAITS, TRIES } verge__take_mode;
 
 /* Called with the guard held; releases it. */
-static int enter(const verge__door *door, verge__waiter *waiter, uint64_t deadline_ns, verge__take_mode mode) {
-    int result = door->waiting[0] == NULL && door->enter(door->object, waiter) ? 0 : -EAGAIN;
+static int take_in_order(const verge__fair_queue *queue, verge__waiter *waiter, uint64_t deadline_ns,
+                         verge__take_mode mode) {
+    int result = queue->waiting[0] == NULL && queue->try_take(queue->object, waiter) ? 0 : -EAGAIN;
     if (result == 0 || mode == TRIES) {
-        verge__unlock(door->guard);
+        verge__unlock(queue->guard);
         return result == 0 ? 0 : -EBUSY;
     }
-    verge__awaits(waiter->task, door->awaits, (uintptr_t)door->object);
-    result = verge__wait_in(door->waiting, door->guard, waiter, deadline_ns);
+    verge__awaits(waiter->task, queue->awaits, (uintptr_t)queue->object);
+    result = verge__wait_in(queue->waiting, queue->guard, waiter, deadline_ns);
     if (result == 0) {
-        verge__unlock(door->guard);
+        verge__unlock(queue->guard);
     } else {
-        let_in_and_unlock(door); /* those behind it may have room now */
+        grant_and_unlock(queue); /* the waiters behind it may need less */
     }
     return result;
 }
@@ -63,8 +65,8 @@ static bool take(void *object, const verge__waiter *waiter) {
     return has_room;
 }
 
-static verge__door door_of_semaphore(verge_semaphore *semaphore) {
-    return (verge__door){semaphore->waiting, &semaphore->guard, semaphore, VERGE__AWAITS_SEMAPHORE, take};
+static verge__fair_queue queue_of_semaphore(verge_semaphore *semaphore) {
+    return (verge__fair_queue){semaphore->waiting, &semaphore->guard, semaphore, VERGE__AWAITS_SEMAPHORE, take};
 }
 
 static int acquire(verge_semaphore *semaphore, uint32_t amount, uint64_t deadline_ns, verge__take_mode mode) {
@@ -74,10 +76,10 @@ static int acquire(verge_semaphore *semaphore, uint32_t amount, uint64_t deadlin
     if (mode == WAITS) {
         verge__begin_call();
     }
-    const verge__door door = door_of_semaphore(semaphore);
+    const verge__fair_queue queue = queue_of_semaphore(semaphore);
     verge__waiter waiter = {.task = verge__current_task(), .amount = amount};
     verge__lock(&semaphore->guard);
-    return enter(&door, &waiter, deadline_ns, mode);
+    return take_in_order(&queue, &waiter, deadline_ns, mode);
 }
 
 int verge_semaphore_acquire(verge_semaphore *semaphore, uint32_t amount) {
@@ -96,14 +98,14 @@ int verge_semaphore_release(verge_semaphore *semaphore, uint32_t amount) {
     if (semaphore == NULL || amount == 0) {
         return -EINVAL;
     }
-    const verge__door door = door_of_semaphore(semaphore);
+    const verge__fair_queue queue = queue_of_semaphore(semaphore);
     verge__lock(&semaphore->guard);
     if (amount > UINT32_MAX - semaphore->available) {
         verge__unlock(&semaphore->guard);
         return -EOVERFLOW;
     }
     semaphore->available += amount;
-    let_in_and_unlock(&door);
+    grant_and_unlock(&queue);
     return 0;
 }
 
@@ -119,8 +121,8 @@ static bool take_lock(void *object, const verge__waiter *waiter) {
     return true;
 }
 
-static verge__door door_of_lock(verge_rwlock *lock) {
-    return (verge__door){lock->waiting, &lock->guard, lock, VERGE__AWAITS_RWLOCK, take_lock};
+static verge__fair_queue queue_of_lock(verge_rwlock *lock) {
+    return (verge__fair_queue){lock->waiting, &lock->guard, lock, VERGE__AWAITS_RWLOCK, take_lock};
 }
 
 typedef enum verge__access { READS, WRITES } verge__access;
@@ -134,14 +136,14 @@ static int lock_for(verge_rwlock *lock, verge__access access, uint64_t deadline_
     }
     verge_task *self = verge__current_task();
     void *owner = verge__owner_of(self);
-    const verge__door door = door_of_lock(lock);
+    const verge__fair_queue queue = queue_of_lock(lock);
     verge__waiter waiter = {.task = self, .item = access == WRITES ? owner : NULL};
     verge__lock(&lock->guard);
     if (lock->writer == owner && mode == WAITS) {
         verge__unlock(&lock->guard);
         return -EDEADLK;
     }
-    return enter(&door, &waiter, deadline_ns, mode);
+    return take_in_order(&queue, &waiter, deadline_ns, mode);
 }
 
 int verge_rwlock_read(verge_rwlock *lock) {
@@ -172,7 +174,7 @@ int verge_rwlock_unlock(verge_rwlock *lock) {
     if (lock == NULL) {
         return -EINVAL;
     }
-    const verge__door door = door_of_lock(lock);
+    const verge__fair_queue queue = queue_of_lock(lock);
     const void *self = verge__owner_of(verge__current_task());
     verge__lock(&lock->guard);
     const bool is_wrong = lock->writer != NULL ? lock->writer != self : lock->reader_count == 0;
@@ -182,6 +184,6 @@ int verge_rwlock_unlock(verge_rwlock *lock) {
     }
     lock->reader_count -= lock->writer == NULL;
     lock->writer = NULL;
-    let_in_and_unlock(&door);
+    grant_and_unlock(&queue);
     return 0;
 }

@@ -24,7 +24,7 @@ bool verge__has_shared(const verge__runner *runner) {
 
 /* ---- in and out ---- */
 
-/* At most `count` of the overflow, the oldest first. */
+/* Takes at most `count` tasks out of the overflow, the oldest first. */
 static verge__task_queue take_overflow(verge__runner *runner, uint32_t count) {
     verge__task_queue taken = {0};
     VERGE__STEP("overflow: take");
@@ -45,9 +45,9 @@ static void put_overflow(verge__runner *runner, verge_task *task) {
     verge__unlock(&runner->overflow_guard);
 }
 
-/* What a running task makes ready is offered at once: the task may go on for long. What the loop finds is offered when
- * it has begun to run the first of it. What is made ready between two tasks is for the joiner of the first, and runs
- * now. */
+/* When a ready task is offered to other runners depends on what made it ready. A running task: at once, because that
+ * task may run for long. The loop: when the loop begins to run tasks (verge__offer_rest). Neither, that is between two
+ * tasks: then a task has ended and this is its joiner, which runs next, here. */
 void verge__share(verge__runner *runner, verge_task *task) {
     const bool is_joiner = !runner->offers_later && runner->running == NULL;
     if (is_joiner && runner->handed_over == NULL) {
@@ -58,7 +58,7 @@ void verge__share(verge__runner *runner, verge_task *task) {
         verge__queue_push(&runner->ready, task);
         return;
     }
-    /* Only the owner adds to the overflow: it sees its own value, or less. */
+    /* Relaxed: only this thread adds to the overflow, so the count is the present one, or too high. */
     if (VERGE__UNLIKELY(atomic_load_explicit(&runner->overflow_count, memory_order_relaxed) != 0) ||
         !verge__task_ring_push(&runner->ring, task)) {
         put_overflow(runner, task);
@@ -123,7 +123,7 @@ verge_task *verge__take_shared(verge__runner *runner, const verge_task *self) {
 
 /* ---- to another runner ---- */
 
-/* The calling runner has the task alone (J1). */
+/* Makes the task one of the calling runner, which has the task for itself (J1). */
 static void adopt(verge__runner *runner, verge_task *task) {
     verge__runner *home = atomic_load(&task->runner);
     verge__drop_io_timer(task);
@@ -132,16 +132,16 @@ static void adopt(verge__runner *runner, verge_task *task) {
     const bool is_open = verge__list_task(runner, task);
     VERGE__INVARIANT(is_open, "J5: a runner that runs tasks has not left");
     (void)is_open;
-    if (atomic_load(&home->is_retiring)) { /* it may have looked for tasks of its own before this one went */
+    if (atomic_load(&home->is_retiring)) { /* it may have looked, before this task went, whether it has tasks left */
         verge__runner_alert(home);
     }
-    if (verge__has_stopped(runner)) { /* it was on its way when the others were cancelled */
+    if (verge__has_stopped(runner)) { /* it was in no list when the runners cancelled their tasks */
         atomic_store(&task->is_cancelled, true);
     }
     verge__count(&runner->migrated);
 }
 
-/* A task that wakes many leaves most of them where they are. */
+/* A runner with many tasks takes no more over: a task that wakes many leaves most of them where they are. */
 bool verge__take_over(verge__runner *runner, verge_task *task) {
     enum { OWN_MAX = 64 };
     if (!runner->has_others || task->runtime != runner->runtime ||
@@ -185,7 +185,7 @@ bool verge__steal_inbox(verge__runner *runner, verge__runner *victim) {
             adopt_and_share(runner, task);
             any = true;
         } else {
-            verge__post(task); /* back to where it was */
+            verge__post(task); /* back into the inbox */
         }
     }
     return any;

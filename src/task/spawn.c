@@ -9,7 +9,7 @@
 
 /* ---- memory: the task is in the head of its stack ---- */
 
-/* The calling runner, if it is one of this runtime; NULL. */
+/* The calling runner, if it belongs to this runtime; otherwise NULL. */
 static verge__runner *runner_here(const verge_runtime *runtime) {
     verge__runner *runner = verge__current_runner();
     return runner != NULL && runner->runtime == runtime ? runner : NULL;
@@ -36,7 +36,7 @@ static void give_stack(verge_runtime *runtime, verge__stack *stack) {
     (void)pthread_mutex_unlock(&runtime->lock);
 }
 
-/* Nobody refers to it any more. */
+/* No pointer to the task is used any more. */
 static void release_task(const verge_task *task) {
     if (!atomic_load(&task->is_lost)) { /* X2 */
         give_stack(task->runtime, task->stack);
@@ -55,10 +55,11 @@ static void task_main(void *argument) {
 }
 
 /*
- * Only tasks that will run are counted: whoever ends the last one ends the loops. Runners would compete for the count
- * with each task that comes or goes. So a runner has a credit: tasks that are counted and do not exist. One that comes
- * uses it, one that goes adds to it, and what is left is given back before the runner waits. So when the last task has
- * ended, all credits go back, and whoever gives back the last one ends the run.
+ * runtime->tasks counts tasks that will run: when it becomes 0, the run is over. If each spawn and each end changed
+ * this word, runners would compete for it. So a runner has a credit: a number of tasks that are counted but do not
+ * exist. A spawn takes 1 from the credit, the end of a task adds 1 to it. The runner gives its credit back before it
+ * waits. So when the last task has ended, all credits go back, and the runner that gives back the last one ends the
+ * run.
  */
 static void add_credit(verge__runner *runner, uint64_t more) {
     atomic_store_explicit(&runner->credit, atomic_load_explicit(&runner->credit, memory_order_relaxed) + more,
@@ -116,7 +117,8 @@ static int create_task(verge_runtime *runtime, verge__runner *here, const verge_
         return error;
     }
     verge_task *task = verge__stack_block(&runtime->stacks, stack);
-    const size_t offset = offsetof(verge_task, state); /* the context is initialised below, and may be looked at now */
+    const size_t offset =
+        offsetof(verge_task, state); /* not the context: another thread may read its is_live now (ring.h, R2) */
     memset((char *)task + offset, 0, offsetof(verge_task, function) - offset);
     task->function = options->function;
     task->argument = options->argument;
@@ -140,7 +142,8 @@ void verge__task_ended(verge__runner *runner, verge_task *task) {
     verge__lock(&task->guard);
     task->has_ended = true;
     const bool is_detached = task->is_detached;
-    const bool is_member = task->group != NULL; /* and detached, so that it is still there below */
+    const bool is_member =
+        task->group != NULL; /* a member is detached, so no joiner frees it before the end of this function */
     verge__waiter *joiner = task->joiner;
     const bool is_joined = joiner != NULL && verge__choose(joiner);
     verge_task *woken = is_joined ? verge__grant(joiner) : NULL;
@@ -148,7 +151,7 @@ void verge__task_ended(verge__runner *runner, verge_task *task) {
         task->is_unjoined = true;
         verge__count(&runner->unjoined);
     }
-    verge__unlock(&task->guard); /* from here on it is its joiner's */
+    verge__unlock(&task->guard); /* from here on its joiner may free it, unless it is detached */
     verge__deliver_granted(woken);
     if (is_member) {
         verge__group_leave(task);
@@ -174,7 +177,7 @@ static void count_spawned(verge_runtime *runtime, verge__runner *here) {
 }
 
 static void hand_over(verge__runner *here, verge__runner *runner, verge_task *task) {
-    while (!verge__list_task(runner, task)) { /* it has left in this very moment */
+    while (!verge__list_task(runner, task)) { /* the runner has left at this very moment */
         runner = verge__pick_runner(runner->runtime);
     }
     verge__deliver_home(here, task);
@@ -188,7 +191,7 @@ static void make_member(const verge_task *self, struct verge_group *group, verge
     verge__group_join(task);
 }
 
-/* here: the calling runner, if it is one of this runtime; NULL. */
+/* here: as runner_here returns it. */
 static int spawn(verge_runtime *runtime, verge__runner *here, verge__runner *target, const verge_spawn_options *options,
                  struct verge_group *group, verge_task **ret_task) {
     if (options->function == NULL) {
@@ -258,7 +261,7 @@ int verge_spawn_options_init_sized(verge_spawn_options *options, size_t struct_s
     return 0;
 }
 
-/* Of options of any size. */
+/* The options may be those of an older or newer header. */
 static int spawn_with(const verge_task *self, struct verge_group *group, const verge_spawn_options *options,
                       verge_task **ret_task) {
     verge_spawn_options all;
@@ -316,18 +319,19 @@ int verge__join_state(const verge_task *self, const verge_task *task) {
     if (task == self || task->is_detached) {
         return task == self ? -EDEADLK : -EINVAL;
     }
-    if (task->joiner != NULL) { /* also if it has ended: its joiner has yet to see that */
+    if (task->joiner != NULL) { /* even if the task has ended: its joiner has not seen that yet */
         return -EBUSY;
     }
     return task->has_ended ? 0 : -EAGAIN;
 }
 
-/* With the guard held; it is held again when it returns. Regardless: it is woken for no good when it is cancelled. */
+/* Called with the guard held, and returns with it held. It waits in a loop because a cancellation wakes the task even
+ * in WAIT_REGARDLESS. */
 static int wait_for_end(verge_task *self, verge_task *task, uint64_t deadline_ns, verge__wait_mode mode) {
     verge__waiter waiter = {.task = self};
     int reason;
     // cppcheck-suppress autoVariables
-    task->joiner = &waiter; /* until it has ended, or below */
+    task->joiner = &waiter; /* until the task has ended, or until it is set to NULL below */
     do {
         verge__wait_begin(self);
         verge__awaits(self, VERGE__AWAITS_TASK, (uintptr_t)task);

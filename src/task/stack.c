@@ -12,9 +12,10 @@
 #include "base/assert.h"
 
 /*
- * Where its header is there, valgrind is told of each stack; or it takes a switch for a frame of that size, and
- * complains of whatever is read then. They are never taken back: where one has gone, another that comes is told of in
- * its turn, and the last one told of counts. Without valgrind that is a few instructions a stack.
+ * If valgrind's header was there at compile time, valgrind is told about each stack. Otherwise it would take a switch
+ * for a very large frame, and complain about reads in it. A stack is never unregistered: if its memory becomes another
+ * stack, that one is registered as well, and the last registration counts. Without valgrind, this costs a few
+ * instructions a stack.
  */
 #if defined(VERGE_VALGRIND) && VERGE_VALGRIND
 #include <valgrind/valgrind.h>
@@ -26,9 +27,9 @@
 enum { ADVICE_GUARD_INSTALL = 102 };
 
 /*
- * Frames of up to this size cannot step over a guard. Larger ones do not if they are compiled with
- * -fstack-clash-protection, which touches the stack at such distances: for aarch64 these are 64 KiB, and elsewhere a
- * page.
+ * The size of a guard. Frames of up to this size cannot step over it. Larger frames do not either, if they are compiled
+ * with -fstack-clash-protection, which touches the stack at shorter distances: every 64 KiB on aarch64, every page
+ * elsewhere.
  */
 #if defined(__aarch64__)
 enum { GUARD_SIZE_MIN = 64 << 10 };

@@ -17,7 +17,7 @@ static void add_runner(const verge__runner *runner, verge_runtime_stats *stats) 
     stats->workers += atomic_load(&runner->inbox) != &verge__inbox_closed;
 }
 
-/* While others spawn tasks it is about right, as any count of them. */
+/* About right, if other threads spawn tasks meanwhile. */
 uint64_t verge__existing_tasks(const verge_runtime *runtime) {
     const uint32_t count = atomic_load(&runtime->runner_count);
     uint64_t tasks = verge__task_count(runtime);
@@ -28,7 +28,7 @@ uint64_t verge__existing_tasks(const verge_runtime *runtime) {
     return tasks;
 }
 
-/* The same holds for this one. */
+/* About right, as above. */
 uint64_t verge__unjoined_tasks(const verge_runtime *runtime) {
     const uint32_t count = atomic_load(&runtime->runner_count);
     uint64_t collected = atomic_load(&runtime->collected_outside);

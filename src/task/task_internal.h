@@ -27,6 +27,7 @@
  *   J4  A task in IN_IO or IO_CANCEL stays with its runner, since the reactor has its operation. A select with
  *       descriptors waits in these states, too: to wake it is to cancel its operations.
  *   J5  A runner that retires closes its inbox when no task is listed as its own. After that, none is listed there.
+ *   J6  is about the timer of a task in I/O: see wait.c.
  *   J7  A pinned task was spawned with the index of a worker: it changes its runner only if that retires. Any other
  *       task may change its runner while it is READY: it goes to the runner whose task woke it, or to one that searches
  *       (share.c, search.h).
@@ -89,7 +90,7 @@ struct verge_task {
     bool has_ended;            /* under guard */
     bool is_unjoined;          /* it had no joiner when it ended, and is counted as unjoined; set under guard */
     _Atomic bool is_lost;      /* its worker's thread has ended in it (lost.c); its stack is not used again */
-    _Atomic bool is_cancelled; /* never taken back */
+    _Atomic bool is_cancelled; /* once set, it stays set */
     uint32_t guard;
     verge_task *next; /* in a queue or an inbox */
     verge__runner *_Atomic runner;
@@ -103,7 +104,7 @@ struct verge_task {
     verge_deadline *scope;
     verge__waiter *joiner; /* under guard */
 
-    /* For dumps: written by the task's own thread, read by any, and by nobody relied upon. */
+    /* For dumps only. The task's own thread writes these, and any thread reads them. */
     _Atomic uint8_t awaits;               /* verge__awaited */
     _Atomic uintptr_t awaited;            /* the address of what it waits for, or a descriptor */
     _Atomic uint64_t awaited_deadline_ns; /* 0: none */
@@ -186,11 +187,11 @@ enum { VERGE__PARKED_WORDS = (VERGE_RUNTIME_WORKERS_MAX + 63) / 64 };
 
 /* A runner's search for tasks (search.c). */
 typedef struct verge__searching {
-    bool is_mine; /* it searches, */
+    bool is_mine; /* this runner is the one that searches */
     bool has_napped;
     uint32_t patience;           /* how many times it looks again before it sleeps */
-    uint64_t nap_ns;             /* the last one; 0: none since it has found something */
-    uint32_t pulse;              /* of the others, when it last looked */
+    uint64_t nap_ns;             /* how long it napped last; 0: it has not napped since it found something */
+    uint32_t heads;              /* the sum of the others' ring heads, when it last looked */
     const verge__runner *few_of; /* the runner whose few tasks it left alone before the nap, */
     uint32_t few_head;           /* and where its ring was */
 } verge__searching;
@@ -206,26 +207,26 @@ typedef struct verge__runner {
     verge_task *handed_over;  /* share.c */
     _Atomic int resumes_left; /* in this turn; observe.c reads it */
     uint64_t turn_ns;         /* when this turn began, as its timers saw it */
-    bool has_others;          /* as `shares`, for its own thread */
+    bool has_others;          /* a copy of `shares`, for its own thread */
     bool ring_is_next;
-    bool offers_later; /* what it pushes */
+    bool offers_later; /* it does not offer to others what it pushes, but does so later (share.c) */
     struct verge__reactor *reactor;
     verge_worker *worker;
     verge__stack_cache stacks;
     uint32_t at_once_count; /* calls in a row that needed no wait */
-    uint32_t stops_seen;    /* has cancelled its tasks since */
-    uint32_t random;        /* select: which of the cases that are ready is taken */
+    uint32_t stops_seen;    /* the stop_count at which it has cancelled its tasks */
+    uint32_t random;        /* for select, which chooses among ready cases by chance */
     bool owns_reactor;
     verge__overflow_stack overflow;
     verge__searching search;
 
     /* From any thread. */
-    verge_task *_Atomic inbox; /* the last one first; verge__inbox_closed: the runner has left */
+    verge_task *_Atomic inbox; /* linked, the last posted first; verge__inbox_closed: the runner has left */
     _Atomic bool is_waiting;   /* in the reactor; a thread that has something for it wakes it */
     _Atomic bool attention;    /* a flag of the runner or of the runtime has changed */
     _Atomic bool is_retiring;
-    _Atomic bool shares; /* its tasks may go to other runners. Set by its own thread, between tasks; never taken back */
-    _Atomic uint32_t notifying; /* threads that are about to wake the reactor, and VERGE__RUNNER_CLOSES */
+    _Atomic bool shares; /* its tasks may go to other runners. Set by its own thread, between tasks; it stays set */
+    _Atomic uint32_t notifying; /* how many threads are about to wake the reactor, plus VERGE__RUNNER_CLOSES */
     uint32_t list_guard;
     _Atomic int reactor_error; /* its reactor has failed; 0: it has not */
     verge_task *listed;        /* all tasks of the runner */
@@ -246,7 +247,7 @@ typedef struct verge__runner {
     verge__task_queue overflow_queue;
 } verge__runner;
 
-/* In `notifying`: the runner's thread sleeps until there are none of those threads. */
+/* A flag in `notifying`: the runner's thread sleeps until no thread is about to wake its reactor. */
 #define VERGE__RUNNER_CLOSES (UINT32_C(1) << 31)
 
 typedef enum verge__runtime_stage {
@@ -274,9 +275,9 @@ struct verge_runtime {
 
     verge__runner *_Atomic runners[VERGE_RUNTIME_WORKERS_MAX];
     _Atomic uint32_t runner_count;
-    uint64_t timer_count; /* in virtual time: that are to run */
+    uint64_t timer_count; /* virtual time: timers that were started and will run */
     _Atomic bool is_stopping;
-    _Atomic uint32_t stop_count; /* a stop begins */
+    _Atomic uint32_t stop_count; /* how many stops have begun */
     _Atomic bool has_lost_worker;
 
     /* What changes often is in cache lines of its own: all runners read what is above. */
@@ -284,7 +285,7 @@ struct verge_runtime {
     _Atomic bool is_searching;                    /* search.h: a runner searches, or is being called to */
     _Atomic uint64_t parked[VERGE__PARKED_WORDS]; /* a bit a runner */
     char line_of_counts[64];
-    _Atomic uint64_t tasks;       /* how many there are, with the credits of runners, and VERGE__RUN_OVER */
+    _Atomic uint64_t tasks;       /* how many there are, plus the credits of all runners, plus VERGE__RUN_OVER */
     _Atomic uint32_t next_runner; /* for tasks from outside */
     _Atomic uint64_t spawned_outside;
     _Atomic uint64_t collected_outside;
@@ -303,8 +304,9 @@ struct verge_runtime {
 };
 
 /*
- * Set with the end of the last task, in one step: the loops end, and run no more tasks. One that comes from outside
- * after that is the next run's, or it might be in the middle of something when its loop ends.
+ * A flag in `tasks`. It is set in the step that counts the last task out. From then on the loops end, and run no more
+ * tasks. A task that is spawned from outside after that belongs to the next run: otherwise its loop could end in the
+ * middle of it.
  */
 #define VERGE__RUN_OVER (UINT64_C(1) << 63)
 
@@ -324,7 +326,8 @@ extern verge_task verge__inbox_closed;
 
 /* ---- current.c ---- */
 
-/* The calling thread's runner and its running task; NULL. Never inlined: a task may wake up on another thread. */
+/* The calling thread's runner, and its running task (below). NULL: none. Never inlined: a task may wake up on another
+ * thread. */
 verge__runner *verge__current_runner(void);
 
 /* In the child of a fork no thread is a runner. -ENOMEM. */
@@ -337,7 +340,7 @@ static inline bool verge__runtime_is_forked(const verge_runtime *runtime) {
 void verge__set_current_runner(verge__runner *runner);
 verge_task *verge__current_task(void);
 
-/* What a plain thread is called as the owner of a mutex: no task, whose addresses are even. */
+/* Stands for a plain thread as the owner of a mutex. It is odd, so it equals the address of no task. */
 void *verge__current_thread(void);
 
 /* The calling task or thread, as the owner of a mutex. */
@@ -351,48 +354,52 @@ static inline bool verge__is_thread(const void *owner) {
 
 /* ---- queue.c ---- */
 
-/* Hands a task that is READY, or in IO_CANCEL, to its runner by way of its inbox. */
+/* Puts a task that is READY, or in IO_CANCEL, into the inbox of its runner. */
 void verge__post(verge_task *task);
 
-/* What is in the inbox, the oldest first, linked by `next`. of_other: by the thread of another runner; NULL: others
- * were faster. */
+/* Takes all tasks of an inbox, the oldest first, linked by `next`. of_other is for the thread of another runner. NULL:
+ * there were none, or another thread was faster. */
 verge_task *verge__inbox_take(verge__runner *runner);
 verge_task *verge__inbox_take_of_other(verge__runner *victim);
 bool verge__inbox_has_tasks(const verge__runner *runner);
 
-/* Makes the loop of a runner look around: true if it has slept. alert: after a flag was set. From any thread. */
+/* Makes the loop of a runner look for work. notify: true if the runner slept. alert: for a thread that has set a flag.
+ * From any thread. */
 bool verge__runner_notify(verge__runner *runner);
 void verge__runner_alert(verge__runner *runner);
 void verge__alert_all(verge_runtime *runtime);
 
-/* The runner becomes the task's. False: it has left. */
+/* Adds a task to the list of a runner, which is the task's runner from then on. False: the runner has left. */
 bool verge__list_task(verge__runner *runner, verge_task *task);
 void verge__unlist_task(verge__runner *runner, verge_task *task);
 
 /* ---- share.c ---- */
 
-/* For a runner that shares; by its own thread. */
+/* For a runner that shares, by its own thread: puts a ready task where others may take it; takes the next task, which
+ * is resumed now. */
 void verge__share(verge__runner *runner, verge_task *task);
-verge_task *verge__take_shared(verge__runner *runner, const verge_task *self); /* to be resumed now */
+verge_task *verge__take_shared(verge__runner *runner, const verge_task *self);
 bool verge__has_shared(const verge__runner *runner);
 
-/* Of any runner, by its own thread: a task that can run, to be given to another runner; NULL. */
+/* By the runner's own thread, whether it shares or not: takes out a ready task, to give it to another runner. NULL:
+ * there is none. */
 verge_task *verge__take_ready(verge__runner *runner);
 
-/* From here on to the end of the turn tasks run, and the runner offers at once what it shares. */
+/* The runner begins to run tasks. It offers its shared tasks to others: those that it has now, and each one that it
+ * adds in this turn. */
 void verge__offer_rest(verge__runner *runner);
 
-/* Whether the calling runner may take over a task that it has made READY, and does so. */
+/* Takes over a task that the calling runner has made READY, if it may (J7). True: it did. */
 bool verge__take_over(verge__runner *runner, verge_task *task);
 
 /* Takes tasks that another runner has ready, and makes them its own. False: there were none, or others were faster.
- * inbox: of those that the other one has not come to yet. */
+ * steal_inbox takes tasks from the other's inbox. */
 bool verge__steal(verge__runner *runner, verge__runner *victim);
 bool verge__steal_inbox(verge__runner *runner, verge__runner *victim);
 
-/* Whether a task of this runner that is READY, or in its inbox, is one that others may take; and whether they may take
- * it now. Only a runner that shares keeps is_live: it has said so before it ran any of the tasks whose is_live is seen
- * here. */
+/* may_go_elsewhere: whether other runners may take this task of the runner as soon as it is not live. may_be_taken:
+ * whether they may take it now. Only runners that share set is_live, and a runner sets `shares` before it runs any of
+ * the tasks whose is_live is read here. */
 static inline bool verge__may_go_elsewhere(const verge__runner *runner, const verge_task *task) {
     return !task->is_pinned && atomic_load_explicit(&runner->shares, memory_order_acquire) &&
            atomic_load(&task->state) == VERGE__TASK_READY;
@@ -411,7 +418,8 @@ static inline void verge__runner_push(verge__runner *runner, verge_task *task) {
     }
 }
 
-/* The next, which is resumed now, taken out; NULL. self: the one whose stack this is, if any. */
+/* Takes out the next task, which the caller resumes now. NULL: there is none. self: the task on whose stack the caller
+ * runs; NULL: the loop calls. */
 static inline verge_task *verge__runner_pop(verge__runner *runner, const verge_task *self) {
     if (VERGE__LIKELY(!runner->has_others)) {
         return verge__queue_pop(&runner->ready);
@@ -426,8 +434,8 @@ static inline verge_task *verge__runner_pop(verge__runner *runner, const verge_t
  * or is being moved to another runner; then the thread that moves it delivers it. */
 bool verge__claim(verge_task *task, int reason);
 
-/* The calling runner takes it over, if it may (J7), or else its own runner gets it. home: in any case; here is the
- * calling runner, or NULL. */
+/* Puts a task that was claimed into a queue: that of the calling runner, if that may take the task over (J7), otherwise
+ * that of the task's own runner. deliver_home always uses the task's own runner; `here` is the calling one, or NULL. */
 void verge__deliver(verge_task *task);
 void verge__deliver_home(verge__runner *here, verge_task *task);
 void verge__wake(verge_task *task, int reason);
@@ -437,9 +445,8 @@ void verge__cancel(verge_task *task);
 void verge__deliver_all(verge__task_queue *queue);
 
 /*
- * At the beginning of a call that may wait. However long what a task wants is always there, it lets the others run:
- * after so many calls in a row, none of which had to wait, it yields. Returns the calling task; NULL: a plain thread
- * calls.
+ * Every call that may wait begins with this. If none of a task's calls has to wait, the task yields after a number of
+ * them in a row, so that others run. Returns the calling task; NULL: a plain thread calls.
  */
 verge_task *verge__begin_call(void);
 
@@ -449,8 +456,8 @@ void verge__wait_begin(verge_task *self);
 typedef enum verge__wait_mode { VERGE__WAIT, VERGE__WAIT_REGARDLESS } verge__wait_mode;
 
 /*
- * Waits until woken: 0, -ETIMEDOUT, -ECANCELED, or what kept it from waiting (-ENOMEM). The caller looks first whether
- * it was given what it waited for. REGARDLESS: neither time nor cancellation ends it.
+ * Waits until woken: 0, -ETIMEDOUT, -ECANCELED, or what kept it from waiting (-ENOMEM). Whatever it returns, the caller
+ * first checks whether it was given what it waited for. REGARDLESS: neither time nor cancellation ends it.
  */
 int verge__wait(verge_task *self, uint64_t deadline_ns, verge__wait_mode mode);
 
@@ -462,7 +469,7 @@ static inline bool verge__refuses(const verge_task *self, uint64_t deadline_ns) 
     return deadline_ns - 1 < self->runtime->refused_ns;
 }
 
-/* What a call that waited for something, and not for time, returns: for the statistics. */
+/* Counts -ETIMEDOUT for the statistics, and returns `result`. Not for calls that wait for time. */
 int verge__count_if_timeout(int result);
 
 /* The earliest of deadline_ns and the scopes of the task. */
@@ -472,18 +479,20 @@ uint64_t verge__effective_deadline(const verge_task *self, uint64_t deadline_ns)
 int verge__wait_for_operation(verge_task *self, struct verge__operation *operation, uint64_t deadline_ns);
 
 /*
- * For select, which waits for several operations, and to be woken. io_begin submits operations, and is for them what
- * verge__wait_begin is: from here on the task can be woken, which cancels them, as the first of them does that is done.
- * True: all are pending. False: one was done at once, and those after it are not submitted. io_wait waits until all
- * are done: 0, -ETIMEDOUT, -ECANCELED or what kept it from waiting. io_end cancels them, and waits for that.
+ * For select, which waits for several operations, or to be woken. io_begin submits the operations. From then on the
+ * task can be woken, as after verge__wait_begin. Waking it cancels the operations, and so does the first of them that
+ * is done. True: all are pending. False: one was done at once, and those after it are not submitted. io_wait waits
+ * until all are done: 0, -ETIMEDOUT, -ECANCELED or what kept it from waiting. io_end cancels them, and waits until all
+ * are done.
  */
 bool verge__io_begin(verge_task *self, struct verge__operation *operations, size_t count);
 int verge__io_wait(verge_task *self, uint64_t deadline_ns);
 void verge__io_end(verge_task *self);
 
+/* Cancels the timer that the task keeps for its operations (J6). */
 void verge__drop_io_timer(verge_task *task);
 
-/* The callbacks of the loop: an operation is done; an IO_CANCEL has arrived. */
+/* The loop calls these: an operation is done; a task in IO_CANCEL has come through the inbox. */
 void verge__operation_done(verge__runner *runner, struct verge__operation *operation);
 void verge__io_cancel(verge__runner *runner, verge_task *task);
 
@@ -501,13 +510,13 @@ void verge__task_ended(verge__runner *runner, verge_task *task);
 
 /* Before the runner waits or ends. If no task is left, the run is over. */
 void verge__give_credit_back(verge__runner *runner);
-/* For a group of `self`'s, which counts the task already. */
+/* Spawns a task of a group. The group has counted it already. */
 int verge__spawn_member(verge_task *self, struct verge_group *group, const verge_spawn_options *options);
 
 /* Under the task's guard: what a join of it by `self` would return now, without its result; -EAGAIN: it would wait. */
 int verge__join_state(const verge_task *self, const verge_task *task);
 
-/* Of a task that has ended, and whose joiner the caller is: its handle is gone then. */
+/* Takes the result of a task that has ended. The caller is its joiner. After that, the task's handle is invalid. */
 int verge__take_result(verge_task *task, intptr_t *ret_result);
 
 /* ---- mutex.c ---- */
@@ -516,47 +525,48 @@ bool verge__mutex_is_owner(verge_mutex *mutex, const void *owner);
 
 /* ---- group.c ---- */
 
-/* A new task joins the group that counts it; has ended. */
+/* A new task joins its group, which has counted it already; a task that has ended leaves its group. */
 void verge__group_join(verge_task *task);
 void verge__group_leave(verge_task *task);
 
 /* ---- runner.c ---- */
 
-/* Opened and closed by the thread that runs it. shared_reactor NULL: it has one of its own, and the thread is bound. */
+/* Both are called by the thread that runs the runner. shared_reactor NULL: the runner gets a reactor of its own, and
+ * the thread is bound to its worker. */
 int verge__runner_open(verge__runner *runner, struct verge__reactor *shared_reactor);
 void verge__runner_close(verge__runner *runner);
 
-/* To the next task that can run, or back to the loop. self is in the ready queue, or in a state that another thread
- * will end. */
+/* Switches to the next task that can run, or back to the loop. self is in the ready queue, or in a state that another
+ * thread will end. */
 void verge__suspend(verge_task *self);
 
-/* What arrived, what is due, what can run. True: something did. */
+/* One turn: handles what has arrived, runs the timers that are due, and then tasks. True: there was something to do. */
 bool verge__runner_turn(verge__runner *runner);
 
-/* Its tasks are cancelled. */
+/* Whether the runtime stops, and this runner has cancelled its tasks. */
 static inline bool verge__has_stopped(const verge__runner *runner) {
     return atomic_load(&runner->runtime->is_stopping) &&
            runner->stops_seen == atomic_load(&runner->runtime->stop_count);
 }
 
-/* Tasks can run, or something has arrived. */
+/* Whether tasks can run, or something has arrived. */
 bool verge__runner_has_work(verge__runner *runner);
 
-/* Until no task is left in the runtime, or on this runner if it retires. */
+/* Runs tasks until none is left in the runtime, or on this runner if it retires. */
 void verge__runner_loop(verge__runner *runner);
 
 verge__reactor_kind verge__reactor_kind_of(verge_backend backend);
 
 /* ---- runtime.c ---- */
 
-/* One more, at index runner_count. Closed: it takes no tasks until its thread runs. */
+/* Adds a runner, at index runner_count. is_closed: it accepts no tasks until its thread runs. */
 int verge__add_runner(verge_runtime *runtime, bool is_closed);
 
 /* ---- blocking.c ---- */
 
 void verge__blocking_init(verge__blocking_pool *pool);
 
-/* Waits for what runs. */
+/* Waits for the functions that still run. */
 void verge__blocking_deinit(verge__blocking_pool *pool);
 
 /* Calls a function that blocks on a thread, and waits for its end; neither time nor cancellation ends that. Not in
@@ -566,18 +576,18 @@ int verge__blocking_regardless(verge_task *self, intptr_t (*function)(void *argu
 
 /* ---- dump.c ---- */
 
-/* The name of the task, or an empty one; of a task that is kept from ending meanwhile. */
+/* Copies the name of a task, which may be empty. The caller keeps the task from ending meanwhile. */
 void verge__copy_name(verge_task *task, char name[VERGE_TASK_NAME_SIZE]);
 
 /* ---- observe.c ---- */
 
-/* From here to there a thread watches the workers and dumps when the signal comes, if the options want either. */
+/* Between these two calls, a thread watches the workers and dumps at the signal, if the options ask for either. */
 int verge__observe_begin(verge_runtime *runtime);
 void verge__observe_end(verge_runtime *runtime);
 
 /* ---- overflow.c ---- */
 
-/* The calling thread is about to run tasks; has done so. In virtual time: with worker 0, for all. */
+/* The calling thread is about to run tasks; it runs no more tasks. In virtual time, worker 0 stands for all. */
 void verge__overflow_watch(verge__runner *runner);
 void verge__overflow_unwatch(verge__runner *runner);
 
@@ -588,13 +598,13 @@ void verge__lose_running_task(void);
 
 /* ---- move.c ---- */
 
-/* Gives what a runner that retires can give to others. True: there was something. */
+/* Gives the tasks of a runner that retires to others, except those in I/O. True: there were some. */
 bool verge__runner_move_tasks(verge__runner *runner);
 
 /* True: no task is left, and it has closed its inbox. */
 bool verge__runner_has_left(verge__runner *runner);
 
-/* A runner that takes tasks; never NULL, as worker 0 does not retire. */
+/* Chooses a runner that accepts tasks. Never NULL, as worker 0 does not retire. */
 verge__runner *verge__pick_runner(verge_runtime *runtime);
 
 /* ---- virtual.c ---- */

@@ -6,7 +6,8 @@
 #include "base/step.h"
 #include "task/task_internal.h"
 
-/* One that is not open yet has no reactor in which to wake it. It needs none: that it is to be opened is work. */
+/* A runner that is not open yet has no reactor in which it could be woken. It need not be woken either: any_has_work
+ * finds it. */
 static void set_waiting(verge_runtime *runtime, bool is_waiting) {
     const uint32_t count = atomic_load(&runtime->runner_count);
     for (uint32_t i = 0; i < count; i++) {
@@ -22,7 +23,7 @@ static bool any_has_work(verge_runtime *runtime) {
         verge__runner *runner = runtime->runners[i];
         const bool is_open = runner->worker != NULL;
         if (is_open ? verge__runner_has_work(runner) : atomic_load(&runner->inbox) != &verge__inbox_closed) {
-            return true; /* one that is not open yet is to be opened */
+            return true; /* a runner that is not open yet must be opened */
         }
     }
     return false;
@@ -54,7 +55,7 @@ static void close_runner(verge__runner *runner) {
     verge__runner_close(runner);
 }
 
-/* Workers are opened when their turn first comes; one that cannot be is tried again at the next. */
+/* One turn of a runner. A runner is opened in its first turn. If that fails, it is tried again in the next. */
 static void step(verge__runner *runner, struct verge__reactor *reactor, bool *any) {
     if (runner->worker == NULL &&
         (atomic_load(&runner->inbox) == &verge__inbox_closed || verge__runner_open(runner, reactor) != 0)) {
@@ -69,7 +70,8 @@ static void step(verge__runner *runner, struct verge__reactor *reactor, bool *an
 }
 
 static uint64_t next_deadline(verge_runtime *runtime) {
-    if (runtime->timer_count == 0) { /* timers that were cancelled leave entries behind: no time to move to */
+    if (runtime->timer_count ==
+        0) { /* only entries of cancelled timers are left, and the clock must not move to those */
         return VERGE_NEVER;
     }
     const uint32_t count = atomic_load(&runtime->runner_count);
@@ -83,7 +85,8 @@ static uint64_t next_deadline(verge_runtime *runtime) {
     return next_ns;
 }
 
-/* The reactor may return before the time, for a signal or for a step on the way of an operation. */
+/* Waits for I/O in real time, at most for the grace. It loops because the reactor may return early: for a signal, or
+ * when an operation has taken a step but is not done. True: there is something to do. */
 static bool io_comes_within_its_grace(verge_runtime *runtime, struct verge__reactor *reactor) {
     const uint64_t grace_ns = runtime->options.io_grace_ns;
     const verge_clock real = verge_clock_monotonic();
@@ -94,15 +97,15 @@ static bool io_comes_within_its_grace(verge_runtime *runtime, struct verge__reac
             return true;
         }
         passed_ns = verge__clock_now(&real) - start_ns;
-        if (passed_ns >= grace_ns) { /* without any it looks once: how long that takes is no matter (T7) */
+        if (passed_ns >= grace_ns) { /* with a grace of 0 it looks exactly once (T7) */
             return false;
         }
     }
     return false;
 }
 
-/* Nothing can run. I/O that is pending may still complete within its grace. After that the clock moves, to the next
- * deadline in as many steps as the wheels want, and waits again only when something has run. */
+/* No task can run. First, pending I/O may complete within its grace. If it does not, the clock moves to the next
+ * wake-up of a wheel. There may be several of these before the next deadline: no grace is waited for between them. */
 static void move_on(verge_runtime *runtime, struct verge__reactor *reactor, bool *grace_is_over) {
     VERGE__STEP("virtual: idle");
     if (!*grace_is_over && io_comes_within_its_grace(runtime, reactor)) {

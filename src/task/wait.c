@@ -39,7 +39,7 @@ bool verge__claim(verge_task *task, int reason) {
     }
 }
 
-/* Here is its runner. A task in I/O stays with it (J4). */
+/* `here` is the task's runner. A task in I/O stays with it (J4). */
 static void deliver_here(verge__runner *here, verge_task *task) {
     if (VERGE__UNLIKELY(atomic_load_explicit(&task->state, memory_order_relaxed) == VERGE__TASK_IO_CANCEL)) {
         verge__io_cancel(here, task);
@@ -93,7 +93,7 @@ static int start_timer(verge_task *self, uint64_t deadline_ns, verge_callback ca
         }
         return verge__service_start_from(service, deadline_ns, callback, self, self->source, ret_timer);
     }
-    /* One thread steps all workers, and is bound to none. */
+    /* Virtual time: one thread steps all workers, and is bound to none. */
     verge_start_options options;
     (void)verge_start_options_init(&options);
     options.callback = callback;
@@ -105,14 +105,14 @@ static int start_timer(verge_task *self, uint64_t deadline_ns, verge_callback ca
     return error;
 }
 
-/* It has run, or will not. */
+/* A timer has run, or will not run any more. */
 static void uncount_timer(const verge_task *task) {
     if (is_virtual(task)) {
         task->runtime->timer_count--;
     }
 }
 
-/* J3. On its own worker a timer is never found running; after the task has moved it may be. */
+/* J3. On the worker that has the timer, its callback cannot be running now. If the task has moved since, it can. */
 static void end_timer(verge_task *self, verge_timer timer) {
     const int verdict = verge_service_cancel(self->runtime->service, timer);
     if (verdict == VERGE_RUNNING) {
@@ -143,7 +143,7 @@ verge_task *verge__begin_call(void) {
     if (runner == NULL) {
         return NULL;
     }
-    verge_task *self = runner->running; /* also if it goes on with another runner */
+    verge_task *self = runner->running; /* yield may move it to another runner, but it stays self */
     if (++runner->at_once_count > AT_ONCE_MAX) {
         runner->at_once_count = 0;
         (void)verge_yield();
@@ -159,11 +159,11 @@ static void on_time(const verge_firing *firing) {
     uncount_timer(firing->argument);
     if (verge__claim(firing->argument, -ETIMEDOUT)) {
         verge__deliver_home(verge__current_runner(),
-                            firing->argument); /* a callback does not wait, as taking over may */
+                            firing->argument); /* not deliver: to take over may wait, which a callback must not */
     }
 }
 
-/* False: it was woken already, and is in a queue. */
+/* Ends a wait that has not begun. False: the task was woken already, and is in a queue. */
 static bool take_back(verge_task *self) {
     uint8_t state = VERGE__TASK_WAITING;
     return atomic_compare_exchange_strong(&self->state, &state, VERGE__TASK_RUNNING);
@@ -213,7 +213,7 @@ int verge__wait(verge_task *self, uint64_t deadline_ns, verge__wait_mode mode) {
 
 /* ---- waiting for operations ---- */
 
-/* For the statistics. */
+/* Notes for the statistics that the reactor has failed. */
 static void note_failure(verge__runner *runner) {
     if (VERGE__UNLIKELY(runner->reactor->error != 0)) {
         atomic_store_explicit(&runner->reactor_error, runner->reactor->error, memory_order_relaxed);
@@ -235,7 +235,7 @@ static intptr_t attempt(void *argument) {
     return 0;
 }
 
-/* Where no thread is to be had, the worker is blocked. */
+/* If there is no thread for it, the operation is made here, and blocks the worker. */
 static int attempt_on_a_thread(verge_task *self, struct verge__operation *operation) {
     const unsigned awaits = VERGE__AWAITS_OPERATION + operation->kind;
     if (verge__blocking_regardless(self, attempt, operation, awaits, (uintptr_t)(unsigned)operation->fd) != 0) {
@@ -245,7 +245,7 @@ static int attempt_on_a_thread(verge_task *self, struct verge__operation *operat
 }
 
 static bool can_be_cancelled(const struct verge__operation *operation) {
-    return operation->kind != VERGE__CLOSE; /* or its descriptor might stay open for good */
+    return operation->kind != VERGE__CLOSE; /* a close that is cancelled might leave its descriptor open for good */
 }
 
 static void cancel_operation(verge__runner *runner, struct verge__operation *operation) {
@@ -257,9 +257,8 @@ static void cancel_operation(verge__runner *runner, struct verge__operation *ope
 }
 
 /*
- * Deadlines of operations are many, and hardly one of them comes. So a task keeps its timer from one operation to the
- * next: a later deadline needs no more than a store, and the timer, when it runs, moves on to the deadline that is
- * there then.
+ * Many operations have a deadline, but few deadlines come. So a task keeps its timer from one operation to the next. A
+ * later deadline is only stored. When the timer runs too early for that deadline, it is reset to it.
  *   J6  While the task is in I/O with a deadline, io_timer runs at io_timer_ns <= io_deadline_ns. The runner's thread
  *       starts it and runs it; a task that moves has none. Only the thread that has the task (J1)
  *       writes io_timer. It touches the other fields only when the timer cannot run: on the thread that runs the timer,
@@ -280,7 +279,7 @@ static void on_operation_time(const verge_firing *firing) {
     uncount_timer(task);
     if (task->io_deadline_ns != VERGE_NEVER) {
         task->io_error = error;
-        if (task->operation != NULL) { /* else it is done, and the task about to be resumed */
+        if (task->operation != NULL) { /* otherwise it is done, and the task is about to be resumed */
             cancel_operation(atomic_load_explicit(&task->runner, memory_order_relaxed), task->operation);
         }
     }
@@ -305,12 +304,13 @@ static int arm(verge_task *self, uint64_t deadline_ns) {
 
 static void disarm(verge_task *self) {
     self->io_deadline_ns = VERGE_NEVER;
-    if (is_virtual(self)) { /* a time at which nothing happens is no time to move to */
+    if (is_virtual(self)) { /* the clock must not move to a time at which nothing happens */
         verge__drop_io_timer(self);
     }
 }
 
-/* Messages io_uring tries before it looks at their cancellation. Anything else it might not even begin. */
+/* Whether an operation must be told that its task is cancelled or its deadline has passed. io_uring tries operations on
+ * sockets before it looks at their cancellation; others it might not even begin (N3). */
 static bool must_know_if_over(const struct verge__operation *operation) {
     switch ((enum verge__operation_kind)operation->kind) {
     case VERGE__ACCEPT:
@@ -331,7 +331,7 @@ static bool is_over(const verge_task *self, uint64_t deadline_ns) {
            (deadline_ns != VERGE_NEVER && deadline_ns <= verge__clock_now(&self->runtime->clock));
 }
 
-/* Having begun: it is IN_IO, with operations that are pending, or was a moment ago. */
+/* The task is IN_IO, and its operations are pending. (Another thread may have changed IN_IO to IO_CANCEL since.) */
 static void wait_until_done(verge_task *self, verge__runner *runner, uint64_t deadline_ns) {
     self->io_error = 0;
     if (atomic_load(&self->is_cancelled)) {
@@ -398,8 +398,8 @@ void verge__io_end(verge_task *self) {
     }
 }
 
-/* Of several operations: the first that is done ends the others, and the task goes on when the kernel has let go of
- * all. */
+/* The first of several operations that is done cancels the others. The task goes on when all are done, since the kernel
+ * uses their memory until then. */
 static bool others_are_pending(verge__runner *runner, struct verge__operation *done, struct verge__operation *all) {
     done->owner = NULL;
     for (const struct verge__operation *one = all; one != NULL; one = one->sibling) {
@@ -426,7 +426,7 @@ void verge__operation_done(verge__runner *runner, struct verge__operation *opera
     uint8_t state = VERGE__TASK_IN_IO;
     if (atomic_compare_exchange_strong(&task->state, &state, VERGE__TASK_READY)) {
         verge__runner_push(runner, task);
-    } else { /* it is on its way through the inbox, and is resumed when it gets out of it */
+    } else { /* the task is in the inbox, and is resumed when it is taken out */
         VERGE__INVARIANT(state == VERGE__TASK_IO_CANCEL, "J4: a task that has an operation waits for it");
     }
 }
@@ -444,7 +444,7 @@ void verge__io_cancel(verge__runner *runner, verge_task *task) {
 
 void verge__cancel(verge_task *task) {
     atomic_store(&task->is_cancelled, true);
-    verge__wake(task, -ECANCELED); /* if it runs, or is about to, it will look before it waits */
+    verge__wake(task, -ECANCELED); /* a task that runs, or is ready, sees is_cancelled before it waits */
 }
 
 int verge_task_cancel(verge_task *task) {

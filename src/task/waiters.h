@@ -33,7 +33,7 @@ typedef struct verge__waiter {
         uint32_t amount;    /* of a semaphore */
         uint64_t *position; /* of a broadcast */
     };
-    _Atomic uint32_t is_woken; /* a plain thread */
+    _Atomic uint32_t is_woken; /* of a plain thread */
     bool is_listed;
     bool is_granted; /* it has what it waits for */
     bool is_closed;  /* it will never have it */
@@ -78,7 +78,7 @@ static inline bool verge__choose(verge__waiter *waiter) {
     return waiter->choice == NULL || atomic_compare_exchange_strong(&waiter->choice->made_for, &none, waiter);
 }
 
-/* The first that is still there to be given something. */
+/* Takes out the first waiter that may still be given something. NULL: there is none. */
 static inline verge__waiter *verge__waiters_take_first(void **ends) {
     verge__waiter *waiter;
     do {
@@ -91,8 +91,8 @@ static inline verge__waiter *verge__waiters_take_first(void **ends) {
     return waiter;
 }
 
-/* Under the guard (J2), which a plain thread takes, too, before it leaves with its waiter. Not NULL: the task is to be
- * delivered when the guard is released. */
+/* With the guard held (J2): a plain thread, too, takes the guard before its waiter goes away. Not NULL: the caller must
+ * deliver this task when it has released the guard. */
 static inline verge_task *verge__wake_waiter(verge__waiter *waiter) {
     if (waiter->task == NULL) {
         verge__plain_wake(waiter);
@@ -106,7 +106,7 @@ static inline verge_task *verge__grant(verge__waiter *waiter) {
     return verge__wake_waiter(waiter);
 }
 
-/* The same of several: to be delivered by verge__deliver_all. */
+/* The same for several waiters. verge__deliver_all delivers their tasks. */
 static inline void verge__grant_into(verge__task_queue *granted, verge__waiter *waiter) {
     verge_task *task = verge__grant(waiter);
     if (task != NULL) {
@@ -114,8 +114,8 @@ static inline void verge__grant_into(verge__task_queue *granted, verge__waiter *
     }
 }
 
-/* None of them will have what it waits for. With the guard held. */
-static inline void verge__turn_away(void **ends, verge__task_queue *claimed) {
+/* Closes all waiters of a list: none will get what it waits for. With the guard held. The caller delivers the tasks. */
+static inline void verge__waiters_close(void **ends, verge__task_queue *claimed) {
     for (;;) {
         verge__waiter *waiter = verge__waiters_take_first(ends);
         if (waiter == NULL) {
@@ -135,7 +135,7 @@ static inline void verge__deliver_granted(verge_task *task) {
     }
 }
 
-/* With the guard held. When that is released, verge__wait_for follows. */
+/* With the guard held. The caller then releases the guard, and calls verge__wait_for. */
 static inline void verge__wait_begin_in(void **ends, verge__waiter *waiter) {
     if (waiter->task != NULL) {
         verge__wait_begin(waiter->task);
@@ -149,7 +149,8 @@ static inline int verge__wait_for(verge__waiter *waiter, uint64_t deadline_ns, v
     return waiter->task != NULL ? verge__wait(waiter->task, deadline_ns, mode) : verge__plain_wait(waiter, deadline_ns);
 }
 
-/* Waits with the guard held, and returns with it held. The waiter keeps its place in the list. */
+/* Called with the guard held, and returns with it held; the guard is released while it waits. The waiter stays in the
+ * list. */
 static inline int verge__wait_once(void **ends, uint32_t *guard, verge__waiter *waiter, uint64_t deadline_ns,
                                    verge__wait_mode mode) {
     verge__wait_begin_in(ends, waiter);
@@ -159,7 +160,7 @@ static inline int verge__wait_once(void **ends, uint32_t *guard, verge__waiter *
     return reason;
 }
 
-/* The same: 0 if granted, -EPIPE if closed, else why not; then the waiter is out of the list. */
+/* The same, but the waiter leaves the list. 0: it was granted. -EPIPE: it was closed. Otherwise why the wait ended. */
 static inline int verge__wait_in(void **ends, uint32_t *guard, verge__waiter *waiter, uint64_t deadline_ns) {
     const int reason = verge__wait_once(ends, guard, waiter, deadline_ns, VERGE__WAIT);
     if (waiter->is_granted || waiter->is_closed) {
