@@ -232,7 +232,7 @@ inline start_there() {
 
 /* ---- T6 to T9: src/service/cancel.c ---- */
 
-/* verge__give_up: w is what the word was before the caller ended it; what was LINKED is freed by who takes it */
+/* verge__free_or_send: w is what the word was before the caller ended it; what was LINKED is freed by who takes it */
 inline give_up() {
     if
     :: has(w, LINKED)

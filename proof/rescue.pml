@@ -34,7 +34,7 @@ inline turn_take() {
 #endif
 }
 
-/* verge__turn_lay */
+/* verge__turn_lay_down */
 inline turn_lay(worker) {
     atomic { is_laid[worker] = true; ok = is_awaited[worker]; is_awaited[worker] = false };
 #ifndef M_RESCUE_TURN_LAID_IN_SILENCE

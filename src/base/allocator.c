@@ -25,7 +25,7 @@ enum {
     WORTH_A_CALL_BYTES = 16384,
 };
 
-#if defined(_WIN32) /* which has no aligned_alloc, as its free() could not tell */
+#if defined(_WIN32) /* it has no aligned_alloc: its free() could not release such a block */
 
 static void *default_allocate(void *context, size_t size, size_t alignment) {
     (void)context;

@@ -16,7 +16,7 @@
 #define VERGE__CHECKS_CALLERS 0
 #endif
 
-/* Only for these two clocks is it known. If a clock goes back, times before the object's creation are legitimate. */
+/* Known only for these two clocks. On a clock that goes back, a time before the object's creation may be correct. */
 static inline bool verge__never_goes_back(verge_clock clock) {
     return clock.now_ns == verge_clock_monotonic().now_ns || clock.now_ns == verge_clock_boottime().now_ns;
 }

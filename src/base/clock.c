@@ -49,7 +49,7 @@ static uint64_t monotonic_now(void *context) {
 #if defined(CLOCK_MONOTONIC)
     (void)clock_gettime(CLOCK_MONOTONIC, &time);
 #else
-    (void)timespec_get(&time, TIME_UTC); /* the only clock of ISO C; it may go back, which a wheel bears */
+    (void)timespec_get(&time, TIME_UTC); /* the only clock of ISO C. It may go back, which does a wheel no harm (G9) */
 #endif
     return nanoseconds(&time);
 }

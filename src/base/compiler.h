@@ -16,7 +16,7 @@
 #define VERGE__GNU_C 0
 #endif
 
-/* The wheel's one file is C++, too. C++ has other words for these, and _Atomic from C++23 on only. */
+/* The wheel as one file can be compiled as C++. C++ has other words for these, and has _Atomic only from C++23 on. */
 #if defined(__cplusplus)
 #define _Alignas alignas
 #define _Alignof alignof
@@ -33,7 +33,7 @@
 #define VERGE__NOINLINE __attribute__((noinline))
 /* Objects of this type may be accessed through another type of the same size and alignment. */
 #define VERGE__MAY_ALIAS __attribute__((may_alias))
-#if defined(__MINGW32__) && !defined(__clang__) /* printf is another one there, unless it is asked for this one */
+#if defined(__MINGW32__) && !defined(__clang__) /* its default printf has other formats */
 #define VERGE__PRINTF(text, values) __attribute__((format(gnu_printf, text, values)))
 #else
 #define VERGE__PRINTF(text, values) __attribute__((format(printf, text, values)))

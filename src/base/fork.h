@@ -15,9 +15,9 @@
  * forks exists when it changes. */
 extern _Atomic uint32_t verge__fork_count;
 
-/* Has in_child called in every child from now on. *is_asked, a static variable of the caller's, is false at first.
- * Threads that are the first at the same time may each ask: in_child is then called several times, but no lock can be
- * held by one of them while another forks. -ENOMEM: it can be tried again. */
+/* From now on, in_child is called in every child. *is_asked is a static variable of the caller, false at first. It
+ * takes no lock, which a child might find locked for ever. So if several threads are the first at the same time,
+ * in_child may be called several times. -ENOMEM: it can be tried again. */
 int verge__at_fork(_Atomic bool *is_asked, void (*in_child)(void));
 
 /* From now on forks are noticed. Cheap if called again. -ENOMEM: they are not, and it can be tried again. */

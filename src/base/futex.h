@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
-/* Tests wait by this hook instead of the kernel. True: the hook handled the wait. */
+/* In tests, this hook may wait in place of the kernel. True: it has handled the wait. */
 extern bool (*verge__wait_hook)(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns);
 
 static inline bool verge__wait_is_hooked(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {

@@ -22,12 +22,12 @@
 
 #include <stdatomic.h>
 
-/* The thread that is inside, by an address that it has for itself; NULL: none. */
+/* The thread that is inside, as the address of a variable of that thread. NULL: none. */
 typedef struct verge__one_thread {
     _Atomic(const void *) inside;
 } verge__one_thread;
 
-/* What to put back when a function returns: functions of the wheel call each other. */
+/* The mark to restore when a function returns. It need not be NULL, as functions of the wheel call each other. */
 typedef struct verge__stay {
     verge__one_thread *one_thread; /* NULL: there is no wheel */
     const void *before;

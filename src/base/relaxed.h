@@ -41,8 +41,8 @@ static VERGE__ALWAYS_INLINE uint64_t verge__load_relaxed(const _Atomic uint64_t 
 #endif
 #endif
 
-/* The same for an object that is not declared atomic. Other threads may access it at the same time; where the compiler
- * has no word for that, the object belongs to one thread. */
+/* The same for an object that is not declared atomic. Other threads may access it at the same time, except with a
+ * compiler that has no such atomic access. */
 static VERGE__ALWAYS_INLINE uint64_t verge__load_relaxed_plain(const uint64_t *object) {
 #if VERGE__GNU_C
     return __atomic_load_n(object, __ATOMIC_RELAXED);
@@ -60,7 +60,7 @@ static VERGE__ALWAYS_INLINE void verge__store_relaxed_plain(uint64_t *object, ui
 #endif
 }
 
-/* Who loads a value sees what was written before it was stored. */
+/* A thread that loads a value also sees what was written before that value was stored. */
 static inline uint64_t verge__load_acquire_plain(const uint64_t *object) {
 #if VERGE__GNU_C
     return __atomic_load_n(object, __ATOMIC_ACQUIRE);
@@ -78,7 +78,8 @@ static inline void verge__store_release_plain(uint64_t *object, uint64_t value) 
 #endif
 }
 
-/* False: it is not *expected, which becomes what it is; or for no reason. */
+/* A weak compare-and-swap. False: the value is not *expected, and *expected gets the value; or it failed for no
+ * reason. */
 /* NOLINTNEXTLINE(readability-non-const-parameter) */
 static inline bool verge__exchange_plain(uint64_t *object, uint64_t *expected, uint64_t value) {
 #if VERGE__GNU_C

@@ -90,7 +90,7 @@ typedef struct running_program {
     int spawn_error;
     int status;
     bool is_reaped;
-    bool is_lost; /* somebody else has reaped it */
+    bool is_lost; /* another part of the process has reaped it */
 } running_program;
 
 static void close_fd(int *fd) {
@@ -100,8 +100,9 @@ static void close_fd(int *fd) {
     }
 }
 
-/* Above the standard descriptors, of which some may be closed: those of the program are made of it in their order. */
-static int move_up(int *fd) {
+/* Moves a descriptor above 0, 1 and 2, which the calling process may have closed. The child's 0, 1 and 2 are made one
+ * after the other, and must not overwrite a pipe that is still needed. */
+static int move_above_standard(int *fd) {
     if (*fd > STDERR_FILENO) {
         return 0;
     }
@@ -121,8 +122,8 @@ static int open_stream(process_stream *stream, bool is_input) {
     }
     stream->near = ends[is_input ? 1 : 0];
     stream->far = ends[is_input ? 0 : 1];
-    int error = move_up(&stream->near);
-    error = error != 0 ? error : move_up(&stream->far);
+    int error = move_above_standard(&stream->near);
+    error = error != 0 ? error : move_above_standard(&stream->far);
     if (error == 0 && fcntl(stream->near, F_SETFL, O_NONBLOCK) != 0) {
         error = -errno;
     }
@@ -246,7 +247,7 @@ static bool ends_within(int pidfd, uint64_t duration_ns) {
     return count > 0;
 }
 
-/* Blocks until it has ended, which does not take longer than its grace, as far as it is the kernel's to say. */
+/* Ends the program, and blocks until it has ended: for about its grace, unless the kernel takes long to end it. */
 static intptr_t end(void *argument) {
     running_program *child = argument;
     const uint64_t grace_ns = child->options->grace_ns;
@@ -254,12 +255,12 @@ static intptr_t end(void *argument) {
         (void)kill(-child->pid, SIGTERM);
         (void)ends_within(child->pidfd, grace_ns);
     }
-    (void)kill(-child->pid, SIGKILL); /* the group: also what the program leaves behind */
+    (void)kill(-child->pid, SIGKILL); /* to the group: also to processes that the program has started */
     wait_for_end(child);
     return 0;
 }
 
-/* Where there are no threads, or not to be, it blocks the worker. */
+/* In virtual time, and if there is no thread, it blocks the worker. */
 static void call_on_a_thread(intptr_t (*function)(void *argument), running_program *child) {
     verge_task *self = verge__current_task();
     const bool is_virtual = self->runtime->options.virtual_clock != NULL;
@@ -272,7 +273,7 @@ static void call_on_a_thread(intptr_t (*function)(void *argument), running_progr
 /* ---- between ---- */
 
 /* As write(2), but without the SIGPIPE of a program that has closed its input. */
-static ssize_t write_quietly(int fd, const void *buffer, size_t size) {
+static ssize_t write_without_sigpipe(int fd, const void *buffer, size_t size) {
     const struct timespec at_once = {0};
     sigset_t pipe_signal, before, pending;
     (void)sigemptyset(&pipe_signal);
@@ -295,7 +296,8 @@ static bool would_wait(ssize_t result) {
 }
 
 static void feed(process_stream *stream) {
-    const ssize_t written = write_quietly(stream->near, stream->memory + stream->done, stream->size - stream->done);
+    const ssize_t written =
+        write_without_sigpipe(stream->near, stream->memory + stream->done, stream->size - stream->done);
     if (would_wait(written)) {
         return;
     }
@@ -305,7 +307,7 @@ static void feed(process_stream *stream) {
     }
 }
 
-/* True: there was something. */
+/* Reads once from the pipe. True: there was something. */
 static bool collect(process_stream *stream) {
     char rest[4096];
     const size_t room = stream->size - stream->done;
@@ -326,7 +328,7 @@ static bool collect(process_stream *stream) {
     return true;
 }
 
-/* What was written before it ended; not for as long as another process may write. */
+/* Reads what the program wrote before it ended. The limit is for other processes, which may write for ever. */
 static void collect_rest(process_stream *stream) {
     enum { PIPE_SIZE_MAX = 1 << 20, READ_COUNT_MAX = PIPE_SIZE_MAX / 4096 + 1 };
     for (int i = 0; i < READ_COUNT_MAX && stream->near != NONE && collect(stream); i++) {
@@ -348,7 +350,7 @@ static void handle_events(running_program *child) {
     }
 }
 
-static int accompany(running_program *child, uint64_t deadline_ns) {
+static int run_to_end(running_program *child, uint64_t deadline_ns) {
     child->pidfd = open_pidfd(child->pid);
     int error = child->pidfd < 0 ? child->pidfd : watch(child, child->pidfd, EPOLLIN, STREAM_COUNT);
     if (child->pidfd < 0) {
@@ -401,7 +403,7 @@ static void set_result(const running_program *child, verge_process_result *ret_r
     memcpy(ret_result, &all, all.struct_size < sizeof(all) ? all.struct_size : sizeof(all));
 }
 
-/* Before anything has begun. */
+/* Why the program must not be started; 0: it may. */
 static int why_not(const verge_task *self, uint64_t deadline_ns) {
     const uint64_t end_ns = verge__effective_deadline(self, deadline_ns);
     if (atomic_load(&self->is_cancelled)) {
@@ -423,7 +425,7 @@ static int run(running_program *child, uint64_t deadline_ns) {
     for (int i = INPUT; i < STREAM_COUNT; i++) {
         close_fd(&child->streams[i].far);
     }
-    return accompany(child, deadline_ns);
+    return run_to_end(child, deadline_ns);
 }
 
 int verge_run_process(const verge_process_options *options, verge_process_result *ret_result, uint64_t deadline_ns) {

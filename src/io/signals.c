@@ -11,7 +11,7 @@
 #include "verge/io.h"
 #include "verge/process.h"
 
-/* Those of faults cannot be waited for: the thread would run into the same fault again. */
+/* Signals of faults cannot be waited for: the thread would run into the same fault again. */
 static bool can_be_waited_for(int number) {
     return number != SIGKILL && number != SIGSTOP && number != SIGSEGV && number != SIGBUS && number != SIGFPE &&
            number != SIGILL && number != SIGSYS && number != SIGTRAP;

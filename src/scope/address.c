@@ -101,7 +101,7 @@ int verge__address_parse(const char *text, verge__address *ret_address) {
 
 /* ---- sockets ---- */
 
-/* A socket that nobody listens at any more is removed. */
+/* Removes a socket on which no process listens any more. */
 static bool remove_stale(const verge__address *address) {
     struct stat status;
     const char *path = address->socket.local.sun_path;
@@ -121,7 +121,7 @@ static int bind_and_listen(int fd, const verge__address *address) {
     enum { BACKLOG = 64, MODE = 0600 };
     const int on = 1;
     if (address->is_local) {
-        /* Before it has a path: there is no moment at which others could connect. */
+        /* Before the socket has a path, so that others can connect at no moment. */
         if (fchmod(fd, MODE) != 0) {
             return -errno;
         }
@@ -156,7 +156,7 @@ static int copy_token(char *to, const char *token) {
     return 0;
 }
 
-/* As a browser takes it; with the port that the system has chosen. */
+/* Writes the address as a browser takes it, with the port that the system has chosen. */
 static void describe(verge__listener *listener) {
     verge__address *address = &listener->address;
     if (address->is_local) {
@@ -177,7 +177,7 @@ int verge__listener_open(const verge__address *address, const char *token, verge
     verge__listener listener = {.address = *address};
     int error = token != NULL ? copy_token(listener.token, token) : address->is_local ? 0 : make_token(listener.token);
     if (address->is_local) {
-        listener.token[0] = '\0'; /* who may open the socket needs none */
+        listener.token[0] = '\0'; /* the mode of the socket decides who may connect */
     }
     if (error != 0) {
         return error;

@@ -36,12 +36,12 @@ typedef struct verge__listener {
 /* text NULL: the default. -EINVAL; -ENAMETOOLONG: a path that does not fit into a socket's address. */
 int verge__address_parse(const char *text, verge__address *ret_address);
 
-/* token NULL: a random one. -EINVAL, and what the system says. */
+/* token NULL: a random one. -EINVAL, and errors of the system. */
 int verge__listener_open(const verge__address *address, const char *token, verge__listener *ret_listener);
 void verge__listener_close(verge__listener *listener);
 
-/* Takes the token off the front of a path, "/TOKEN/events" becomes "/events"; false: it is not there. The time that
- * takes does not tell how much of it was right. */
+/* Removes the token from the front of a path: "/TOKEN/events" becomes "/events". False: the token is wrong or missing.
+ * How long this takes does not depend on how much of the token is right. */
 bool verge__listener_takes(const verge__listener *listener, verge__part *path);
 
 #endif

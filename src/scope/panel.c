@@ -77,7 +77,7 @@ void verge__scope_forget_panels(verge_scope *scope) {
 
 /* ---- what they say ---- */
 
-/* About the last two seconds. A total that became smaller was begun anew. */
+/* Updates a rate, which is about the last two seconds. If a total is smaller than before, it was counted anew. */
 static void note_value(verge_scope_panel *panel, size_t index, uint64_t value, double seconds) {
     const double weight = 0.25;
     const uint64_t before = panel->values[index];
@@ -139,7 +139,7 @@ void verge__scope_write_panels(verge_scope *scope, uint64_t now_ns, verge__text 
     verge__json_end(text, ']');
 }
 
-void verge__scope_rest_panels(verge_scope *scope) {
+void verge__scope_reset_panels(verge_scope *scope) {
     (void)pthread_mutex_lock(&scope->lock);
     for (size_t i = 0; i < VERGE_SCOPE_PANELS_MAX; i++) {
         if (scope->panels[i] != NULL) {

@@ -28,7 +28,7 @@ enum { VERGE__VIEW_SERVICE, VERGE__VIEW_TASKS, VERGE__VIEW_COUNT };
 struct verge_scope_wheel {
     verge_scope *scope;
     char name[VERGE__NAME_SIZE];
-    uint64_t look_seen; /* the owner's */
+    uint64_t look_seen; /* only for the owner */
     verge__picture picture;
     _Atomic uint64_t timers, scheduled, cancelled, expired, bytes;
 };
@@ -40,7 +40,7 @@ struct verge_scope_panel {
     void (*release)(void *context);
     void *context;
     /* scope's thread: of the last look */
-    uint64_t asked_ns; /* 0: it was not asked since somebody looks */
+    uint64_t asked_ns; /* 0: the panel was not asked since somebody began to look */
     uint64_t values[VERGE_SCOPE_FIGURES_MAX];
     double rates[VERGE_SCOPE_FIGURES_MAX];
 };
@@ -62,33 +62,33 @@ struct verge_scope {
     pthread_t thread;
     uint64_t began_ns;
     uint32_t client_count;
-    uint64_t poke_ns; /* the next one */
+    uint64_t poke_ns; /* when the next poke is due */
     uint64_t random;
-    uint64_t look_until_ns; /* somebody wants to see something until then */
+    uint64_t look_until_ns; /* a client wants looks until then */
     _Atomic uint64_t look;
     uint64_t look_count;     /* looks since this one began; 0: nobody looks */
     verge__message *message; /* of the last look; NULL: there is none */
     uint64_t message_count;
-    verge_mutex guard; /* of what tasks wait for */
+    verge_mutex guard; /* of the fields that tasks wait for */
     verge_condition changed;
     verge_condition wanted;
 
     pthread_mutex_t lock;
     pthread_cond_t begun;
-    int begin_error; /* under lock. 1: it has not begun; 0: it serves; else why it does not */
+    int begin_error; /* under lock. 1: it has not begun; 0: it serves; otherwise why it does not */
     verge_scope_wheel *wheels[VERGE_SCOPE_WHEELS_MAX];
     verge_scope_panel *panels[VERGE_SCOPE_PANELS_MAX];
 };
 
 /* ---- snapshot.c ---- */
 
-/* All there is to be seen, as JSON. */
+/* Writes all figures as JSON. */
 void verge__scope_write(verge_scope *scope, uint64_t now_ns, verge__text *text);
 
-/* The lateness of the last ten minutes. */
+/* Writes the lateness of the last ten minutes. */
 void verge__scope_write_history(const verge_scope *scope, verge__text *text);
 
-/* What verge/metrics.h makes. */
+/* Writes the text of verge/metrics.h. */
 void verge__scope_write_metrics(verge_scope *scope, verge__text *text);
 
 /* ---- panel.c ---- */
@@ -96,25 +96,26 @@ void verge__scope_write_metrics(verge_scope *scope, verge__text *text);
 /* Asks the panels, and writes what they say. */
 void verge__scope_write_panels(verge_scope *scope, uint64_t now_ns, verge__text *text);
 
-/* When nobody looks any more: figures a second begin anew with the next look. */
-void verge__scope_rest_panels(verge_scope *scope);
+/* For when nobody looks any more: rates begin anew with the next look. */
+void verge__scope_reset_panels(verge_scope *scope);
 
-/* At the end. */
+/* Removes all panels, when the scope ends. */
 void verge__scope_forget_panels(verge_scope *scope);
 
 /* ---- watch.c ---- */
 
-/* A task: looks while somebody wants to see something, and notes lateness each second. */
+/* A task: looks while a client wants that, and notes lateness each second. */
 intptr_t verge__scope_watch(void *argument);
 
-/* Somebody does; for the next seconds. */
-void verge__scope_want(verge_scope *scope);
+/* A client wants looks for the next seconds. */
+void verge__scope_want_looks(verge_scope *scope);
 
-/* Waits for a message after the one of that number: 0, and the caller holds it; -ETIMEDOUT, -ECANCELED. */
+/* Waits for a message that is newer than *number. 0: the caller holds it, and *number is its number. -ETIMEDOUT,
+ * -ECANCELED. */
 int verge__scope_next_message(verge_scope *scope, uint64_t *number, uint64_t deadline_ns, verge__message **ret_message);
-void verge__scope_let_go(verge_scope *scope, verge__message *message);
+void verge__scope_release_message(verge_scope *scope, verge__message *message);
 
-/* Whether every timer was seen once, and there are figures a second. */
+/* Whether every timer was seen once, and rates are known. */
 bool verge__scope_has_all_figures(const verge_scope *scope);
 
 /* ---- server.c ---- */

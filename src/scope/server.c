@@ -100,7 +100,7 @@ static int send_status(client *client_, int status, bool is_head, bool keeps_ali
     return send_answer(client_, &answer_, is_head, keeps_alive);
 }
 
-/* ---- what there is ---- */
+/* ---- what can be asked for ---- */
 
 static int send_page(client *client_, const verge__request *request) {
     char fields[512];
@@ -140,14 +140,14 @@ static int send_snapshot(client *client_, const verge__request *request) {
     uint64_t number = scope->message_count;
     int error = 0;
     do {
-        verge__scope_let_go(scope, message);
+        verge__scope_release_message(scope, message);
         message = NULL;
         error = verge__scope_next_message(scope, &number, deadline_ns + ALL_FIGURES_WITHIN_NS, &message);
     } while (error == 0 && !verge__scope_has_all_figures(scope) && verge_now() < deadline_ns);
     if (error == 0) {
         error = send_text(client_, request, "application/json", &message->text);
     }
-    verge__scope_let_go(scope, message);
+    verge__scope_release_message(scope, message);
     return error;
 }
 
@@ -176,11 +176,11 @@ static int send_events(client *client_, const verge__request *request) {
     uint64_t number = 0;
     while (error == 0 && !is_head) {
         verge__message *message = NULL;
-        verge__scope_want(scope);
+        verge__scope_want_looks(scope);
         error = verge__scope_next_message(scope, &number, VERGE_NEVER, &message);
         if (error == 0) {
             error = send_event(client_, "data: ", &message->text);
-            verge__scope_let_go(scope, message);
+            verge__scope_release_message(scope, message);
         }
     }
     return error != 0 ? error : -ECONNRESET;
@@ -233,7 +233,7 @@ static int receive(client *client_, verge__request *ret_request, bool is_first) 
 
 /* Reads the rest of the request. Otherwise the system would reset the connection, and the client might not see the
  * answer. */
-static void linger(const client *client_) {
+static void read_rest(const client *client_) {
     char bytes[1024];
     const uint64_t deadline_ns = verge_deadline_after(LINGER_NS);
     (void)shutdown(client_->fd, SHUT_WR);
@@ -244,7 +244,7 @@ static void linger(const client *client_) {
     }
 }
 
-static intptr_t attend(void *argument) {
+static intptr_t serve_client(void *argument) {
     client *client_ = argument;
     verge_scope *scope = client_->scope;
     bool goes_on = true;
@@ -253,14 +253,14 @@ static intptr_t attend(void *argument) {
         const int status = receive(client_, &request, is_first);
         if (status > 0) {
             (void)send_status(client_, status, false, false);
-            linger(client_);
+            read_rest(client_);
         }
         goes_on = status == 0;
         if (goes_on) {
             const size_t used = request.size;
             goes_on = respond(client_, &request) == 0 && request.keeps_alive;
             if (status == 0 && !request.keeps_alive) {
-                linger(client_);
+                read_rest(client_);
             }
             client_->size -= used;
             memmove(client_->bytes, client_->bytes + used, client_->size);
@@ -273,29 +273,29 @@ static intptr_t attend(void *argument) {
 }
 
 /* Answers 503, as far as that is possible without waiting. */
-static void turn_away(int fd) {
+static void refuse_client(int fd) {
     static const char text[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 5\r\n"
                                "Connection: close\r\n\r\n";
     (void)!send(fd, text, sizeof(text) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)verge_close(fd);
 }
 
-static void admit(verge_scope *scope, int fd) {
+static void begin_client(verge_scope *scope, int fd) {
     const int size = SEND_BUFFER_SIZE;
     client *client_ = scope->client_count >= VERGE_SCOPE_CLIENTS_MAX
                           ? NULL
                           : scope->allocator.allocate(scope->allocator.context, sizeof(*client_), _Alignof(client));
     if (client_ == NULL) {
-        turn_away(fd);
+        refuse_client(fd);
         return;
     }
     client_->scope = scope;
     client_->fd = fd;
     client_->size = 0;
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-    if (verge_spawn(attend, client_, NULL) != 0) {
+    if (verge_spawn(serve_client, client_, NULL) != 0) {
         scope->allocator.release(scope->allocator.context, client_, sizeof(*client_));
-        turn_away(fd);
+        refuse_client(fd);
         return;
     }
     scope->client_count++;
@@ -311,9 +311,9 @@ intptr_t verge__scope_serve(void *argument) {
     for (;;) {
         const int fd = verge_accept(scope->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK, VERGE_NEVER);
         if (fd >= 0) {
-            admit(scope, fd);
+            begin_client(scope, fd);
         } else if (fd == -ECANCELED || verge_sleep(SECOND_NS / 100) != 0) {
-            return 0; /* a client that has gone already, or no descriptor for it, is no reason to stop */
+            return 0; /* the client has gone, or there is no descriptor for it: accept the next */
         }
     }
 }

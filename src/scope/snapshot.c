@@ -34,7 +34,7 @@ static void write_stats(verge__text *text, const verge__service_view *view) {
     verge__json_end(text, '}');
 }
 
-/* Those of all numbers that are listed under one. */
+/* The pending timers of all sources that are listed under this one. */
 static uint64_t pending_of(const verge__service_view *view, uint32_t index) {
     uint64_t pending = 0;
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
@@ -154,7 +154,7 @@ static void write_picture(verge__text *text, const verge__picture *picture, cons
 }
 
 static void write_workers(verge__text *text, const verge__service_view *view, uint64_t now_ns) {
-    enum { PICTURES = 16 }; /* of more workers, the first */
+    enum { PICTURES = 16 }; /* of the first workers, if there are more */
     const uint32_t count = atomic_load_explicit(&view->service->seat_count, memory_order_acquire);
     verge__json_begin(text, "workers", '[');
     for (uint32_t id = 1; id <= count; id++) {
@@ -296,7 +296,7 @@ static int make_runtime_metrics(const verge_scope *scope, char *bytes, size_t si
     return scope->watched_tasks == NULL ? 0 : verge_runtime_metrics(scope->watched_tasks, NULL, bytes, size);
 }
 
-/* Twice: what is counted may have a digit more the second time, for which there is room. */
+/* Calls `make` twice: for the size, and for the text. Counts may have grown in between, so there is room to spare. */
 static void add_metrics(const verge_scope *scope, int (*make)(const verge_scope *scope, char *bytes, size_t size),
                         verge__text *text) {
     enum { SPARE = 1024 };

@@ -10,7 +10,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define STUCK_AFTER_NS SECOND_NS /* unless the service says otherwise */
-#define KEPT_EACH_LOOK 0.975     /* of what is past: after ten seconds, a third */
+#define KEPT_EACH_LOOK 0.975     /* how much of the past counts after one more look: a third after ten seconds */
 
 void verge__view_begin(verge__service_view *view, verge_service *service, const verge_allocator *allocator) {
     memset(view, 0, sizeof(*view));
@@ -67,7 +67,7 @@ void verge__view_note_second(verge__service_view *view, uint64_t second) {
 
 /* ---- names ---- */
 
-/* The end of a character of UTF-8, so that none is cut in two. */
+/* Copies as much of a label as fits, but cuts no UTF-8 character in two. */
 static void copy_label(char *name, const char *label) {
     size_t size = 0;
     while (size < VERGE__NAME_SIZE - 1 && label[size] != '\0') {
@@ -92,7 +92,8 @@ static void name_source(verge__service_view *view, uint32_t index, uint64_t key)
         return;
     }
     copy_label(source->name, (const char *)(uintptr_t)(key & ~VERGE__KEY_LABEL));
-    for (uint32_t i = 1; i < VERGE__SOURCE_COUNT; i++) { /* the same text at another address */
+    for (uint32_t i = 1; i < VERGE__SOURCE_COUNT;
+         i++) { /* labels with the same text at different addresses are one source */
         const verge__source_view *other = &view->sources[i];
         if (i != index && other->is_label && other->stands_for == i && strcmp(other->name, source->name) == 0) {
             source->stands_for = i;
@@ -122,7 +123,7 @@ static verge__samples *make_samples(verge_service *service) {
     return samples;
 }
 
-/* Only scope's thread stores it. */
+/* The samples of a worker, allocated when first needed. Only scope's thread stores the pointer. */
 static verge__samples *samples_of(verge_service *service, _Atomic(verge__samples *) *pointer) {
     verge__samples *samples = atomic_load_explicit(pointer, memory_order_relaxed);
     if (samples == NULL) {
@@ -143,8 +144,7 @@ static verge__seat_view *seat_view(verge__service_view *view, uint32_t id) {
     return view->seats[id];
 }
 
-/* So many there were for each that was counted, by its weight; 0: there was no sample, and what there was counts for
- * the next look. */
+/* How many events there were for each sampled one. 0: none was sampled; these events are left to the next look. */
 static double scale(uint64_t sampled, uint64_t total, uint64_t *counted) {
     const uint64_t more = total - *counted;
     if (sampled == 0) {
@@ -158,7 +158,7 @@ static uint64_t load(const _Atomic uint64_t *count) {
     return atomic_load_explicit(count, memory_order_relaxed);
 }
 
-/* What came since the last look, and what there is now. */
+/* Returns what was sampled since the last look, and updates *counted. */
 static verge__counted_source count_source(const verge__source_samples *samples, verge__counted_source *counted) {
     const verge__counted_source now = {.started = load(&samples->started),
                                        .cancelled = load(&samples->cancelled),
@@ -202,7 +202,7 @@ static void gain_from(const verge__service_view *view, const verge__samples *sam
     const double cancelled =
         scale(all.cancelled, load(&tally->cancelled_locally) + load(&tally->cancelled_remotely), &seat->cancelled);
     const double fired = scale(all.fired, load(&tally->fired), &seat->fired);
-    if (!seat->is_known) { /* what was before is not of this look */
+    if (!seat->is_known) { /* events before the first look do not count */
         seat->is_known = true;
         seat->started = load(&tally->started);
         seat->cancelled = load(&tally->cancelled_locally) + load(&tally->cancelled_remotely);
@@ -222,10 +222,10 @@ static void gain_from(const verge__service_view *view, const verge__samples *sam
 /* ---- figures a second ---- */
 
 #define SOON 0.75  /* s; a rate follows a change in about two seconds */
-#define SLOWLY 1.0 /* for what is known from samples */
+#define SLOWLY 1.0 /* for rates that come from samples */
 
-/* Closer to what it is now. */
-static void approach(double *rate, double more, double seconds, double constant) {
+/* Moves a rate towards its present value. */
+static void move_rate(double *rate, double more, double seconds, double constant) {
     const double share = seconds / (seconds + constant);
     const double now = seconds > 0 ? more / seconds : 0;
     *rate += (now - *rate) * share;
@@ -233,11 +233,11 @@ static void approach(double *rate, double more, double seconds, double constant)
 }
 
 static void update_source(verge__source_view *source, const gain *gain_, double seconds) {
-    approach(&source->started, gain_->started, seconds, SLOWLY);
-    approach(&source->cancelled, gain_->cancelled, seconds, SLOWLY);
-    approach(&source->fired, gain_->fired, seconds, SLOWLY);
-    approach(&source->ended, gain_->ended, seconds, SLOWLY);
-    approach(&source->time_ns, gain_->time_ns, seconds, SLOWLY);
+    move_rate(&source->started, gain_->started, seconds, SLOWLY);
+    move_rate(&source->cancelled, gain_->cancelled, seconds, SLOWLY);
+    move_rate(&source->fired, gain_->fired, seconds, SLOWLY);
+    move_rate(&source->ended, gain_->ended, seconds, SLOWLY);
+    move_rate(&source->time_ns, gain_->time_ns, seconds, SLOWLY);
     source->past_ended = source->past_ended * KEPT_EACH_LOOK + gain_->ended;
     source->past_cancelled = source->past_cancelled * KEPT_EACH_LOOK + gain_->cancelled;
     source->past_fired = source->past_fired * KEPT_EACH_LOOK + gain_->fired;
@@ -299,10 +299,10 @@ static void update_worker(verge__seat_view *seat, const verge_worker *worker, ui
     }
     const double spent = (double)(callback_ns - seat->callback_ns);
     const double before = seat->busy;
-    approach(&seat->busy, is_same ? seconds : spent / (double)SECOND_NS, seconds, SOON);
+    move_rate(&seat->busy, is_same ? seconds : spent / (double)SECOND_NS, seconds, SOON);
     seat->busy = seat->busy > 1 ? 1 : seat->busy;
-    approach(&seat->fired_rate, (double)(fired - seat->fired_before), seconds, SOON);
-    if (seconds <= 0) { /* the first look knows of nothing before */
+    move_rate(&seat->fired_rate, (double)(fired - seat->fired_before), seconds, SOON);
+    if (seconds <= 0) { /* the first look: there is nothing to compare with */
         seat->busy = before;
         seat->fired_rate = 0;
     }
@@ -330,7 +330,7 @@ uint32_t verge__view_running_source(const verge__service_view *view, uint32_t se
 
 /* ---- a look ---- */
 
-/* Workers that sleep do not notice that somebody has begun to look. */
+/* Sleeping workers would not notice that somebody has begun to look. */
 static void wake_workers(verge_service *service) {
     const uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     for (uint32_t id = 1; id <= count; id++) {
@@ -364,9 +364,9 @@ static void update_totals(verge__service_view *view, double seconds) {
     (void)verge_service_get_stats(view->service, &stats);
     const uint64_t cancelled = stats.cancelled_locally + stats.cancelled_remotely;
     if (seconds > 0) {
-        approach(&view->started, (double)(stats.started - view->started_before), seconds, SOON);
-        approach(&view->fired, (double)(stats.fired - view->fired_before), seconds, SOON);
-        approach(&view->cancelled, (double)(cancelled - view->cancelled_before), seconds, SOON);
+        move_rate(&view->started, (double)(stats.started - view->started_before), seconds, SOON);
+        move_rate(&view->fired, (double)(stats.fired - view->fired_before), seconds, SOON);
+        move_rate(&view->cancelled, (double)(cancelled - view->cancelled_before), seconds, SOON);
     }
     view->started_before = stats.started;
     view->fired_before = stats.fired;
@@ -424,7 +424,8 @@ void verge__view_look(verge__service_view *view, uint64_t now_ns) {
     }
 }
 
-/* Of a worker that is not busy, every event is a sample; of another, so many as to make about 32 samples of a poke. */
+/* If a worker has few events, every one is a sample. Otherwise the weight is chosen so that a poke gets about 32
+ * samples. */
 static uint32_t weight_of(const verge__seat_view *seat) {
     enum { POKES_A_LOOK = 16, ALL_UP_TO = 64, SAMPLES = 32 };
     const uint64_t events = seat == NULL ? 0 : seat->event_count / POKES_A_LOOK;

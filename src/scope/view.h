@@ -11,7 +11,7 @@
 
 enum {
     VERGE__NAME_SIZE = 96,
-    VERGE__HEAT_ROWS = 26,     /* of lateness: below 2^10 ns, then a doubling each; the last has all above */
+    VERGE__HEAT_ROWS = 26,     /* of lateness: below 2^10 ns, then each twice as far; the last has all above */
     VERGE__HEAT_COLUMNS = 600, /* a second each */
 };
 
@@ -26,7 +26,7 @@ typedef struct verge__source_view {
     verge__growth growth;
 } verge__source_view;
 
-/* What was counted up to the last look. */
+/* What was counted for a source up to the last look. */
 typedef struct verge__counted_source {
     uint64_t started, cancelled, fired, ended, time_ns;
 } verge__counted_source;
@@ -56,7 +56,7 @@ typedef struct verge__service_view {
     bool is_looked_at;
     uint64_t looked_ns;  /* the last time */
     uint64_t tick_count; /* of this look */
-    uint64_t look;       /* a new number for each, so that no worker takes one for another */
+    uint64_t look;       /* different for each look, so that a worker notices each */
     verge__walk walk;
     verge__source_view sources[VERGE__SOURCE_COUNT];
     verge__seat_view *seats[VERGE_WORKER_COUNT_MAX + 1]; /* 0: threads that are no workers */
@@ -70,20 +70,20 @@ typedef struct verge__service_view {
 void verge__view_begin(verge__service_view *view, verge_service *service, const verge_allocator *allocator);
 void verge__view_end(verge__service_view *view);
 
-/* Once a second, whether somebody looks or not. */
+/* Notes the lateness of a second. Called once a second, whether somebody looks or not. */
 void verge__view_note_second(verge__service_view *view, uint64_t second);
 
-/* Four times a second while somebody looks; when nobody does any more. */
+/* Called four times a second while somebody looks; and when nobody looks any more. */
 void verge__view_look(verge__service_view *view, uint64_t now_ns);
 void verge__view_look_away(verge__service_view *view);
 
-/* At random moments in between: asks for samples. */
+/* Asks the workers for samples. Called at random moments between looks. */
 void verge__view_poke(verge__service_view *view);
 
-/* Of what was recorded for a source in the last ten seconds or so; 0: nothing was. */
+/* A quantile of the lateness of a source in about the last ten seconds. 0: no callback ran. */
 uint64_t verge__view_lateness(const verge__source_view *source, double quantile);
 
-/* Since when the callback that a worker runs has been running, if that is too long: 0, or on scope's clock. */
+/* If a worker is stuck: when its callback began, on scope's clock. Otherwise 0. */
 uint64_t verge__view_stuck_since(const verge__service_view *view, uint32_t seat, uint64_t now_ns);
 
 /* The source of the timer whose callback a worker runs. */

@@ -60,7 +60,7 @@ static uint32_t *seen_of(verge__walk *walk, uint32_t segment) {
 typedef struct verge__glance {
     uint64_t service_now_ns;
     uint32_t now_s;
-    uint64_t last_callback; /* and its source: the next one is often the same */
+    uint64_t last_callback; /* with its source: the next timer often has the same callback */
     uint32_t last_source;
 } glance;
 

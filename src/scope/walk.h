@@ -21,7 +21,7 @@ typedef struct verge__walk_result {
     uint64_t pending[VERGE__SOURCE_COUNT];
     uint64_t coming[VERGE__COMING_BUCKETS];
     uint32_t oldest_s[VERGE__SOURCE_COUNT];
-    bool is_older[VERGE__SOURCE_COUNT]; /* than oldest_s: it was there first */
+    bool is_older[VERGE__SOURCE_COUNT]; /* than oldest_s, as it was there in the first round */
 } verge__walk_result;
 
 typedef struct verge__walk {

@@ -6,9 +6,9 @@
 #include "scope/scope_internal.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define LOOKS_ON_NS (5 * SECOND_NS) /* after the last client has gone: it may come back */
+#define LOOKS_ON_NS (5 * SECOND_NS) /* how long looks go on after the last client has gone */
 
-void verge__scope_let_go(verge_scope *scope, verge__message *message) {
+void verge__scope_release_message(verge_scope *scope, verge__message *message) {
     if (message != NULL && --message->holders == 0) {
         verge__text_free(&message->text);
         scope->allocator.release(scope->allocator.context, message, sizeof(*message));
@@ -22,12 +22,12 @@ static verge__message *make_message(verge_scope *scope, uint64_t now_ns) {
         return NULL;
     }
     *message = (verge__message){.holders = 1, .text = {.allocator = &scope->allocator}};
-    if (scope->message != NULL) { /* it will be about as long */
+    if (scope->message != NULL) { /* this one will be about as long */
         (void)verge__text_reserve(&message->text, scope->message->text.size + scope->message->text.size / 8);
     }
     verge__scope_write(scope, now_ns, &message->text);
     if (message->text.has_failed) {
-        verge__scope_let_go(scope, message);
+        verge__scope_release_message(scope, message);
         return NULL;
     }
     return message;
@@ -42,15 +42,15 @@ static void look(verge_scope *scope, uint64_t now_ns) {
     (void)atomic_fetch_add_explicit(&scope->look, 1, memory_order_relaxed);
     scope->look_count++;
     verge__message *message = make_message(scope, now_ns);
-    if (message != NULL) { /* else there is no memory: the next one */
-        verge__scope_let_go(scope, scope->message);
+    if (message != NULL) { /* otherwise there is no memory now, and clients wait for the next message */
+        verge__scope_release_message(scope, scope->message);
         scope->message = message;
         scope->message_count++;
         (void)verge_condition_broadcast(&scope->changed);
     }
 }
 
-/* 64 times a second, in no step with anything. */
+/* About 64 times a second, at random moments, so that it is in step with nothing that the program does. */
 static void poke(verge_scope *scope, uint64_t now_ns) {
     scope->random = scope->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     scope->poke_ns = now_ns + SECOND_NS / 128 + (scope->random >> 33) % (SECOND_NS / 64);
@@ -67,10 +67,10 @@ static void look_away(verge_scope *scope) {
             verge__view_look_away(scope->views[i]);
         }
     }
-    verge__scope_rest_panels(scope);
+    verge__scope_reset_panels(scope);
     atomic_store_explicit(&scope->look, 0, memory_order_relaxed);
     scope->look_count = 0;
-    verge__scope_let_go(scope, scope->message);
+    verge__scope_release_message(scope, scope->message);
     scope->message = NULL;
 }
 
@@ -83,7 +83,7 @@ static void note_second(verge_scope *scope, uint64_t now_ns) {
     }
 }
 
-/* When there is something to do again. */
+/* When the task has something to do again. */
 static uint64_t next_ns(const verge_scope *scope, uint64_t now_ns, uint64_t looked_ns) {
     if (scope->look_count > 0) {
         const uint64_t look_ns = looked_ns + VERGE__LOOK_EVERY_NS;
@@ -118,7 +118,7 @@ intptr_t verge__scope_watch(void *argument) {
     return 0;
 }
 
-void verge__scope_want(verge_scope *scope) {
+void verge__scope_want_looks(verge_scope *scope) {
     scope->look_until_ns = verge_deadline_after(LOOKS_ON_NS);
     if (scope->look_count == 0) {
         (void)verge_condition_signal(&scope->wanted);
@@ -132,7 +132,7 @@ int verge__scope_next_message(verge_scope *scope, uint64_t *number, uint64_t dea
         return error;
     }
     while (error == 0 && (scope->message == NULL || scope->message_count == *number)) {
-        verge__scope_want(scope);
+        verge__scope_want_looks(scope);
         error = verge_condition_wait_until(&scope->changed, &scope->guard, deadline_ns);
     }
     if (error == 0) {

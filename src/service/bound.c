@@ -42,7 +42,7 @@ void verge__bind_until_thread_ends(verge_worker *worker) {
     (void)pthread_once(&thread_end_once, make_thread_end_key);
     /* If there is no key left, the thread must leave by itself, or another thread must call leave for it. */
     if (has_thread_end_key && pthread_setspecific(thread_end_key, &verge__bound_workers) == 0) {
-        atomic_store_explicit(&worker->is_kept, true, memory_order_relaxed);
+        atomic_store_explicit(&worker->has_living_thread, true, memory_order_relaxed);
     }
 }
 
@@ -50,7 +50,7 @@ void verge__unbind(verge_worker *worker) {
     for (verge_worker **at = &verge__bound_workers; *at != NULL; at = &(*at)->bound_next) {
         if (*at == worker) {
             *at = worker->bound_next;
-            atomic_store_explicit(&worker->is_kept, false, memory_order_relaxed);
+            atomic_store_explicit(&worker->has_living_thread, false, memory_order_relaxed);
             return;
         }
     }
@@ -64,8 +64,8 @@ bool verge__is_bound(const verge_worker *worker) {
     return bound != NULL;
 }
 
-bool verge__is_anothers(const verge_worker *worker) {
-    return !verge__is_bound(worker) && atomic_load_explicit(&worker->is_kept, memory_order_relaxed);
+bool verge__is_bound_to_another(const verge_worker *worker) {
+    return !verge__is_bound(worker) && atomic_load_explicit(&worker->has_living_thread, memory_order_relaxed);
 }
 
 #if defined(VERGE_STEPS) && VERGE_STEPS

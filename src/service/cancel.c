@@ -7,7 +7,8 @@
 #include "service/turn.h"
 
 /* T6, T7: the caller has ended a SCHEDULED timer. `word` is its word before that. */
-void verge__give_up(verge_service *service, verge_worker *bound, verge__timer *timer, uint32_t index, uint64_t word) {
+void verge__free_or_send(verge_service *service, verge_worker *bound, verge__timer *timer, uint32_t index,
+                         uint64_t word) {
     if ((word & VERGE__LINKED) != 0) {
         return; /* the thread that takes it out of its list frees it */
     }
@@ -44,7 +45,7 @@ static VERGE__ALWAYS_INLINE int cancel(verge_service *service, verge_worker *bou
         bool is_running = verge__word_state(word) == VERGE__RUNNING_STATE;
         if (VERGE__LIKELY(!is_running && (word & (VERGE__WRITING | VERGE__CLAIMED)) == 0)) {
             if (verge__word_change(timer, &word, ended_by(bound, word))) {
-                verge__give_up(service, bound, timer, (uint32_t)handle, word);
+                verge__free_or_send(service, bound, timer, (uint32_t)handle, word);
                 break;
             }
         } else if (!is_running && (word & VERGE__QUIT) != 0) {
@@ -82,8 +83,8 @@ static VERGE__ALWAYS_INLINE int cancel_on_turn(verge_service *service, verge_tim
 
 /* The short way of the bound worker, T6, for its own timer that waits for its deadline. False: it does not apply, and
  * nothing has changed. */
-static VERGE__ALWAYS_INLINE bool cancel_shortly(const verge_service *service, verge_worker *worker, verge_timer handle,
-                                                bool machine_has_cas) {
+static VERGE__ALWAYS_INLINE bool cancel_by_short_way(const verge_service *service, verge_worker *worker,
+                                                     verge_timer handle, bool machine_has_cas) {
     verge__timer *timer = NULL;
     uint32_t free_count = verge__worker_free_count(worker);
     if (VERGE__UNLIKELY(!verge__table_has(&service->table, (uint32_t)handle, &timer) ||
@@ -108,19 +109,19 @@ static VERGE__ALWAYS_INLINE bool cancel_shortly(const verge_service *service, ve
     return true;
 }
 
-static VERGE__NOINLINE int cancel_at_length(verge_service *service, verge_timer timer) {
+static VERGE__NOINLINE int cancel_timer_slowly(verge_service *service, verge_timer timer) {
     if (service == NULL || verge__service_is_forked(service)) {
         return service == NULL ? -EINVAL : -ECHILD;
     }
-    verge_worker *bound = verge__bound_plainly(service);
+    verge_worker *bound = verge__bound_for_short_way(service);
     bool is_short = bound != NULL && !bound->machine_has_cas;
-    return is_short && cancel_shortly(service, bound, timer, false) ? 0 : cancel_on_turn(service, timer, 0);
+    return is_short && cancel_by_short_way(service, bound, timer, false) ? 0 : cancel_on_turn(service, timer, 0);
 }
 
 int verge_service_cancel(verge_service *service, verge_timer timer) {
-    verge_worker *bound = verge__bound_plainly_with_cas(service);
-    if (VERGE__UNLIKELY(bound == NULL || !cancel_shortly(service, bound, timer, true))) {
-        return cancel_at_length(service, timer);
+    verge_worker *bound = verge__bound_for_short_way_with_cas(service);
+    if (VERGE__UNLIKELY(bound == NULL || !cancel_by_short_way(service, bound, timer, true))) {
+        return cancel_timer_slowly(service, timer);
     }
     return 0;
 }

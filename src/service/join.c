@@ -103,14 +103,14 @@ static int take_seat(verge_service *service, const verge_worker_options *options
     worker->now_ns = now_ns;
     worker->rescued_ns = 0;
     worker->is_thread = is_thread;
-    bool is_plain = service->options.timer_cap == 0 && !verge__service_watches(service);
-    worker->is_plain = is_plain;
+    bool has_short_ways = service->options.timer_cap == 0 && !verge__service_watches(service);
+    worker->has_short_ways = has_short_ways;
     worker->machine_has_cas = verge__machine_has_cas();
     worker->look_seen = 0;
     atomic_store_explicit(&worker->starts_left, 0, memory_order_relaxed);
     atomic_store_explicit(&worker->cancels_left, 0, memory_order_relaxed);
     atomic_store_explicit(&worker->fires_left, 0, memory_order_relaxed);
-    verge__worker_be_plain(worker);
+    verge__worker_set_short_ways(worker);
     worker->scheduled_here = verge__word_with_owner(VERGE__SCHEDULED, worker->id);
     worker->is_in_pass = worker->is_in_callback = worker->wants_to_leave = false;
     worker->incoming = worker->shelf = worker->overdue = VERGE__CHAIN_EMPTY;

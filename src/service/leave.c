@@ -168,7 +168,7 @@ int verge_worker_leave(verge_worker *worker) {
     if (verge__service_is_forked(worker->service)) {
         return -ECHILD;
     }
-    if (verge__is_anothers(worker)) {
+    if (verge__is_bound_to_another(worker)) {
         return -EPERM;
     }
     if (verge__is_bound(worker) && (worker->is_in_pass || worker->is_in_callback)) {

@@ -15,7 +15,7 @@ static int check_workers(const verge_service *service) {
     for (uint32_t id = 1; id <= count; id++) {
         const verge_worker *worker = verge__service_seat(service, id);
         if (verge__worker_is_there(worker)) {
-            if (worker->is_thread || verge__is_anothers(worker)) {
+            if (worker->is_thread || verge__is_bound_to_another(worker)) {
                 return -EPERM;
             }
             if (worker->is_in_pass) {

@@ -145,7 +145,7 @@ static void call(verge_worker *worker, verge_callback callback, const verge_firi
         uint64_t since_ns = verge__service_clock(service);
         atomic_store_explicit(&worker->callback_since_ns, since_ns == 0 ? 1 : since_ns, memory_order_release);
         verge__metronome_want(service);
-        verge__turn_lay(worker);
+        verge__turn_lay_down(worker);
     }
     VERGE__PROBE5(run, service, firing->timer, callback, firing->scheduled_ns, firing->actual_ns);
     callback(firing);
@@ -184,7 +184,7 @@ static fate run_if_due(verge_worker *worker, verge__timer *timer, uint32_t index
     }
     verge__worker_withdraw(worker, timer);
     if (outcome == VERGE__FATE_ENDED) {
-        verge__give_up(worker->service, worker, timer, index, word);
+        verge__free_or_send(worker->service, worker, timer, index, word);
         return outcome;
     }
     firing.timer = verge__word_handle(word, index);
@@ -329,7 +329,7 @@ static void publish_state(verge_worker *worker) {
     atomic_store_explicit(&worker->has_made_a_pass, true, memory_order_relaxed);
     uint64_t look = atomic_load_explicit(&worker->service->look, memory_order_relaxed);
     if (VERGE__UNLIKELY(look != worker->look_seen)) {
-        verge__worker_show(worker, look);
+        verge__worker_note_look(worker, look);
     }
 }
 
@@ -407,7 +407,7 @@ int verge_worker_run_once(verge_worker *worker, uint64_t wait_until_ns) {
     if (VERGE__UNLIKELY(verge__service_is_forked(worker->service))) {
         return -ECHILD;
     }
-    if (VERGE__UNLIKELY(verge__is_anothers(worker))) {
+    if (VERGE__UNLIKELY(verge__is_bound_to_another(worker))) {
         return -EPERM;
     }
     if (worker->is_in_pass) {

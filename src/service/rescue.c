@@ -149,7 +149,7 @@ void verge__worker_rescue_others(verge_worker *worker) {
             if (stuck_since(service, other, now_ns) != 0) {
                 rescue(worker, other);
             }
-            verge__turn_lay(other);
+            verge__turn_lay_down(other);
         }
     }
 }

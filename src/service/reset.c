@@ -110,7 +110,7 @@ static int reset(verge_service *service, verge_worker *bound, verge_timer handle
         return verdict;
     }
     if ((word & VERGE__QUIT) != 0) {
-        verge__give_up(service, bound, timer, (uint32_t)handle, word);
+        verge__free_or_send(service, bound, timer, (uint32_t)handle, word);
     } else if ((word & VERGE__LINKED) != 0) { /* the thread that takes it reads the deadline */
         if (deadline_ns < old_ns) {
             wake_owner(service, word, deadline_ns);

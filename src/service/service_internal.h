@@ -95,11 +95,11 @@ struct verge_worker {
     verge_service *service;
     /* The service, if the short ways apply: it has no cap and does not watch callbacks. Otherwise this worker, which
      * equals no service. */
-    _Atomic uint64_t plain_service;          /* an address */
-    _Atomic uint64_t plain_service_with_cas; /* the same, if the machine has the instruction (base/exchange.h) */
-    verge_worker *bound_next;                /* in the list of workers that this thread is bound to */
-    uint64_t part_mask;                      /* the bits of a time below one tick */
-    bool is_plain;                           /* what plain_service says, except while samples are taken (sources.h) */
+    _Atomic uint64_t short_way_service;          /* an address */
+    _Atomic uint64_t short_way_service_with_cas; /* the same, if the machine has the instruction (base/exchange.h) */
+    verge_worker *bound_next;                    /* in the list of workers that this thread is bound to */
+    uint64_t part_mask;                          /* the bits of a time below one tick */
+    bool has_short_ways; /* what short_way_service says, except while samples are taken (sources.h) */
     bool machine_has_cas;
     uint64_t scheduled_here; /* the lower half of a word: SCHEDULED, with this owner and no flag */
     uint8_t shift;
@@ -138,7 +138,7 @@ struct verge_worker {
 
     /* ---- for any thread ---- */
     _Alignas(VERGE__CACHE_LINE) verge__inbox inbox;
-    _Atomic bool is_kept;           /* bound to a living thread; other threads must not leave for it */
+    _Atomic bool has_living_thread; /* bound to a living thread; other threads must not leave for it */
     _Atomic uint64_t wait_until_ns; /* park.h */
     _Atomic uint32_t signal;        /* park.h */
     _Atomic uint32_t seat_state;    /* verge__seat_state */
@@ -210,8 +210,9 @@ struct verge_service {
 };
 
 /* Whether the short ways apply. The thread that asks for samples (sources.h) may change it at any time. */
-static VERGE__ALWAYS_INLINE bool verge__is_plain(const _Atomic uint64_t *plain_service, const void *service) {
-    return verge__load_relaxed(plain_service) == (uint64_t)(uintptr_t)service;
+static VERGE__ALWAYS_INLINE bool verge__short_way_applies(const _Atomic uint64_t *short_way_service,
+                                                          const void *service) {
+    return verge__load_relaxed(short_way_service) == (uint64_t)(uintptr_t)service;
 }
 
 static inline verge_worker *verge__service_seat(const verge_service *service, uint32_t id) {
@@ -280,17 +281,17 @@ static inline verge_worker *verge__bound(const verge_service *service) {
 }
 
 /* The same for the short ways: NULL if they do not apply. */
-static VERGE__ALWAYS_INLINE verge_worker *verge__bound_plainly(const verge_service *service) {
+static VERGE__ALWAYS_INLINE verge_worker *verge__bound_for_short_way(const verge_service *service) {
     verge_worker *worker = verge__bound_workers;
-    while (VERGE__UNLIKELY(worker != NULL && !verge__is_plain(&worker->plain_service, service))) {
+    while (VERGE__UNLIKELY(worker != NULL && !verge__short_way_applies(&worker->short_way_service, service))) {
         worker = worker->bound_next;
     }
     return worker;
 }
 
-static VERGE__ALWAYS_INLINE verge_worker *verge__bound_plainly_with_cas(const verge_service *service) {
+static VERGE__ALWAYS_INLINE verge_worker *verge__bound_for_short_way_with_cas(const verge_service *service) {
     verge_worker *worker = verge__bound_workers;
-    while (VERGE__UNLIKELY(worker != NULL && !verge__is_plain(&worker->plain_service_with_cas, service))) {
+    while (VERGE__UNLIKELY(worker != NULL && !verge__short_way_applies(&worker->short_way_service_with_cas, service))) {
         worker = worker->bound_next;
     }
     return worker;
@@ -314,7 +315,7 @@ void verge__unbind(verge_worker *worker);
 bool verge__is_bound(const verge_worker *worker);
 
 /* Whether it is bound to another thread that has not ended. That thread still uses the worker. */
-bool verge__is_anothers(const verge_worker *worker);
+bool verge__is_bound_to_another(const verge_worker *worker);
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
 /* For simulations, which run several threads in one: exchanges the list of bound workers. */
@@ -323,11 +324,11 @@ verge_worker *verge__exchange_bound(verge_worker *workers);
 
 /* ---- sources.c ---- */
 
-/* Tells the short ways whether they apply. */
-void verge__worker_be_plain(verge_worker *worker);
+/* Stores in short_way_service whether the short ways apply now. */
+void verge__worker_set_short_ways(verge_worker *worker);
 
-/* Somebody looks, or has stopped to: in a pass. */
-void verge__worker_show(verge_worker *worker, uint64_t look);
+/* In a pass: somebody has begun to look, looks again (then a picture is taken), or has stopped. */
+void verge__worker_note_look(verge_worker *worker, uint64_t look);
 
 /* Asks for samples: of a worker; of threads that are no workers. From scope's thread. */
 void verge__worker_poke(verge_worker *worker, uint32_t weight);
@@ -340,9 +341,9 @@ void verge__sample_firing(verge_worker *worker, uint32_t source, const verge_fir
 
 /* Whether samples are wanted; or were, and the short ways are to be told that they apply again. */
 static inline bool verge__samples_here(const verge_worker *worker, const _Atomic uint32_t *left,
-                                       const _Atomic uint64_t *plain_service) {
+                                       const _Atomic uint64_t *short_way_service) {
     return VERGE__UNLIKELY(atomic_load_explicit(left, memory_order_relaxed) != 0) ||
-           (worker->is_plain && VERGE__UNLIKELY(verge__is_plain(plain_service, worker)));
+           (worker->has_short_ways && VERGE__UNLIKELY(verge__short_way_applies(short_way_service, worker)));
 }
 
 static inline bool verge__samples_outside(const verge_service *service) {
@@ -350,12 +351,12 @@ static inline bool verge__samples_outside(const verge_service *service) {
 }
 
 static inline bool verge__samples_starts(const verge_service *service, const verge_worker *bound) {
-    return bound != NULL ? verge__samples_here(bound, &bound->starts_left, &bound->plain_service)
+    return bound != NULL ? verge__samples_here(bound, &bound->starts_left, &bound->short_way_service)
                          : verge__samples_outside(service);
 }
 
 static inline bool verge__samples_cancels(const verge_service *service, const verge_worker *bound) {
-    return bound != NULL ? verge__samples_here(bound, &bound->cancels_left, &bound->plain_service_with_cas)
+    return bound != NULL ? verge__samples_here(bound, &bound->cancels_left, &bound->short_way_service_with_cas)
                          : verge__samples_outside(service);
 }
 
@@ -440,7 +441,8 @@ void verge__worker_receive(verge_worker *worker);
 
 /* A SCHEDULED timer was ended, by a change of its word from `word`, but not by its owner in a pass. Frees it, or sends
  * it to its owner. */
-void verge__give_up(verge_service *service, verge_worker *bound, verge__timer *timer, uint32_t index, uint64_t word);
+void verge__free_or_send(verge_service *service, verge_worker *bound, verge__timer *timer, uint32_t index,
+                         uint64_t word);
 
 /* ---- leave.c, rescue.c, metronome.c ---- */
 
@@ -498,8 +500,5 @@ uint64_t verge__service_pending(const verge_service *service);
 
 /* One pass. Returns how many callbacks ran. */
 size_t verge__worker_pass(verge_worker *worker);
-
-/* Takes the newest entry of a list that is not empty; takes the entries of the next tick before `target`. */
-bool verge__worker_take_tick(verge_worker *worker, uint64_t target, size_t *budget);
 
 #endif

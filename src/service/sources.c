@@ -53,16 +53,17 @@ static uint32_t left_of(const _Atomic uint32_t *left) {
     return atomic_load_explicit(left, memory_order_relaxed);
 }
 
-void verge__worker_be_plain(verge_worker *worker) {
+void verge__worker_set_short_ways(verge_worker *worker) {
     const uint64_t service = (uint64_t)(uintptr_t)worker->service;
     const uint64_t none = (uint64_t)(uintptr_t)worker;
-    const bool is_plain = worker->is_plain && left_of(&worker->starts_left) == 0;
-    const bool is_plain_with_cas = worker->is_plain && worker->machine_has_cas && left_of(&worker->cancels_left) == 0;
-    atomic_store_explicit(&worker->plain_service, is_plain ? service : none, memory_order_relaxed);
-    atomic_store_explicit(&worker->plain_service_with_cas, is_plain_with_cas ? service : none, memory_order_relaxed);
+    const bool is_on = worker->has_short_ways && left_of(&worker->starts_left) == 0;
+    const bool is_on_with_cas =
+        worker->has_short_ways && worker->machine_has_cas && left_of(&worker->cancels_left) == 0;
+    atomic_store_explicit(&worker->short_way_service, is_on ? service : none, memory_order_relaxed);
+    atomic_store_explicit(&worker->short_way_service_with_cas, is_on_with_cas ? service : none, memory_order_relaxed);
 }
 
-void verge__worker_show(verge_worker *worker, uint64_t look) {
+void verge__worker_note_look(verge_worker *worker, uint64_t look) {
     verge__samples *samples = atomic_load_explicit(&worker->samples, memory_order_acquire);
     if (samples == NULL) {
         return; /* scope's thread is about to allocate it */
@@ -79,8 +80,8 @@ void verge__worker_poke(verge_worker *worker, uint32_t weight) {
     atomic_store_explicit(&worker->cancels_left, VERGE__EVENTS_A_POKE, memory_order_relaxed);
     atomic_store_explicit(&worker->fires_left, VERGE__EVENTS_A_POKE, memory_order_relaxed);
     const uint64_t none = (uint64_t)(uintptr_t)worker;
-    atomic_store_explicit(&worker->plain_service, none, memory_order_relaxed);
-    atomic_store_explicit(&worker->plain_service_with_cas, none, memory_order_relaxed);
+    atomic_store_explicit(&worker->short_way_service, none, memory_order_relaxed);
+    atomic_store_explicit(&worker->short_way_service_with_cas, none, memory_order_relaxed);
 }
 
 void verge__service_poke(verge_service *service, uint32_t weight) {
@@ -88,7 +89,8 @@ void verge__service_poke(verge_service *service, uint32_t weight) {
     atomic_store_explicit(&service->outside_left, 2 * VERGE__EVENTS_A_POKE, memory_order_relaxed);
 }
 
-/* One in `weight`, by chance: `count` is of events, and different each time. */
+/* True for a random one in `weight` events. `count` is the number of the event, from which the random number is
+ * made. */
 static bool is_drawn(uint64_t count, uint32_t weight) {
     return ((count * UINT64_C(0x9E3779B97F4A7C15)) >> 40 & (weight - 1)) == 0;
 }
@@ -114,10 +116,10 @@ static verge__samples *sample_of(verge_worker *worker, _Atomic uint32_t *left, u
     return is_drawn(count, *ret_weight) ? atomic_load_explicit(&worker->samples, memory_order_acquire) : NULL;
 }
 
-/* The last sample was taken, or none was wanted: the short ways are back. */
-static void have_sampled(verge_worker *worker, const _Atomic uint32_t *left) {
-    if (left_of(left) == 0 && worker->is_plain) {
-        verge__worker_be_plain(worker);
+/* If no more samples are wanted, the short ways apply again. */
+static void end_samples(verge_worker *worker, const _Atomic uint32_t *left) {
+    if (left_of(left) == 0 && worker->has_short_ways) {
+        verge__worker_set_short_ways(worker);
     }
 }
 
@@ -135,7 +137,7 @@ void verge__sample_start(verge_service *service, verge_worker *bound, const verg
     if (samples != NULL) {
         verge__count(&samples->of[verge__timer_source(&service->sources, timer)].started, weight);
     }
-    have_sampled(bound, &bound->starts_left);
+    end_samples(bound, &bound->starts_left);
 }
 
 void verge__sample_cancel(verge_service *service, verge_worker *bound, uint32_t source) {
@@ -154,7 +156,7 @@ void verge__sample_cancel(verge_service *service, verge_worker *bound, uint32_t 
     if (samples != NULL) {
         verge__count(&samples->of[source].cancelled, weight);
     }
-    have_sampled(bound, &bound->cancels_left);
+    end_samples(bound, &bound->cancels_left);
 }
 
 void verge__sample_firing(verge_worker *worker, uint32_t source, const verge_firing *firing, bool has_ended) {

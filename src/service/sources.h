@@ -18,20 +18,20 @@
  * second, each event has a chance to be sampled.
  *
  * Cost. While there is no client, no call counts anything by source, and the short ways of start and cancel contain no
- * test for it. A poke marks the worker as not plain (plain_service). Then start and cancel go the long way, which
- * counts. After 256 events, the long way marks the worker as plain again. So at most 16,384 starts a second take
- * longer, of the millions that a busy worker makes.
+ * test for it. A poke switches the short ways of a worker off (short_way_service). Then start and cancel go the long
+ * way, which counts. After 256 events, the long way switches the short ways on again. So at most 16,384 starts a second
+ * take longer, of the millions that a busy worker makes.
  *
  * Which thread may touch what
  *   keys      any thread: from 0 to a key, once, by compare-and-swap. Relaxed: nothing else depends on them.
- *   plain_service, starts_left, weight and so on: the worker's thread and the thread that pokes, relaxed. Each may
+ *   short_way_service, starts_left, weight and so on: the worker's thread and the thread that pokes, relaxed. Each may
  *             overwrite what the other has stored. That does no harm: no samples are taken until the next poke, or one
  *             more call goes the long way, and finds that no samples are wanted.
  *   samples   of a worker: its thread writes (as its tally), any thread reads. Of threads that are no workers: by
  *             atomic adds.
  *   picture   a worker's thread writes, one thread reads (service/picture.h).
  *   The memory of both comes from the thread that looks first (release), and stays until the service ends (acquire:
- *   verge__worker_show).
+ *   verge__worker_note_look).
  */
 #ifndef VERGE_SRC_SERVICE_SOURCES_H
 #define VERGE_SRC_SERVICE_SOURCES_H

@@ -57,9 +57,9 @@ static VERGE__ALWAYS_INLINE void give_handle(verge_timer *ret_timer, verge_timer
 
 /* The short way of the bound worker, for a timer that runs once: no lock, no loop, no call. False: it does not apply,
  * and nothing has changed. */
-static VERGE__ALWAYS_INLINE bool start_shortly(const verge_service *service, verge_worker *worker, uint64_t deadline_ns,
-                                               verge_callback callback, void *argument, uint32_t source,
-                                               verge_timer *ret_timer) {
+static VERGE__ALWAYS_INLINE bool start_by_short_way(const verge_service *service, verge_worker *worker,
+                                                    uint64_t deadline_ns, verge_callback callback, void *argument,
+                                                    uint32_t source, verge_timer *ret_timer) {
     verge__calendar *calendar = &worker->calendar;
     uint64_t tick = (deadline_ns + worker->part_mask) >> worker->shift; /* beyond the end of time: 0 */
     uint32_t free_count = verge__worker_free_count(worker);
@@ -184,8 +184,8 @@ int verge_service_start(verge_service *service, const verge_start_options *optio
     return start(service, &chosen, source, ret_timer);
 }
 
-static VERGE__NOINLINE int start_at_length(verge_service *service, uint64_t deadline_ns, verge_callback callback,
-                                           void *argument, uint32_t source, verge_timer *ret_timer) {
+static VERGE__NOINLINE int start_timer_slowly(verge_service *service, uint64_t deadline_ns, verge_callback callback,
+                                              void *argument, uint32_t source, verge_timer *ret_timer) {
     const verge_start_options options = {.callback = callback, .argument = argument, .deadline_ns = deadline_ns};
     const bool is_wrong = service == NULL || !is_valid(&options) || verge__service_refuses(service, deadline_ns);
     return is_wrong ? -EINVAL : start(service, &options, source, ret_timer);
@@ -193,20 +193,20 @@ static VERGE__NOINLINE int start_at_length(verge_service *service, uint64_t dead
 
 int verge_service_start_at(verge_service *service, uint64_t deadline_ns, verge_callback callback, void *argument,
                            verge_timer *ret_timer) {
-    verge_worker *bound = verge__bound_plainly(service);
+    verge_worker *bound = verge__bound_for_short_way(service);
     if (VERGE__UNLIKELY(bound == NULL || callback == NULL || deadline_ns == VERGE_NEVER ||
-                        !start_shortly(service, bound, deadline_ns, callback, argument, 0, ret_timer))) {
-        return start_at_length(service, deadline_ns, callback, argument, 0, ret_timer);
+                        !start_by_short_way(service, bound, deadline_ns, callback, argument, 0, ret_timer))) {
+        return start_timer_slowly(service, deadline_ns, callback, argument, 0, ret_timer);
     }
     return 0;
 }
 
 int verge__service_start_from(verge_service *service, uint64_t deadline_ns, verge_callback callback, void *argument,
                               uint32_t source, verge_timer *ret_timer) {
-    verge_worker *bound = verge__bound_plainly(service);
+    verge_worker *bound = verge__bound_for_short_way(service);
     if (VERGE__UNLIKELY(bound == NULL || callback == NULL || deadline_ns == VERGE_NEVER ||
-                        !start_shortly(service, bound, deadline_ns, callback, argument, source, ret_timer))) {
-        return start_at_length(service, deadline_ns, callback, argument, source, ret_timer);
+                        !start_by_short_way(service, bound, deadline_ns, callback, argument, source, ret_timer))) {
+        return start_timer_slowly(service, deadline_ns, callback, argument, source, ret_timer);
     }
     return 0;
 }

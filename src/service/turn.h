@@ -5,7 +5,7 @@
  * If a service does not watch for stuck callbacks, the worker's thread always holds the turn. Otherwise the thread lays
  * the turn down while a callback runs, and takes it again for each call that the callback makes on this worker:
  *
- *     HELD, AWAITED -> LAID     verge__turn_lay    release: the next holder sees
+ *     HELD, AWAITED -> LAID     verge__turn_lay_down    release: the next holder sees
  *     LAID -> HELD              verge__turn_take   acquire: what this one did
  *     HELD -> AWAITED           verge__turn_await
  *
@@ -28,7 +28,7 @@ static inline bool verge__turn_try_take(verge_worker *worker) {
                                                    memory_order_relaxed);
 }
 
-static inline void verge__turn_lay(verge_worker *worker) {
+static inline void verge__turn_lay_down(verge_worker *worker) {
     VERGE__STEP("turn: lay");
     if (atomic_exchange_explicit(&worker->turn, VERGE__TURN_LAID, memory_order_acq_rel) == VERGE__TURN_AWAITED) {
         VERGE__STEP("turn: wake");
@@ -62,7 +62,7 @@ static inline void verge__turn_begin(verge_worker *worker) {
 
 static inline void verge__turn_end(verge_worker *worker) {
     if (VERGE__UNLIKELY(worker->is_in_callback && verge__service_watches(worker->service))) {
-        verge__turn_lay(worker);
+        verge__turn_lay_down(worker);
     }
 }
 

@@ -328,7 +328,7 @@ static void nothing_is_counted_while_nobody_looks(void **state) {
     act_in_two_ways(&stepped); /* who pokes has no effect before a look */
     (void)verge_worker_run_once(worker, 0);
     assert_null(worker->samples);
-    assert_int_equal(worker->plain_service, (uintptr_t)stepped.service);
+    assert_int_equal(worker->short_way_service, (uintptr_t)stepped.service);
     look();
     (void)verge_worker_run_once(worker, 0);
     until_poke = 0;
@@ -336,8 +336,8 @@ static void nothing_is_counted_while_nobody_looks(void **state) {
     assert_true(samples_taken(worker) >= UINT64_C(2) * VERGE__EVENTS_A_POKE);
     until_poke = UINT32_MAX;
     act_in_two_ways(&stepped);
-    assert_int_equal(worker->plain_service, (uintptr_t)stepped.service); /* enough: the short ways are back */
-    assert_int_equal(worker->plain_service_with_cas,
+    assert_int_equal(worker->short_way_service, (uintptr_t)stepped.service); /* enough: the short ways are back */
+    assert_int_equal(worker->short_way_service_with_cas,
                      (uintptr_t)(worker->machine_has_cas ? (const void *)stepped.service : worker));
     verge__view_look_away(&view);
     const uint64_t taken = samples_taken(worker);

@@ -177,7 +177,7 @@ static void timers_are_cancelled_without_the_instruction_too(void **state) {
     struct stepped stepped;
     stepped_begin(&stepped);
     verge_worker *worker = join_bound(stepped.service);
-    worker->plain_service_with_cas = (uintptr_t)worker;
+    worker->short_way_service_with_cas = (uintptr_t)worker;
     worker->machine_has_cas = false;
     unsigned fired = 0;
     uint64_t deadline_ns = now_of(&stepped) + TICK;

@@ -400,7 +400,7 @@ static void be_worker(void) {
 static void bury_one(void) {
     if (world->dead_count > 0) {
         verge_worker *worker = world->dead[--world->dead_count];
-        atomic_store(&worker->is_kept, false); /* as its thread does when it ends (bound.c) */
+        atomic_store(&worker->has_living_thread, false); /* as its thread does when it ends (bound.c) */
         assert_int_equal(verge_worker_leave(worker), 0);
     }
 }
