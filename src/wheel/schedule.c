@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "base/probes.h"
-#include "wheel/wheel_internal.h"
+#include "wheel/arm.h"
 
 static const verge_timer next_generation = UINT64_C(2) << 32; /* from the last handle of a node to its next */
 
@@ -32,8 +32,8 @@ uint64_t verge__wheel_rounded(const verge_wheel *wheel, uint64_t tick) {
     return (tick + mask) & ~mask;
 }
 
-/* Whether a deadline may be scheduled. */
-static int judge(const verge_wheel *wheel, uint64_t deadline_ns) {
+/* Whether a timer, pending or not, may have a deadline. */
+static int judge(const verge_wheel *wheel, bool is_pending, uint64_t deadline_ns) {
     if (deadline_ns > verge_wheel_largest_deadline(wheel)) {
         return -ERANGE;
     }
@@ -41,7 +41,11 @@ static int judge(const verge_wheel *wheel, uint64_t deadline_ns) {
     bool is_rejected =
         (wheel->options.past == VERGE_PAST_SINCE_START && (deadline_ns == 0 || deadline_ns < wheel->start_ns)) ||
         (wheel->options.past == VERGE_PAST_REJECTED && deadline_ns >> shift < wheel->now_ns >> shift);
-    return is_rejected ? -EINVAL : 0;
+    if (is_rejected) {
+        return -EINVAL;
+    }
+    uint64_t cap = wheel->options.timer_cap;
+    return cap != 0 && !is_pending && verge__wheel_pending(wheel) >= cap ? -ENOSPC : 0;
 }
 
 void verge__wheel_withdraw(verge_wheel *wheel, verge__node *node) {
@@ -90,9 +94,9 @@ static int secure_entry(verge_wheel *wheel, verge__entry entry) {
     return error == 0 ? verge__wheel_secure(wheel, wheel->calendar.entry_count + 1) : error;
 }
 
-int verge__wheel_arm(verge_wheel *wheel, verge__entry entry, verge__node *node, uint64_t deadline_ns) {
+int verge__wheel_arm_slowly(verge_wheel *wheel, verge__entry entry, verge__node *node, uint64_t deadline_ns) {
     verge__calendar *calendar = &wheel->calendar;
-    int error = judge(wheel, deadline_ns);
+    int error = judge(wheel, verge__node_is_pending(node), deadline_ns);
     if (error != 0) {
         return error;
     }
@@ -151,46 +155,95 @@ void verge__wheel_retract(verge_wheel *wheel, verge__node *node) {
     }
 }
 
+/* ---- the calls ---- */
+
+/* The spare node has become a timer. */
+static VERGE__ALWAYS_INLINE int begin_timer(verge_wheel *wheel, verge__timer_node *node, void *data,
+                                            verge_timer *ret_timer) {
+    verge_timer timer = wheel->nodes.spare + next_generation;
+    VERGE__INVARIANT((node->node.generation & 1) == 0, "WN2: a free node has an even generation");
+    wheel->nodes.spare = 0;
+    node->node.generation = (uint32_t)(timer >> 32);
+    node->data = data;
+    if (ret_timer != NULL) {
+        *ret_timer = timer;
+    }
+    VERGE__PROBE3(schedule, wheel, timer, node->node.deadline_ns);
+    return 0;
+}
+
 static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline_ns, void *data,
                                            verge_timer *ret_timer) {
-    if (wheel == NULL) {
-        return -EINVAL;
-    }
-    int error = judge(wheel, deadline_ns); /* before memory is asked for */
-    if (error == 0 && wheel->options.timer_cap != 0 && verge__wheel_pending(wheel) >= wheel->options.timer_cap) {
-        error = -ENOSPC;
-    }
-    if (error == 0) {
-        error = verge__wheel_promise_nodes(wheel);
-    }
-    if (error == 0) {
-        error = verge__nodes_refill(&wheel->nodes);
+    int error = wheel == NULL ? -EINVAL : 0;
+    if (error == 0 && wheel->nodes.spare == 0) {
+        error = judge(wheel, false, deadline_ns); /* before memory is asked for */
+        error = error == 0 ? verge__wheel_promise_nodes(wheel) : error;
+        error = error == 0 ? verge__nodes_refill(&wheel->nodes) : error;
         wheel->calendar.slabs = wheel->nodes.slabs;
     }
     if (error != 0) {
         return error;
     }
-    verge_timer timer = wheel->nodes.spare + next_generation;
-    verge__timer_node *node = verge__nodes_at(&wheel->nodes, (uint32_t)timer);
-    error = verge__wheel_arm(wheel, verge__entry_for_index((uint32_t)timer), &node->node, deadline_ns);
-    if (error != 0) {
-        return error;
+    uint32_t index = (uint32_t)wheel->nodes.spare;
+    verge__timer_node *node = verge__nodes_at(&wheel->nodes, index);
+    error = verge__wheel_arm(wheel, verge__entry_for_index(index), &node->node, deadline_ns);
+    return error != 0 ? error : begin_timer(wheel, node, data, ret_timer);
+}
+
+int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer) {
+    VERGE__ENTER(wheel);
+    if (VERGE__LIKELY(wheel != NULL && (wheel->nodes.spare != 0 || verge__nodes_pop(&wheel->nodes)))) {
+        verge__timer_node *node = verge__nodes_at(&wheel->nodes, (uint32_t)wheel->nodes.spare);
+        if (verge__wheel_try_arm(wheel, &node->node, deadline_ns)) {
+            return begin_timer(wheel, node, data, ret_timer);
+        }
     }
-    VERGE__INVARIANT((node->node.generation & 1) == 0, "WN2: a free node has an even generation");
-    wheel->nodes.spare = 0;
-    node->data = data;
-    node->node.generation = (uint32_t)(timer >> 32);
-    if (ret_timer != NULL) {
-        *ret_timer = timer;
+    return schedule_slowly(wheel, deadline_ns, data, ret_timer);
+}
+
+static VERGE__NOINLINE int reschedule_slowly(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
+    verge__timer_node *node = wheel == NULL ? NULL : verge__nodes_find(&wheel->nodes, timer);
+    if (node == NULL) {
+        return wheel == NULL ? -EINVAL : verge__nodes_why_not(&wheel->nodes, timer);
     }
-    VERGE__PROBE3(schedule, wheel, timer, deadline_ns);
+    VERGE__INVARIANT(verge__node_is_pending(&node->node), "WN2: a live node is pending");
+    int error = verge__wheel_arm(wheel, verge__entry_for_index((uint32_t)timer), &node->node, deadline_ns);
+    if (error == 0) {
+        VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
+    }
+    return error;
+}
+
+int verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
+    VERGE__ENTER(wheel);
+    verge__timer_node *node = VERGE__UNLIKELY(wheel == NULL) ? NULL : verge__nodes_find(&wheel->nodes, timer);
+    if (VERGE__UNLIKELY(node == NULL || !verge__wheel_try_arm(wheel, &node->node, deadline_ns))) {
+        return reschedule_slowly(wheel, timer, deadline_ns);
+    }
+    VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
     return 0;
 }
 
-static VERGE__NOINLINE int cancel_slowly(verge_wheel *wheel, verge_timer timer, void **ret_data) {
-    verge__timer_node *node = verge__nodes_find(&wheel->nodes, timer);
+int verge_wheel_rearm(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data) {
+    VERGE__ENTER(wheel);
+    if (VERGE__UNLIKELY(wheel == NULL || timer == NULL)) {
+        return -EINVAL;
+    }
+    verge__timer_node *node = verge__nodes_find(&wheel->nodes, *timer);
     if (node == NULL) {
-        return verge__nodes_why_not(&wheel->nodes, timer);
+        return verge_wheel_schedule(wheel, deadline_ns, data, timer);
+    }
+    int error = verge_wheel_reschedule(wheel, *timer, deadline_ns);
+    if (error == 0) {
+        node->data = data;
+    }
+    return error;
+}
+
+static VERGE__NOINLINE int cancel_slowly(verge_wheel *wheel, verge_timer timer, void **ret_data) {
+    verge__timer_node *node = wheel == NULL ? NULL : verge__nodes_find(&wheel->nodes, timer);
+    if (node == NULL) {
+        return wheel == NULL ? -EINVAL : verge__nodes_why_not(&wheel->nodes, timer);
     }
     VERGE__INVARIANT(wheel->nodes.spare != timer, "WN1: the spare node is free");
     if (ret_data != NULL) {
@@ -210,153 +263,19 @@ static VERGE__NOINLINE int cancel_slowly(verge_wheel *wheel, verge_timer timer, 
     return 0;
 }
 
-/* ---- the short ways: no call, no loop; whatever is not common is left to the long ways ---- */
-
-/* The spare node, which has an entry, becomes a timer. */
-static VERGE__ALWAYS_INLINE int begin_timer(verge_wheel *wheel, uint64_t deadline_ns, void *data,
-                                            verge_timer *ret_timer) {
-    verge_timer timer = wheel->nodes.spare + next_generation;
-    wheel->nodes.spare = 0;
-    verge__timer_node *node = verge__nodes_at(&wheel->nodes, (uint32_t)timer);
-    VERGE__INVARIANT((node->node.generation & 1) == 0 && !verge__node_is_pending(&node->node),
-                     "WN2: a free node has an even generation and is not pending");
-    VERGE__INVARIANT(verge__node_has_entry(&node->node), "W1: every pending timer has an entry");
-    node->node.deadline_ns = deadline_ns;
-    node->node.generation = (uint32_t)(timer >> 32);
-    node->data = data;
-    *ret_timer = timer;
-    verge__wheel_note_deadline(wheel, deadline_ns);
-    VERGE__PROBE3(schedule, wheel, timer, deadline_ns);
-    return 0;
-}
-
-/* It has no entry, or one that comes up too late. */
-static VERGE__NOINLINE int schedule_anew(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer) {
-    uint32_t index = (uint32_t)wheel->nodes.spare;
-    verge__node *node = &verge__nodes_at(&wheel->nodes, index)->node;
-    bool was_idle = verge__node_has_entry(node);
-    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    if (VERGE__UNLIKELY(!verge__calendar_move(&wheel->calendar, verge__entry_for_index(index), node, tick))) {
-        return schedule_slowly(wheel, deadline_ns, data, ret_timer);
-    }
-    wheel->calendar.idle_ended += was_idle;
-    return begin_timer(wheel, deadline_ns, data, ret_timer);
-}
-
-int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer) {
-    VERGE__ENTER(wheel);
-    if (VERGE__UNLIKELY(wheel == NULL || ret_timer == NULL)) {
-        return schedule_slowly(wheel, deadline_ns, data, ret_timer);
-    }
-    /* A deadline beyond the end of time makes the sum wrap to tick 0, which is the past. */
-    const verge__calendar *calendar = &wheel->calendar;
-    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    if (VERGE__UNLIKELY(tick - calendar->cursor >= calendar->short_reach ||
-                        (wheel->nodes.spare == 0 && !verge__nodes_pop(&wheel->nodes)))) {
-        return schedule_slowly(wheel, deadline_ns, data, ret_timer);
-    }
-    const verge__timer_node *node = verge__nodes_at(&wheel->nodes, (uint32_t)wheel->nodes.spare);
-    if (!verge__calendar_serves(calendar, &node->node, tick)) {
-        return schedule_anew(wheel, deadline_ns, data, ret_timer);
-    }
-    VERGE__INVARIANT(verge__calendar_idle(&wheel->calendar) > 0, "W3: idle entries are counted");
-    wheel->calendar.idle_ended++;
-    return begin_timer(wheel, deadline_ns, data, ret_timer);
-}
-
-/* Moves a timer whose entry serves, and returns its node; NULL, and nothing has changed: it is not as usual. */
-static VERGE__ALWAYS_INLINE verge__timer_node *extend(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
-    const verge__calendar *calendar = &wheel->calendar;
-    verge__timer_node *node = verge__nodes_find(&wheel->nodes, timer);
-    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    if (VERGE__UNLIKELY(node == NULL || tick - calendar->cursor >= calendar->short_reach ||
-                        node->node.deadline_ns == wheel->earliest_ns ||
-                        !verge__calendar_serves(calendar, &node->node, tick))) {
-        return NULL;
-    }
-    VERGE__INVARIANT(verge__node_is_pending(&node->node), "WN2: a live node is pending");
-    node->node.deadline_ns = deadline_ns;
-    verge__wheel_note_deadline(wheel, deadline_ns);
-    VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
-    return node;
-}
-
-/* The same where the entry has to move, and all that is not as usual. */
-static VERGE__NOINLINE int reschedule_anew(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
-    verge__calendar *calendar = &wheel->calendar;
-    verge__timer_node *node = verge__nodes_find(&wheel->nodes, timer);
-    if (node == NULL) {
-        return verge__nodes_why_not(&wheel->nodes, timer);
-    }
-    VERGE__INVARIANT(verge__node_has_entry(&node->node), "W1: every pending timer has an entry");
-    verge__entry entry = verge__entry_for_index((uint32_t)timer);
-    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    if (VERGE__UNLIKELY(tick - calendar->cursor >= calendar->short_reach ||
-                        node->node.deadline_ns == wheel->earliest_ns)) {
-        int error = verge__wheel_arm(wheel, entry, &node->node, deadline_ns);
-        if (error != 0) {
-            return error;
-        }
-    } else {
-        (void)verge__calendar_move(calendar, entry, &node->node, tick); /* it has an entry */
-        node->node.deadline_ns = deadline_ns;
-        verge__wheel_note_deadline(wheel, deadline_ns);
-    }
-    VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
-    return 0;
-}
-
-int verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
-    VERGE__ENTER(wheel);
-    if (VERGE__UNLIKELY(wheel == NULL)) {
-        return -EINVAL;
-    }
-    return VERGE__LIKELY(extend(wheel, timer, deadline_ns) != NULL) ? 0 : reschedule_anew(wheel, timer, deadline_ns);
-}
-
-static VERGE__NOINLINE int rearm_anew(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data) {
-    verge__timer_node *node = verge__nodes_find(&wheel->nodes, *timer);
-    if (node == NULL) {
-        return verge_wheel_schedule(wheel, deadline_ns, data, timer);
-    }
-    int error = reschedule_anew(wheel, *timer, deadline_ns);
-    if (error == 0) {
-        node->data = data;
-    }
-    return error;
-}
-
-int verge_wheel_rearm(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data) {
-    VERGE__ENTER(wheel);
-    if (VERGE__UNLIKELY(wheel == NULL || timer == NULL)) {
-        return -EINVAL;
-    }
-    verge__timer_node *node = extend(wheel, *timer, deadline_ns);
-    if (VERGE__UNLIKELY(node == NULL)) {
-        return rearm_anew(wheel, timer, deadline_ns, data);
-    }
-    node->data = data;
-    return 0;
-}
-
 int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data) {
     VERGE__ENTER(wheel);
-    if (VERGE__UNLIKELY(wheel == NULL)) {
-        return -EINVAL;
-    }
-    verge__timer_node *node = verge__nodes_find(&wheel->nodes, timer);
+    verge__timer_node *node = VERGE__UNLIKELY(wheel == NULL) ? NULL : verge__nodes_find(&wheel->nodes, timer);
     uint32_t generation = (uint32_t)(timer >> 32) + 1;
-    if (VERGE__UNLIKELY(node == NULL || generation == 0 || !verge__wheel_may_keep_idle(wheel, &node->node) ||
-                        node->node.deadline_ns == wheel->earliest_ns || !verge__nodes_push(&wheel->nodes, timer))) {
+    if (VERGE__UNLIKELY(node == NULL || generation == 0 || !verge__wheel_may_rest(wheel, &node->node) ||
+                        !verge__nodes_push(&wheel->nodes, timer))) {
         return cancel_slowly(wheel, timer, ret_data);
     }
-    VERGE__INVARIANT(verge__node_is_pending(&node->node), "WN2: a live node is pending");
     if (ret_data != NULL) {
         *ret_data = node->data;
     }
-    node->node.deadline_ns = VERGE_NEVER;
+    verge__wheel_rest(wheel, &node->node);
     node->node.generation = generation;
-    wheel->calendar.idle_begun++;
     VERGE__PROBE2(cancel, wheel, timer);
     return 0;
 }

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/probes.h"
-#include "wheel/wheel_internal.h"
+#include "wheel/arm.h"
 
 static verge__timer_node *node_of(verge_timeout *timeout) {
     return (verge__timer_node *)(void *)timeout;
@@ -46,44 +46,31 @@ int verge_timeout_detach(verge_wheel *wheel, verge_timeout *timeout) {
     return 0;
 }
 
-static VERGE__NOINLINE int set_slowly(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
+/* One that is not attached: its memory may be zeroed, and while it is set, it is counted. */
+static int set_loose(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
     verge__timer_node *node = node_of(timeout);
     bool was_zeroed = is_zeroed(node);
-    bool was_set = !was_zeroed && verge__node_is_pending(&node->node);
-    if (!was_set && wheel->options.timer_cap != 0 && verge__wheel_pending(wheel) >= wheel->options.timer_cap) {
-        return -ENOSPC;
-    }
     if (was_zeroed) {
         *node = (verge__timer_node){.node = {.deadline_ns = VERGE_NEVER, .place = VERGE__NO_PLACE}, .data = timeout};
     }
-    int error = verge__wheel_arm(wheel, verge__entry_for_node(&node->node), &node->node, deadline_ns);
-    if (error == 0) {
-        wheel->loose += !was_set && !verge__timeout_is_attached(&node->node);
-        VERGE__PROBE3(schedule, wheel, timeout, deadline_ns);
-    } else if (was_zeroed) {
+    bool was_set = verge__node_is_pending(&node->node);
+    int error = verge__wheel_arm_slowly(wheel, verge__entry_for_node(&node->node), &node->node, deadline_ns);
+    wheel->loose += error == 0 && !was_set;
+    if (error != 0 && was_zeroed) {
         *node = (verge__timer_node){0};
     }
     return error;
 }
 
-/* The entry has to move. */
-static VERGE__NOINLINE int set_anew(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
+static VERGE__NOINLINE int set_slowly(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
     verge__node *node = &node_of(timeout)->node;
-    bool was_set = verge__node_is_pending(node);
-    bool was_idle = !was_set && verge__node_has_entry(node);
-    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    /* One that is not attached and not set has no room of its own: the long way looks for some. */
-    bool has_room = verge__timeout_is_attached(node) || (was_set && !is_zeroed(node_of(timeout)));
-    if (VERGE__UNLIKELY(!has_room ||
-                        !verge__calendar_move(&wheel->calendar, verge__entry_for_node(node), node, tick))) {
-        return set_slowly(wheel, timeout, deadline_ns);
+    int error = VERGE__LIKELY(verge__timeout_is_attached(node))
+                    ? verge__wheel_arm(wheel, verge__entry_for_node(node), node, deadline_ns)
+                    : set_loose(wheel, timeout, deadline_ns);
+    if (VERGE__LIKELY(error == 0)) {
+        VERGE__PROBE3(schedule, wheel, timeout, deadline_ns);
     }
-    VERGE__INVARIANT(verge__node_has_entry(node), "W1: every pending timer has an entry");
-    wheel->calendar.idle_ended += was_idle;
-    node->deadline_ns = deadline_ns;
-    verge__wheel_note_deadline(wheel, deadline_ns);
-    VERGE__PROBE3(schedule, wheel, timeout, deadline_ns);
-    return 0;
+    return error;
 }
 
 int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
@@ -91,32 +78,22 @@ int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadl
     if (VERGE__UNLIKELY(wheel == NULL || timeout == NULL)) {
         return -EINVAL;
     }
-    verge__calendar *calendar = &wheel->calendar;
-    verge__node *node = &node_of(timeout)->node;
-    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    uint64_t before_ns = node->deadline_ns;
-    if (VERGE__UNLIKELY(tick - calendar->cursor >= calendar->short_reach || before_ns == wheel->earliest_ns)) {
+    if (!verge__wheel_try_arm(wheel, &node_of(timeout)->node, deadline_ns)) {
         return set_slowly(wheel, timeout, deadline_ns);
     }
-    if (!verge__calendar_serves(calendar, node, tick)) {
-        return set_anew(wheel, timeout, deadline_ns);
-    }
-    VERGE__INVARIANT(verge__node_has_entry(node), "W1: every pending timer has an entry");
-    node->deadline_ns = deadline_ns;
-    calendar->idle_ended += before_ns == VERGE_NEVER;
-    verge__wheel_note_deadline(wheel, deadline_ns);
     VERGE__PROBE3(schedule, wheel, timeout, deadline_ns);
     return 0;
 }
 
 static VERGE__NOINLINE int clear_slowly(verge_wheel *wheel, verge_timeout *timeout) {
-    if (is_zeroed(node_of(timeout))) {
+    verge__node *node = &node_of(timeout)->node;
+    if (is_zeroed(node_of(timeout)) || !verge__node_is_pending(node)) {
         return -ENOENT;
     }
-    VERGE__INVARIANT(verge__timeout_is_attached(&node_of(timeout)->node) || wheel->loose > 0,
+    VERGE__INVARIANT(verge__timeout_is_attached(node) || wheel->loose > 0,
                      "W6: timeouts that are set and not attached are counted");
-    wheel->loose -= !verge__timeout_is_attached(&node_of(timeout)->node);
-    verge__wheel_retract(wheel, &node_of(timeout)->node);
+    wheel->loose -= !verge__timeout_is_attached(node);
+    verge__wheel_retract(wheel, node);
     VERGE__PROBE2(cancel, wheel, timeout);
     return 0;
 }
@@ -127,16 +104,10 @@ int verge_timeout_clear(verge_wheel *wheel, verge_timeout *timeout) {
         return -EINVAL;
     }
     verge__node *node = &node_of(timeout)->node;
-    uint64_t deadline_ns = node->deadline_ns;
-    if (deadline_ns == VERGE_NEVER) {
-        return -ENOENT;
-    }
-    if (VERGE__UNLIKELY(!verge__wheel_may_keep_idle(wheel, node) || deadline_ns == wheel->earliest_ns)) {
+    if (VERGE__UNLIKELY(!verge__node_is_pending(node) || !verge__wheel_may_rest(wheel, node))) {
         return clear_slowly(wheel, timeout);
     }
-    VERGE__INVARIANT(verge__node_has_entry(node), "W1: every pending timer has an entry");
-    node->deadline_ns = VERGE_NEVER;
-    wheel->calendar.idle_begun++;
+    verge__wheel_rest(wheel, node);
     VERGE__PROBE2(cancel, wheel, timeout);
     return 0;
 }

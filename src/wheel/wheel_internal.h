@@ -167,18 +167,12 @@ verge__calendar_setup verge__wheel_calendar_setup(const verge_wheel *wheel, bool
 
 /* ---- schedule.c ---- */
 
-/* Files, moves or keeps the entry of a node, which then has this deadline; every order, every mode. */
-int verge__wheel_arm(verge_wheel *wheel, verge__entry entry, verge__node *node, uint64_t deadline_ns);
-
 /* Files the entry of a pending node, which was taken out, at its deadline's tick, but not before the cursor. */
 void verge__wheel_refile(verge_wheel *wheel, verge__entry entry, verge__node *node);
 
 /* Takes the entry of a node out, wherever it is. The second: for good. */
 void verge__wheel_withdraw(verge_wheel *wheel, verge__node *node);
 void verge__wheel_drop(verge_wheel *wheel, verge__node *node);
-
-/* A timer ends before its time: its entry stays idle, or goes. The node is not pending then. */
-void verge__wheel_retract(verge_wheel *wheel, verge__node *node);
 
 /* The timer with the earliest deadline may have gone. */
 void verge__wheel_forget_earliest(verge_wheel *wheel);
