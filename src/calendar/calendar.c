@@ -214,7 +214,7 @@ int verge__calendar_secure(verge__calendar *calendar, size_t entries) {
 }
 
 void verge__calendar_shrink(verge__calendar *calendar, size_t entries) {
-    entries = larger(entries, larger(calendar->entry_count, calendar->promised));
+    entries = larger(entries, calendar->entry_count);
     verge__chunk_pool_shrink(&calendar->pool, chunks_for(calendar, entries));
     recount_capacity(calendar);
     VERGE__INVARIANT(calendar->entry_count <= calendar->entry_capacity, "C6: entries are filed where room was made");
@@ -222,19 +222,17 @@ void verge__calendar_shrink(verge__calendar *calendar, size_t entries) {
 
 /* ---- rebuilding ---- */
 
-/* Moves the entries of a list of a calendar to another calendar: to its list `own`, or to its slots, by deadline, but
- * not before `start`. Idle ones are dropped. */
+/* Moves the entries of a list to another calendar: to its list `own`, or to its slots, each by its deadline, but not
+ * before `start`. */
 static void move_list(verge__calendar *to, verge__list list, size_t own, uint64_t start) {
     for (verge__entry *at = list == NULL ? NULL : list - 1; at != NULL; at = verge__entry_older(at)) {
         verge__node *node = verge__calendar_node(to, *at);
         uint64_t deadline_ns = verge__node_deadline(node);
+        uint64_t tick = deadline_ns == VERGE_NEVER ? start : verge__calendar_tick(to, deadline_ns);
         node->place = VERGE__NO_PLACE;
-        if (deadline_ns == VERGE_NEVER) {
-            verge__calendar_drop_idle(to, node);
-        } else if (own < VERGE__OWN_LISTS) {
+        if (own < VERGE__OWN_LISTS) {
             verge__calendar_list_add(to, own, *at, node);
         } else {
-            uint64_t tick = verge__calendar_tick(to, deadline_ns);
             verge__calendar_file(to, *at, node, tick > start ? tick : start);
         }
     }
@@ -242,7 +240,7 @@ static void move_list(verge__calendar *to, verge__list list, size_t own, uint64_
 
 int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_setup *setup, size_t entries) {
     verge__calendar next;
-    entries = larger(entries, larger(calendar->entry_count, calendar->promised));
+    entries = larger(entries, calendar->entry_count);
     if (setup->is_narrow == calendar->is_narrow && calendar->pool.chunk_count <= chunks_for(calendar, entries)) {
         return 0; /* there is nothing to gain */
     }
@@ -256,7 +254,6 @@ int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_set
         return error;
     }
     next.slabs = calendar->slabs;
-    next.promised = calendar->promised;
     next.short_reach = calendar->short_reach;
     next.idle_begun = calendar->idle_begun;
     next.idle_ended = calendar->idle_ended;

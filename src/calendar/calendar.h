@@ -81,7 +81,6 @@ typedef struct verge__calendar {
     uint64_t shift;
     size_t entry_count;
     size_t entry_capacity;
-    size_t promised; /* the owner's: entries there is room for whatever becomes of levels and chunks (C6) */
     /* The owner's: how many entries became idle, as their node is not pending any more, and how many of these are not
      * so any more. Two counts, so that to clear and to set a timer again and again does not wait for one of them. */
     uint64_t idle_begun;
@@ -137,8 +136,8 @@ int verge__calendar_secure(verge__calendar *calendar, size_t entries);
 /* Gives back chunks beyond what `entries` entries need. */
 void verge__calendar_shrink(verge__calendar *calendar, size_t entries);
 
-/* Moves all entries to new memory, which is as large as so many entries need, with the levels of the setup; drops idle
- * entries. -ENOMEM changes nothing. */
+/* Moves all entries to new memory, which is as large as so many entries need, with the levels of the setup. -ENOMEM
+ * changes nothing. */
 int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_setup *setup, size_t entries);
 
 /* ---- filing.c: entries come and go ---- */

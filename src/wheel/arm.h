@@ -31,24 +31,24 @@ static VERGE__ALWAYS_INLINE bool verge__wheel_try_arm(verge_wheel *wheel, verge_
 VERGE__NOINLINE int verge__wheel_arm_slowly(verge_wheel *wheel, verge__entry entry, verge__node *node,
                                             uint64_t deadline_ns);
 
-/* The same, whatever has to be done. An error changes nothing. Within the reach of the short ways the entry is moved: a
- * timer that is attached, or has a handle, has been promised room for one. */
+/* The same, whatever has to be done. There is room for an entry (W6). An error changes nothing. Within the reach of the
+ * short ways the entry is moved. */
 static VERGE__ALWAYS_INLINE int verge__wheel_arm(verge_wheel *wheel, verge__entry entry, verge__node *node,
                                                  uint64_t deadline_ns) {
     verge__calendar *calendar = &wheel->calendar;
-    bool has_entry = verge__node_has_entry(node);
-    bool was_idle = has_entry && !verge__node_is_pending(node);
-    bool has_room = has_entry || verge__entry_is_in_table(entry) || verge__timeout_is_attached(node);
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    if (VERGE__UNLIKELY(tick - calendar->cursor >= calendar->short_reach || node->deadline_ns == wheel->earliest_ns ||
-                        !has_room || !verge__calendar_move(calendar, entry, node, tick))) {
+    if (VERGE__UNLIKELY(tick - calendar->cursor >= calendar->short_reach || node->deadline_ns == wheel->earliest_ns)) {
         return verge__wheel_arm_slowly(wheel, entry, node, deadline_ns);
     }
-    calendar->idle_ended += was_idle;
+    calendar->idle_ended += verge__node_has_entry(node) && !verge__node_is_pending(node);
+    (void)verge__calendar_move(calendar, entry, node, tick);
     node->deadline_ns = deadline_ns;
     verge__wheel_note_deadline(wheel, deadline_ns);
     return 0;
 }
+
+/* Whether a timer, pending or not, may have a deadline: 0, -ERANGE, -EINVAL or -ENOSPC. */
+int verge__wheel_judge(const verge_wheel *wheel, bool is_pending, uint64_t deadline_ns);
 
 /* A timer ends before its time: whether its entry may become idle; that it does; or whatever has to be done. */
 static VERGE__ALWAYS_INLINE bool verge__wheel_may_rest(const verge_wheel *wheel, const verge__node *node) {

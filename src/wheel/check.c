@@ -51,8 +51,8 @@ const char *verge_wheel_check(const verge_wheel *wheel) {
     if (wheel->runs == 0 && calendar->quiet_until > 0 && verge__wheel_has_due(wheel)) {
         return "W5: while something is due, the calendar is not quiet";
     }
-    if (wheel->attached > 0 && calendar->entry_capacity < calendar->promised) {
-        return "W6: there is room for an entry of each timeout that is attached";
+    if (calendar->entry_capacity < verge__wheel_entries_needed(wheel)) {
+        return "W6: there is room for an entry of each node that may need one";
     }
     return NULL;
 }

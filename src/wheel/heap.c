@@ -38,7 +38,6 @@ int verge__heap_secure(verge_wheel *wheel, size_t entries) {
 
 void verge__heap_shrink(verge_wheel *wheel, size_t entries) {
     entries = entries > wheel->calendar.entry_count ? entries : wheel->calendar.entry_count;
-    entries = entries > wheel->calendar.promised ? entries : wheel->calendar.promised;
     if (entries == 0) {
         verge__heap_deinit(wheel);
     } else if (2 * chunks_for(entries) <= wheel->heap.room) {
@@ -164,9 +163,8 @@ bool verge__heap_has_past(verge_wheel *wheel) {
 }
 
 const char *verge__heap_check(const verge_wheel *wheel) {
-    const verge__calendar *calendar = &wheel->calendar;
     size_t room = wheel->heap.room * VERGE__CHUNK_ENTRIES;
-    if (verge__wheel_is_ordered(wheel) && (room < calendar->entry_count || room < calendar->promised)) {
+    if (verge__wheel_is_ordered(wheel) && room < verge__wheel_entries_needed(wheel)) {
         return "WH2: there is room for all entries";
     }
     for (size_t i = 1; i < count_of(wheel) && !wheel->heap.is_loose; i++) {

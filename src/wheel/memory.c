@@ -11,41 +11,31 @@ size_t verge__idle_max = VERGE__IDLE_MAX;
 size_t verge__narrow_max = VERGE__NARROW_MAX;
 #endif
 
-/* Each timer has one entry. Idle ones come on top, and nodes on the stack, which may become timers (W6). */
-static size_t entries_for(size_t timers) {
-    return timers + VERGE__STACK_MAX + 1 + verge__idle_max + 1;
-}
-
-/* Of the nodes in the table those have entries that are timers, those that are on the stack or were when it was last
- * refilled, and idle ones. Until the next refill there are no more. */
-size_t verge__wheel_promised(const verge_wheel *wheel, size_t more) {
-    const verge__nodes *nodes = &wheel->nodes;
-    size_t in_table = verge__nodes_live(nodes) + nodes->stack_count + (nodes->spare != 0);
-    size_t idle = (size_t)verge__calendar_idle(&wheel->calendar);
-    return wheel->attached + wheel->loose + in_table + idle + more;
-}
-
 static size_t max_of(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-/* Timers whose entries there must be room for, because that was reserved; 0: nothing was. */
-static size_t reserved(const verge_wheel *wheel) {
-    size_t timers = max_of(wheel->reserved_entries, wheel->reserved_beside);
-    bool is_any = timers > 0 || wheel->reserved_timeouts > 0;
-    return is_any ? timers + max_of(wheel->reserved_timeouts, wheel->attached) : 0;
+/* W6, if the table has so many nodes, and so many of them are timers or on the stack. Others may have idle entries. */
+static size_t entries_for(const verge_wheel *wheel, size_t node_count, size_t taken) {
+    size_t in_table = max_of(taken, wheel->reserved_nodes) + verge__idle_max;
+    in_table = in_table < node_count ? in_table : node_count;
+    return in_table + max_of(wheel->attached + wheel->loose, wheel->reserved_timeouts);
+}
+
+/* Between two refills of the stack, no more nodes are taken. */
+size_t verge__wheel_entries_needed(const verge_wheel *wheel) {
+    return entries_for(wheel, wheel->nodes.node_count, wheel->nodes.node_count - wheel->nodes.free_count);
 }
 
 /* The calendar anew, as narrow as its entries allow. Not while somebody visits them: he stands at one. */
 static int rebuild(verge_wheel *wheel, size_t entries) {
-    entries = max_of(entries, max_of(wheel->calendar.entry_count, wheel->calendar.promised));
     const verge__calendar_setup setup = verge__wheel_calendar_setup(wheel, entries <= verge__narrow_max);
     int error = wheel->is_visiting ? -EBUSY : verge__calendar_rebuild(&wheel->calendar, &setup, entries);
     wheel->heap.is_loose = true;
     return error;
 }
 
-int verge__wheel_secure(verge_wheel *wheel, size_t entries) {
+static int secure(verge_wheel *wheel, size_t entries) {
     if (wheel->calendar.is_narrow && entries > verge__narrow_max && entries > wheel->calendar.entry_capacity) {
         (void)rebuild(wheel, entries); /* a narrow calendar will do: it is only slower */
     }
@@ -53,37 +43,30 @@ int verge__wheel_secure(verge_wheel *wheel, size_t entries) {
     return error == 0 ? verge__heap_secure(wheel, entries) : error;
 }
 
-static int promise(verge_wheel *wheel, size_t entries) {
-    int error = verge__wheel_secure(wheel, entries);
+int verge__wheel_secure(verge_wheel *wheel) {
+    return secure(wheel, verge__wheel_entries_needed(wheel));
+}
+
+/* Gives back what entries do not need. */
+static void trim(verge_wheel *wheel) {
+    size_t needed = verge__wheel_entries_needed(wheel);
+    verge__calendar_shrink(&wheel->calendar, needed);
+    (void)rebuild(wheel, needed);
+    verge__heap_shrink(wheel, needed);
+}
+
+int verge__wheel_find_spare(verge_wheel *wheel) {
+    verge__nodes *nodes = &wheel->nodes;
+    size_t more = nodes->free_count == 0 ? verge__nodes_growth(nodes) : 0;
+    size_t taken = nodes->node_count - nodes->free_count + VERGE__REFILL_NODES;
+    int error = secure(wheel, entries_for(wheel, nodes->node_count + more, taken));
+    error = error == 0 && more > 0 ? verge__nodes_grow(nodes) : error;
+    wheel->calendar.slabs = nodes->slabs;
     if (error == 0) {
-        VERGE__INVARIANT(wheel->calendar.entry_capacity >= entries, "W6: there is room for an entry of each timeout");
-        wheel->calendar.promised = entries;
+        verge__nodes_refill(nodes);
+        (void)verge__nodes_pop(nodes);
     }
     return error;
-}
-
-int verge__wheel_promise_entry(verge_wheel *wheel) {
-    return wheel->attached > 0 ? promise(wheel, verge__wheel_promised(wheel, 1)) : 0;
-}
-
-int verge__wheel_promise_nodes(verge_wheel *wheel) {
-    bool is_refilled = wheel->nodes.spare == 0 && wheel->nodes.stack_count == 0;
-    return is_refilled && wheel->attached > 0 ? promise(wheel, verge__wheel_promised(wheel, VERGE__STACK_MAX)) : 0;
-}
-
-/* What is reserved stays so: it is for others. */
-int verge__wheel_attach_one(verge_wheel *wheel) {
-    wheel->attached++;
-    size_t entries = reserved(wheel) == 0 ? 0 : entries_for(reserved(wheel));
-    int error = promise(wheel, max_of(entries, verge__wheel_promised(wheel, 0)));
-    wheel->attached -= error != 0;
-    return error;
-}
-
-void verge__wheel_detach_one(verge_wheel *wheel) {
-    VERGE__INVARIANT(wheel->attached > 0, "W6: timeouts that are attached are counted");
-    wheel->attached--;
-    wheel->calendar.promised = wheel->attached == 0 ? 0 : verge__wheel_promised(wheel, 0);
 }
 
 /* Free nodes may have idle entries. */
@@ -121,7 +104,6 @@ int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
     }
     size_t pending = (size_t)verge__wheel_pending(wheel);
     if (timer_count == 0) {
-        wheel->reserved_entries = 0;
         wheel->reserved_nodes = 0;
         return 0;
     }
@@ -130,21 +112,21 @@ int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
         (wheel->options.timer_cap != 0 && timer_count > wheel->options.timer_cap - pending)) {
         return -ENOSPC;
     }
-    size_t nodes = live + timer_count;
-    size_t nodes_before = wheel->nodes.node_count;
-    size_t total = pending + timer_count;
-    int error = verge__nodes_reserve(&wheel->nodes, nodes);
-    wheel->calendar.slabs = wheel->nodes.slabs;
-    if (error == 0) {
-        size_t timers = max_of(wheel->reserved_beside, total) + max_of(wheel->attached, wheel->reserved_timeouts);
-        error = verge__wheel_secure(wheel, entries_for(timers));
+    verge__nodes *nodes = &wheel->nodes;
+    size_t nodes_before = nodes->node_count;
+    size_t reserved_before = wheel->reserved_nodes;
+    size_t wanted = live + timer_count + nodes->retired_count;
+    wheel->reserved_nodes = wanted + VERGE__STACK_MAX; /* of which the stack may have some */
+    int error = secure(wheel, entries_for(wheel, max_of(wanted + VERGE__SLAB_NODES, nodes_before), 0));
+    while (error == 0 && nodes->node_count < wanted) {
+        error = verge__nodes_grow(nodes);
+        wheel->calendar.slabs = nodes->slabs;
     }
-    if (error == 0) {
-        wheel->reserved_entries = total;
-        wheel->reserved_nodes = nodes;
-    } else { /* what could be had of it is not to be missing elsewhere */
-        wheel->nodes.release_at = 0;
+    if (error != 0) { /* what could be had of it is not to be missing elsewhere */
+        wheel->reserved_nodes = reserved_before;
+        nodes->release_at = 0;
         (void)release_slabs(wheel, nodes_before, UINT32_MAX);
+        trim(wheel);
     }
     return error;
 }
@@ -154,21 +136,13 @@ int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count) {
     if (wheel == NULL) {
         return -EINVAL;
     }
-    if (timeout_count == 0) {
-        wheel->reserved_timeouts = 0;
-        wheel->reserved_beside = 0;
-        return 0;
-    }
     if (timeout_count > UINT32_MAX) {
         return -ENOSPC;
     }
-    size_t beside = verge__nodes_live(&wheel->nodes);
-    size_t timeouts = wheel->attached + wheel->loose + timeout_count;
-    int error = verge__wheel_secure(wheel, entries_for(max_of(beside, wheel->reserved_entries) + timeouts));
-    if (error == 0) {
-        wheel->reserved_timeouts = timeouts;
-        wheel->reserved_beside = beside;
-    }
+    size_t before = wheel->reserved_timeouts;
+    wheel->reserved_timeouts = timeout_count == 0 ? 0 : wheel->attached + wheel->loose + timeout_count;
+    int error = verge__wheel_secure(wheel);
+    wheel->reserved_timeouts = error == 0 ? wheel->reserved_timeouts : before;
     return error;
 }
 
@@ -194,9 +168,9 @@ bool verge__wheel_give_back(verge_wheel *wheel) {
     if (is_under_way || is_sparse(wheel, live, wheel->reserved_nodes, wheel->nodes.node_count)) {
         is_under_way = !release_slabs(wheel, to_keep(wheel, live, wheel->reserved_nodes), SLABS_AT_ONCE);
     }
-    if (is_sparse(wheel, calendar->entry_count, reserved(wheel), calendar->entry_capacity)) {
-        size_t timers = to_keep(wheel, (size_t)verge__wheel_pending(wheel), reserved(wheel));
-        verge__calendar_shrink(calendar, entries_for(timers));
+    size_t needed = verge__wheel_entries_needed(wheel);
+    if (is_sparse(wheel, calendar->entry_count, needed, calendar->entry_capacity)) {
+        verge__calendar_shrink(calendar, to_keep(wheel, calendar->entry_count, needed));
     }
     return is_under_way || wheel->nodes.node_count < node_count;
 }
@@ -218,8 +192,5 @@ void verge_wheel_compact(verge_wheel *wheel) {
     (void)verge__wheel_visit(wheel, drop_idle, NULL);
     wheel->nodes.release_at = 0;
     (void)release_slabs(wheel, max_of(verge__nodes_live(&wheel->nodes), wheel->reserved_nodes), UINT32_MAX);
-    size_t keep = reserved(wheel) == 0 ? 0 : entries_for(max_of(reserved(wheel), (size_t)verge__wheel_pending(wheel)));
-    verge__calendar_shrink(&wheel->calendar, keep);
-    (void)rebuild(wheel, keep);
-    verge__heap_shrink(wheel, keep);
+    trim(wheel);
 }

@@ -7,8 +7,7 @@
 #include "base/bits.h"
 
 enum {
-    FIRST_ROOM_MIN = 16,
-    AT_ONCE = VERGE__STACK_MAX / 2,
+    FIRST_ROOM_MIN = 12,
     SLAB_COUNT_MAX = 1 << (31 - VERGE__SLAB_BITS),
 };
 
@@ -108,10 +107,14 @@ static int grow_arrays(verge__nodes *nodes) {
     return 0;
 }
 
+static uint32_t larger_first(const verge__nodes *nodes) {
+    return nodes->first_room < VERGE__SLAB_NODES / 2 ? nodes->first_room * 2 : (uint32_t)VERGE__SLAB_NODES;
+}
+
 /* Slab 0 becomes larger. */
 static int grow_first(verge__nodes *nodes) {
     uint32_t before = nodes->first_room;
-    uint32_t room = before * 2;
+    uint32_t room = larger_first(nodes);
     unsigned char *slab = (unsigned char *)allocate(nodes, slab_bytes(nodes, room), 64);
     if (slab == NULL) {
         return -ENOMEM;
@@ -139,6 +142,11 @@ static uint32_t find_vacant(const verge__nodes *nodes) {
     return slab;
 }
 
+/* The nodes of a slab that is to get memory. */
+static uint32_t slab_room(const verge__nodes *nodes, uint32_t slab) {
+    return nodes->slab_count == 0 ? FIRST_ROOM_MIN : verge__nodes_slab_nodes(nodes, slab);
+}
+
 static int add_slab(verge__nodes *nodes) {
     uint32_t slab = find_vacant(nodes);
     if (slab == SLAB_COUNT_MAX) {
@@ -149,15 +157,14 @@ static int add_slab(verge__nodes *nodes) {
         return error;
     }
     bool is_new = slab == nodes->slab_count;
-    uint32_t first_room = is_new && slab == 0 ? FIRST_ROOM_MIN : nodes->first_room;
-    uint32_t node_count = slab == 0 ? first_room : VERGE__SLAB_NODES;
+    uint32_t node_count = slab_room(nodes, slab);
     unsigned char *memory = (unsigned char *)allocate(nodes, slab_bytes(nodes, node_count), 64);
     if (memory == NULL) {
         return -ENOMEM;
     }
     VERGE__INVARIANT(nodes->slabs[slab] == NULL, "WN3: a slab gets memory once");
     nodes->slabs[slab] = memory;
-    nodes->first_room = first_room;
+    nodes->first_room = slab == 0 ? node_count : nodes->first_room;
     if (is_new) {
         nodes->info[slab] = (verge__slab){.generation_floor = nodes->generation_base};
         nodes->slab_count++;
@@ -167,17 +174,16 @@ static int add_slab(verge__nodes *nodes) {
     return 0;
 }
 
-static int grow(verge__nodes *nodes) {
-    bool is_first_small = nodes->slab_count == 1 && nodes->slabs[0] != NULL && nodes->first_room < VERGE__SLAB_NODES;
-    return is_first_small ? grow_first(nodes) : add_slab(nodes);
+static bool is_first_small(const verge__nodes *nodes) {
+    return nodes->slab_count == 1 && nodes->slabs[0] != NULL && nodes->first_room < VERGE__SLAB_NODES;
 }
 
-int verge__nodes_reserve(verge__nodes *nodes, size_t count) {
-    int error = 0;
-    while (error == 0 && nodes->node_count - nodes->retired_count < count) {
-        error = grow(nodes);
-    }
-    return error;
+uint32_t verge__nodes_growth(const verge__nodes *nodes) {
+    return is_first_small(nodes) ? larger_first(nodes) - nodes->first_room : slab_room(nodes, find_vacant(nodes));
+}
+
+int verge__nodes_grow(verge__nodes *nodes) {
+    return is_first_small(nodes) ? grow_first(nodes) : add_slab(nodes);
 }
 
 bool verge__nodes_is_slab_free(const verge__nodes *nodes, uint32_t slab) {
@@ -252,22 +258,14 @@ static void take_word(verge__nodes *nodes, uint32_t slab, uint32_t word, size_t 
     }
 }
 
-int verge__nodes_refill(verge__nodes *nodes) {
-    if (nodes->spare != 0 || verge__nodes_pop(nodes)) {
-        return 0;
-    }
-    if (nodes->free_count == 0) {
-        int error = grow(nodes);
-        if (error != 0) {
-            return error;
-        }
-    }
-    for (uint32_t at = nodes->lowest / 64; nodes->stack_count < AT_ONCE && nodes->free_count > 0; at++) {
-        while (nodes->with_free[at] != 0 && nodes->stack_count < AT_ONCE) {
+void verge__nodes_refill(verge__nodes *nodes) {
+    VERGE__INVARIANT(nodes->stack_count == 0 && nodes->free_count > 0, "WN1: free nodes are counted");
+    for (uint32_t at = nodes->lowest / 64; nodes->stack_count < VERGE__REFILL_NODES && nodes->free_count > 0; at++) {
+        while (nodes->with_free[at] != 0 && nodes->stack_count < VERGE__REFILL_NODES) {
             uint32_t slab = at * 64 + verge__bit_lowest_index(nodes->with_free[at]);
             nodes->lowest = slab;
             for (uint32_t word = 0; word < VERGE__SLAB_WORDS && nodes->info[slab].free_count > 0; word++) {
-                take_word(nodes, slab, word, AT_ONCE);
+                take_word(nodes, slab, word, VERGE__REFILL_NODES);
             }
             note_free(nodes, slab);
         }
@@ -281,10 +279,6 @@ int verge__nodes_refill(verge__nodes *nodes) {
         nodes->stack[j] = verge__handle(low, verge__nodes_at(nodes, low)->node.generation - 1);
         nodes->stack[i] = verge__handle(high, verge__nodes_at(nodes, high)->node.generation - 1);
     }
-    bool is_refilled = verge__nodes_pop(nodes);
-    VERGE__INVARIANT(is_refilled, "WN1: a free node was found");
-    (void)is_refilled;
-    return 0;
 }
 
 /* ---- questions ---- */

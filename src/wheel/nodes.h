@@ -27,6 +27,7 @@
 
 enum {
     VERGE__STACK_MAX = 64,
+    VERGE__REFILL_NODES = VERGE__STACK_MAX / 2,
     VERGE__SLAB_WORDS = (VERGE__SLAB_NODES + 63) / 64,
 };
 
@@ -76,11 +77,12 @@ void verge__nodes_init(verge__nodes *nodes, uint32_t generation_base, bool has_s
                        const verge_allocator *allocator);
 void verge__nodes_deinit(verge__nodes *nodes);
 
-/* Makes sure that there is a spare node. -ENOMEM, -ENOSPC. */
-int verge__nodes_refill(verge__nodes *nodes);
+/* How many nodes grow adds; adds them. -ENOMEM, -ENOSPC. */
+uint32_t verge__nodes_growth(const verge__nodes *nodes);
+int verge__nodes_grow(verge__nodes *nodes);
 
-/* Makes room for so many nodes in all, and touches it. */
-int verge__nodes_reserve(verge__nodes *nodes, size_t count);
+/* Moves free nodes, of which there are some, to the stack, which is empty. */
+void verge__nodes_refill(verge__nodes *nodes);
 
 /* Puts a free node into its slab's bitmap; moves so many of the stack there, from the bottom, and the spare one. */
 void verge__nodes_put_free(verge__nodes *nodes, uint32_t index);

@@ -32,8 +32,7 @@ uint64_t verge__wheel_rounded(const verge_wheel *wheel, uint64_t tick) {
     return (tick + mask) & ~mask;
 }
 
-/* Whether a timer, pending or not, may have a deadline. */
-static int judge(const verge_wheel *wheel, bool is_pending, uint64_t deadline_ns) {
+int verge__wheel_judge(const verge_wheel *wheel, bool is_pending, uint64_t deadline_ns) {
     if (deadline_ns > verge_wheel_largest_deadline(wheel)) {
         return -ERANGE;
     }
@@ -87,16 +86,9 @@ static void set_sequence(verge_wheel *wheel, verge__entry entry, verge__node *no
     }
 }
 
-/* Makes room for the entry of a timer that has been promised none: but not where another has. */
-static int secure_entry(verge_wheel *wheel, verge__entry entry) {
-    bool is_loose = !verge__entry_is_in_table(entry);
-    int error = is_loose ? verge__wheel_promise_entry(wheel) : 0;
-    return error == 0 ? verge__wheel_secure(wheel, wheel->calendar.entry_count + 1) : error;
-}
-
 int verge__wheel_arm_slowly(verge_wheel *wheel, verge__entry entry, verge__node *node, uint64_t deadline_ns) {
     verge__calendar *calendar = &wheel->calendar;
-    int error = judge(wheel, verge__node_is_pending(node), deadline_ns);
+    int error = verge__wheel_judge(wheel, verge__node_is_pending(node), deadline_ns);
     if (error != 0) {
         return error;
     }
@@ -106,14 +98,6 @@ int verge__wheel_arm_slowly(verge_wheel *wheel, verge__entry entry, verge__node 
     bool is_kept = tick >= target && calendar->cursor == target && verge__calendar_serves(calendar, node, tick);
     bool has_entry = verge__node_has_entry(node);
     bool is_alone = verge__wheel_pending(wheel) == verge__node_is_pending(node);
-    bool is_timeout = !verge__entry_is_in_table(entry);
-    bool is_promised = is_timeout && verge__timeout_is_attached(node); /* W6 */
-    if (!is_promised && !has_entry) {
-        error = secure_entry(wheel, entry);
-    }
-    if (error != 0) {
-        return error;
-    }
     if (has_entry && is_kept) {
         wheel->calendar.idle_ended += !verge__node_is_pending(node);
     } else if (has_entry) {
@@ -176,10 +160,8 @@ static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline
                                            verge_timer *ret_timer) {
     int error = wheel == NULL ? -EINVAL : 0;
     if (error == 0 && wheel->nodes.spare == 0) {
-        error = judge(wheel, false, deadline_ns); /* before memory is asked for */
-        error = error == 0 ? verge__wheel_promise_nodes(wheel) : error;
-        error = error == 0 ? verge__nodes_refill(&wheel->nodes) : error;
-        wheel->calendar.slabs = wheel->nodes.slabs;
+        error = verge__wheel_judge(wheel, false, deadline_ns); /* before memory is asked for */
+        error = error == 0 ? verge__wheel_find_spare(wheel) : error;
     }
     if (error != 0) {
         return error;

@@ -19,8 +19,10 @@ int verge_timeout_attach(verge_wheel *wheel, verge_timeout *timeout, void *data)
     if (wheel == NULL || timeout == NULL) {
         return -EINVAL;
     }
-    int error = verge__wheel_attach_one(wheel);
+    wheel->attached++;
+    int error = verge__wheel_secure(wheel);
     if (error != 0) {
+        wheel->attached--;
         return error;
     }
     *node_of(timeout) = (verge__timer_node){
@@ -39,7 +41,8 @@ int verge_timeout_detach(verge_wheel *wheel, verge_timeout *timeout) {
         verge__wheel_drop(wheel, node);
     }
     if (verge__timeout_is_attached(node)) {
-        verge__wheel_detach_one(wheel);
+        VERGE__INVARIANT(wheel->attached > 0, "W6: timeouts that are attached are counted");
+        wheel->attached--;
     }
     VERGE__INVARIANT(!verge__node_has_entry(node), "C2: an entry does not outlive its node");
     *timeout = (verge_timeout){0}; /* a node is smaller, where pointers are */
@@ -54,10 +57,15 @@ static int set_loose(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadli
         *node = (verge__timer_node){.node = {.deadline_ns = VERGE_NEVER, .place = VERGE__NO_PLACE}, .data = timeout};
     }
     bool was_set = verge__node_is_pending(&node->node);
-    int error = verge__wheel_arm_slowly(wheel, verge__entry_for_node(&node->node), &node->node, deadline_ns);
-    wheel->loose += error == 0 && !was_set;
-    if (error != 0 && was_zeroed) {
-        *node = (verge__timer_node){0};
+    wheel->loose += !was_set;
+    int error = verge__wheel_judge(wheel, was_set, deadline_ns); /* before memory is asked for */
+    error = error == 0 ? verge__wheel_secure(wheel) : error;
+    if (error == 0) {
+        error = verge__wheel_arm(wheel, verge__entry_for_node(&node->node), &node->node, deadline_ns);
+    }
+    if (error != 0) {
+        wheel->loose -= !was_set;
+        *node = was_zeroed ? (verge__timer_node){0} : *node;
     }
     return error;
 }

@@ -25,8 +25,8 @@
  *   W3  idle entries are bounded
  *   W4  earliest_ns is the smallest deadline, or 0: not known
  *   W5  while something is due that was not handed out, the calendar is not quiet
- *   W6  if timeouts are attached, there is room for an entry of each of them, of each other timeout that is set, and of
- *       each timer with a handle, the nodes on the stack included
+ *   W6  there is room for an entry of each timer with a handle, of each node on the stack, of each timeout that is
+ *       attached or set, and for as many idle ones as there may be
  */
 #ifndef VERGE_SRC_WHEEL_WHEEL_INTERNAL_H
 #define VERGE_SRC_WHEEL_WHEEL_INTERNAL_H
@@ -85,9 +85,7 @@ struct verge_wheel {
     size_t attached;       /* timeouts; there is room for an entry of each (W6) */
     size_t loose;          /* timeouts that are set and not attached */
     size_t reserved_nodes; /* timers with handles there must be room for */
-    size_t reserved_entries;  /* entries of them */
     size_t reserved_timeouts; /* timeouts there must be room for */
-    size_t reserved_beside;   /* timers with handles there were when timeouts were reserved */
     size_t level_count;
     verge__level_shape levels[VERGE_LEVEL_COUNT_MAX];
     verge__heap heap; /* of an ordered wheel */
@@ -258,18 +256,10 @@ bool verge__wheel_visit(verge_wheel *wheel, verge__visitor *visitor, void *conte
 
 /* ---- memory.c ---- */
 
-/* Makes room for so many entries in all. */
-int verge__wheel_secure(verge_wheel *wheel, size_t entries);
-
-/* Make sure of W6 before a timeout is attached; before one is set that is not; before the stack is refilled. -ENOMEM
- * changes nothing. */
-int verge__wheel_attach_one(verge_wheel *wheel);
-int verge__wheel_promise_entry(verge_wheel *wheel);
-int verge__wheel_promise_nodes(verge_wheel *wheel);
-void verge__wheel_detach_one(verge_wheel *wheel);
-
-/* W6: entries there has to be room for. */
-size_t verge__wheel_promised(const verge_wheel *wheel, size_t more);
+/* The entries of W6; makes room for them; makes sure that there is a spare node. -ENOMEM changes nothing. */
+size_t verge__wheel_entries_needed(const verge_wheel *wheel);
+int verge__wheel_secure(verge_wheel *wheel);
+int verge__wheel_find_spare(verge_wheel *wheel);
 
 /* Gives back memory: a bounded step, at the end of a poll. True: there may be more. */
 bool verge__wheel_give_back(verge_wheel *wheel);

@@ -59,10 +59,8 @@ struct model {
     uint64_t expired;
     uint64_t cleared;
     size_t timeouts;          /* of the timers */
-    size_t reserved_handles;  /* of those that were reserved, timers with handles */
+    size_t reserved_handles;  /* timers with handles up to which nothing may be allocated; 0: nothing was reserved */
     size_t reserved_timeouts; /* timeouts attached up to which nothing may be allocated; 0: nothing was reserved */
-    size_t reserved_beside;   /* as long as so many handles are pending beside them */
-    size_t reserved;          /* pending timers up to which nothing may be allocated; 0: nothing was reserved */
 };
 
 enum model_poll {

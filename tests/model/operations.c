@@ -24,7 +24,7 @@ static void scheduled(struct run *run, const struct before *b, int error, int ex
         before_unchanged(run, b);
         return;
     }
-    if (run->model.count < run->model.reserved && model_handles_pending(&run->model) < run->model.reserved_handles) {
+    if (model_handles_pending(&run->model) < run->model.reserved_handles) {
         before_not_allocated(run, b);
     }
     RUN_CHECK(run, timer != 0, "G4: 0 is a handle");
@@ -234,9 +234,7 @@ static void reschedule_to(struct run *run, verge_timer timer, uint64_t deadline_
         RUN_CHECK_EQUAL(run, error, 0, "reschedule failed");
         model_move(&run->model, known, deadline_ns, b.backlog);
         run->model.moved++;
-        if (run->model.count <= run->model.reserved) {
-            before_not_allocated(run, &b);
-        }
+        before_not_allocated(run, &b);
         return;
     }
     RUN_CHECK_VALUES(
@@ -400,7 +398,6 @@ static void do_reserve(struct run *run) {
         return;
     }
     RUN_CHECK_EQUAL(run, error, 0, "reserve failed");
-    run->model.reserved = more == 0 ? 0 : run->model.count + more;
     run->model.reserved_handles = more == 0 ? 0 : model_handles_pending(&run->model) + more;
 }
 

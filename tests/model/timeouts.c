@@ -47,16 +47,11 @@ void run_reserve_timeouts(struct run *run) {
         there += !run->is_loose[i] || known(run, run->timeouts[i]) != NULL;
     }
     run->model.reserved_timeouts = more == 0 ? 0 : there + more;
-    run->model.reserved_beside = model_handles_pending(&run->model);
 }
 
-/* Whether there is room for so many timeouts: verge_timeout_reserve made it, and no more timers with handles are there
- * than it, or verge_wheel_reserve, knew of. */
+/* Whether verge_timeout_reserve made room for so many timeouts. */
 static bool is_reserved(const struct run *run, size_t timeouts) {
-    const struct model *model = &run->model;
-    const size_t handles = model_handles_pending(model);
-    return timeouts <= model->reserved_timeouts &&
-           (handles <= model->reserved_beside || handles <= model->reserved_handles);
+    return timeouts <= run->model.reserved_timeouts;
 }
 
 void run_attach(struct run *run) {
@@ -135,7 +130,7 @@ static void set_to(struct run *run, verge_timeout *timeout, uint64_t deadline_ns
         check_deadline(run, timeout);
         return;
     }
-    if (run->model.count + (timer == NULL) <= run->model.reserved || is_reserved(run, run->timeout_count)) {
+    if (is_reserved(run, run->timeout_count)) {
         before_not_allocated(run, &before);
     }
     if (timer != NULL) {

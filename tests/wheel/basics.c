@@ -466,7 +466,7 @@ static void assert_goes_round(uint8_t lowest_bits) {
     const verge_wheel_options options = options_of_levels(TICK, bits);
     struct verge_test_random random = verge_test_random_from(13);
     verge_wheel *wheel = wheel_new(&options);
-    assert_int_equal(verge_wheel_reserve(wheel, TIMERS), 0); /* it has the levels of its options then */
+    assert_int_equal(verge_wheel_reserve(wheel, 200), 0); /* it has the levels of its options then */
     uint64_t ticks[TIMERS] = {0};
     for (size_t round = 0; round < ROUNDS; round++) {
         const uint64_t now = verge_wheel_now(wheel) / TICK;

@@ -13,7 +13,7 @@ static verge_timer last_of_its_node(verge_wheel *wheel, uint64_t deadline_ns) {
 static void assert_retired(verge_wheel *wheel, verge_timer timer, uint64_t count) {
     assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), -ENOENT);
     assert_int_equal(stats_of(wheel).records_retired, count);
-    assert_int_equal(stats_of(wheel).records, 16 - count); /* of the first that there is memory for */
+    assert_int_equal(stats_of(wheel).records, 12 - count); /* of the first that there is memory for */
     for (size_t i = 0; i < 200; i++) {
         const verge_timer other = schedule(wheel, verge_wheel_now(wheel) + SECOND, i);
         assert_int_not_equal((uint32_t)other, (uint32_t)timer);

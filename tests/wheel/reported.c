@@ -299,8 +299,9 @@ static void a_few_timers_keep_no_more_than_their_slabs(void **state) {
         if (stats.records > (slabs + 1) * SLAB) {
             fail_msg("%zu of %zu timers: %zu nodes", kept, count, (size_t)stats.records);
         }
-        /* and some slabs of chunks. Compact leaves no more chunks than entries or lists need: it fills the lowest. */
-        const size_t chunks = (size_t)stats.timers < LISTS_MAX ? (size_t)stats.timers : LISTS_MAX + stats.timers / 14;
+        /* and some slabs of chunks. Compact leaves no more chunks than an entry of each node may need. */
+        const size_t records = (size_t)stats.records;
+        const size_t chunks = records < LISTS_MAX ? records : LISTS_MAX + records / 14;
         const size_t entry_bytes =
             is_compacted ? (chunks + chunks / 8) * 128 + (size_t)LISTS_MAX * 16 : count * 6 + (size_t)LISTS_MAX * 256;
         const size_t table_bytes = 2 * count / SLAB * SLAB_INFO_BYTES; /* of all slabs that there ever were */
