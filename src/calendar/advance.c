@@ -5,34 +5,20 @@
 
 /* ---- which slot is next ---- */
 
-/* The first set bit from `from` on, going round; UINT32_MAX if there is none. word_count: a power of two. */
-static uint32_t next_bit(const uint64_t *words, uint32_t word_count, uint32_t from) {
-    uint32_t word = from >> 6;
-    uint64_t bits = words[word] & (UINT64_MAX << (from & 63));
-    for (uint32_t i = 0; bits == 0; i++) {
-        if (i == word_count) {
-            return UINT32_MAX;
-        }
-        word = (word + 1) & (word_count - 1);
-        bits = words[word];
-    }
-    return (word << 6) + verge__bit_lowest_index(bits);
-}
-
 uint64_t verge__level_next(const verge__level *level, uint64_t position) {
     uint32_t from = (uint32_t)position & level->mask;
     uint32_t words = verge__level_words(level);
-    uint32_t found = UINT32_MAX;
-    uint64_t bits = level->occupied[from >> 6] & (UINT64_MAX << (from & 63));
-    if (bits != 0) {
-        found = (from & ~UINT32_C(63)) + verge__bit_lowest_index(bits);
-    } else {
-        uint32_t word = next_bit(verge__level_summary(level), (words + 63) / 64, ((from >> 6) + 1) & (words - 1));
-        if (word != UINT32_MAX) {
-            found = (word << 6) + verge__bit_lowest_index(level->occupied[word]);
+    uint32_t word = from >> 6;
+    uint64_t bits = level->occupied[word] & (UINT64_MAX << (from & 63));
+    for (uint32_t i = 0; bits == 0; i++) { /* all the way round, to the first word again */
+        if (i == words) {
+            return VERGE__NO_TICK;
         }
+        word = (word + 1) & (words - 1);
+        bits = level->occupied[word];
     }
-    return found == UINT32_MAX ? VERGE__NO_TICK : position + ((found - from) & level->mask);
+    uint32_t found = (word << 6) + verge__bit_lowest_index(bits);
+    return position + ((found - from) & level->mask);
 }
 
 uint64_t verge__calendar_next(const verge__calendar *calendar) {

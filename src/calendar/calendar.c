@@ -81,18 +81,13 @@ static void add_levels(verge__calendar *calendar, const verge__calendar_setup *s
     }
 }
 
-static size_t bit_words(const verge__level *level) {
-    size_t words = verge__level_words(level);
-    return words + (words + 63) / 64;
-}
-
 /* One piece of memory for all levels: the lists, then the bits. */
 static int allocate_levels(verge__calendar *calendar) {
     size_t slots = 0;
     size_t words = 0;
     for (size_t k = 0; k < calendar->level_count; k++) {
         slots += calendar->levels[k].mask + 1;
-        words += bit_words(&calendar->levels[k]);
+        words += verge__level_words(&calendar->levels[k]);
     }
     const verge_allocator *allocator = calendar->pool.allocator;
     calendar->level_bytes = slots * sizeof(verge__list) + words * sizeof(uint64_t);
@@ -107,7 +102,7 @@ static int allocate_levels(verge__calendar *calendar) {
         calendar->levels[k].slots = lists;
         calendar->levels[k].occupied = bits;
         lists += calendar->levels[k].mask + 1;
-        bits += bit_words(&calendar->levels[k]);
+        bits += verge__level_words(&calendar->levels[k]);
     }
     return 0;
 }
@@ -158,7 +153,7 @@ void verge__calendar_reset(verge__calendar *calendar, uint64_t first_tick) {
         for (uint32_t slot = 0; slot <= level->mask; slot++) {
             forget_list(calendar, &level->slots[slot]);
         }
-        memset(level->occupied, 0, bit_words(level) * sizeof(uint64_t));
+        memset(level->occupied, 0, verge__level_words(level) * sizeof(uint64_t));
         level->drained_to = 0;
     }
     for (size_t own = 0; own < VERGE__OWN_LISTS; own++) {

@@ -64,7 +64,7 @@ typedef struct verge__level_shape {
 
 typedef struct verge__level {
     verge__list *slots;
-    uint64_t *occupied;  /* a bit a slot; behind them a bit for each word of these */
+    uint64_t *occupied;  /* a bit a slot */
     uint64_t drained_to; /* the tick up to which shares were drained */
     uint32_t mask;       /* ring size - 1 */
     uint8_t shift;

@@ -10,25 +10,16 @@ static inline uint32_t verge__level_words(const verge__level *level) {
     return (level->mask >> 6) + 1;
 }
 
-/* A bit for each word of `occupied`. */
-static inline uint64_t *verge__level_summary(const verge__level *level) {
-    return level->occupied + verge__level_words(level);
-}
-
 static inline bool verge__level_is_occupied(const verge__level *level, uint32_t slot) {
     return (level->occupied[slot >> 6] >> (slot & 63) & 1) != 0;
 }
 
 static inline void verge__level_set_occupied(verge__level *level, uint32_t slot) {
     level->occupied[slot >> 6] |= UINT64_C(1) << (slot & 63);
-    verge__level_summary(level)[slot >> 12] |= UINT64_C(1) << (slot >> 6 & 63);
 }
 
 static inline void verge__level_clear_occupied(verge__level *level, uint32_t slot) {
-    uint64_t left = level->occupied[slot >> 6] & ~(UINT64_C(1) << (slot & 63));
-    uint64_t is_word_empty = left == 0; /* either way as likely: no branch */
-    level->occupied[slot >> 6] = left;
-    verge__level_summary(level)[slot >> 12] &= ~(is_word_empty << (slot >> 6 & 63));
+    level->occupied[slot >> 6] &= ~(UINT64_C(1) << (slot & 63));
 }
 
 /* The tick from which on a slot of several chunks is drained: the start of the slot before. */

@@ -267,38 +267,27 @@ static size_t advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to, b
         admit_deferred(wheel);
     }
     settle(wheel, to->count, &to->budget);
-    verge__wheel_note_work(wheel, budget - to->budget);
+    wheel->last_poll_work = budget - to->budget;
     return to->count;
 }
 
-/* Moves time if that is all there is to do. That this was no work need not be written: last_work_ns is in the past. */
+/* Moves time if that is all there is to do. */
 static VERGE__ALWAYS_INLINE bool pass_quietly(verge_wheel *wheel, uint64_t now_ns) {
+    now_ns = now_ns > wheel->now_ns ? now_ns : wheel->now_ns;
     uint64_t tick = now_ns >> wheel->calendar.shift;
-    if (VERGE__LIKELY((tick < wheel->calendar.quiet_until) & (now_ns > wheel->now_ns))) {
-        wheel->now_ns = now_ns;
-        wheel->calendar.cursor = tick + 1;
-        return true;
+    if (VERGE__UNLIKELY(tick >= wheel->calendar.quiet_until)) {
+        return false;
     }
-    return false;
+    wheel->now_ns = now_ns;
+    wheel->calendar.cursor = tick + 1;
+    wheel->last_poll_work = 0;
+    return true;
 }
 
-/* The same if time stands still, as it does between two ticks of a coarse clock. */
-static bool stays_quiet(verge_wheel *wheel, uint64_t now_ns) {
-    bool is_quiet = now_ns <= wheel->now_ns && wheel->now_ns >> wheel->calendar.shift < wheel->calendar.quiet_until;
-    if (is_quiet) {
-        verge__wheel_note_work(wheel, 0);
-    }
-    return is_quiet;
-}
-
-static size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit, bool is_exact,
-                          size_t budget) {
+static VERGE__NOINLINE size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit,
+                                          bool is_exact, size_t budget) {
     verge__handout to = {.out = out, .limit = out == NULL ? 0 : limit, .budget = budget};
     return advance(wheel, now_ns, &to, is_exact);
-}
-
-static VERGE__NOINLINE size_t poll_due(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
-    return stays_quiet(wheel, now_ns) ? 0 : poll_within(wheel, now_ns, out, limit, false, work_limit(wheel));
 }
 
 size_t verge_wheel_poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
@@ -306,7 +295,7 @@ size_t verge_wheel_poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, 
     if (VERGE__UNLIKELY(wheel == NULL) || VERGE__LIKELY(pass_quietly(wheel, now_ns))) {
         return 0;
     }
-    return poll_due(wheel, now_ns, out, limit);
+    return poll_within(wheel, now_ns, out, limit, false, work_limit(wheel));
 }
 
 size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
@@ -314,13 +303,8 @@ size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, verge_expiry 
     return wheel == NULL ? 0 : poll_within(wheel, now_ns, out, limit, true, work_limit(wheel));
 }
 
-/* ---- a run ---- */
-
 static VERGE__NOINLINE size_t run_due(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry,
                                       void *context) {
-    if (stays_quiet(wheel, now_ns)) {
-        return 0;
-    }
     verge__handout to = {.limit = SIZE_MAX, .on_expiry = on_expiry, .context = context, .budget = work_limit(wheel)};
     return advance(wheel, now_ns, &to, false);
 }
@@ -362,7 +346,7 @@ size_t verge_wheel_poll_to_next(verge_wheel *wheel, uint64_t now_ns, verge_expir
         size_t count = poll_within(wheel, next_ns, out, limit, is_exact, budget - work);
         work += (size_t)wheel->last_poll_work;
         if (count > 0 || limit == 0 || out == NULL || next_ns >= now_ns || verge__wheel_has_due(wheel)) {
-            verge__wheel_note_work(wheel, work);
+            wheel->last_poll_work = work;
             return count;
         }
     }

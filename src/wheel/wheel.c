@@ -21,7 +21,7 @@ static uint32_t next_generation_base(void) {
 static void set_now(verge_wheel *wheel, uint64_t start_ns) {
     wheel->start_ns = start_ns;
     wheel->now_ns = start_ns;
-    verge__wheel_note_work(wheel, 0);
+    wheel->last_poll_work = 0;
 }
 
 static void set_levels(verge_wheel *wheel, const verge_wheel_level *levels, size_t level_count) {

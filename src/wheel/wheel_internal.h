@@ -3,15 +3,7 @@
  * wheel/wheel_internal.h - what a wheel is made of: a calendar of entries (calendar/calendar.h), a table of nodes for
  * timers with handles (nodes.h), and what is due and was not handed out yet.
  *
- * The way of a timer
- *   schedule    takes a free node, writes deadline and data, and files an entry at the tick at which the timer comes
- *               out. If the node still has an idle entry that comes up no later, it uses this entry, and touches only
- *               the node
- *   reschedule  writes the deadline. The entry moves only if it would come up too late
- *   cancel      frees the node. Its entry stays as an idle entry if there are few of these; else it is withdrawn
- *   timeouts    are nodes in the caller's objects; set and clear are schedule, reschedule and cancel
- *   poll, run   hand out the entries of each tick that has come (due.c), or file them again if the deadline has moved
- *               on
+ * docs/ARCHITECTURE.md follows a timer from schedule to expiry.
  *
  * What is due
  *   past        own lists PAST and DEFERRED: timers set for a time that had come already. They come out first
@@ -79,8 +71,7 @@ struct verge_wheel {
     uint64_t reach;           /* ticks from now on for which timers are accepted */
     uint64_t short_reach_max; /* ticks from the cursor on for which the short ways may apply */
     uint64_t sequence;        /* of the last schedule or reschedule, in ordered wheels */
-    uint64_t last_poll_work;  /* as it was noted last (verge__wheel_note_work) */
-    uint64_t last_work_ns;    /* when that was; polls of a later time have had no work */
+    uint64_t last_poll_work;  /* entries that it moved, inspected or returned */
     uint64_t tidy_tick;    /* the first poll from here on looks at memory, quiet or not; VERGE__NO_TICK: none has to */
     size_t attached;       /* timeouts; there is room for an entry of each (W6) */
     size_t loose;          /* timeouts that are set and not attached */
@@ -234,12 +225,6 @@ static inline void verge__wheel_set_short_reach(verge_wheel *wheel) {
     if (VERGE__UNLIKELY(wheel->calendar.shift == 0)) {
         verge__wheel_limit_short_ways(wheel);
     }
-}
-
-/* What the last poll has done. One that finds nothing and moves time need not say so. */
-static inline void verge__wheel_note_work(verge_wheel *wheel, uint64_t work) {
-    wheel->last_poll_work = work;
-    wheel->last_work_ns = wheel->now_ns;
 }
 
 /* ---- next.c ---- */
