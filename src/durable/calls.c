@@ -145,34 +145,52 @@ static int perform(verge_durable *durable, verge__call *call) {
 
 /* ---- rows that are there now ---- */
 
-void verge__rows_committed(verge_durable *durable, const verge__row *rows, size_t count) {
+verge__row verge__moved_row(const verge__change *change) {
+    return (verge__row){
+        .id = change->id,
+        .due_ns = change->due_ns,
+        .handler = change->handler,
+        .is_moved = true,
+        .is_announced = change->is_announced,
+    };
+}
+
+void verge__rows_committed(verge_durable *durable, verge__connection *connection, verge__row *rows, size_t count) {
     (void)pthread_mutex_lock(&durable->lock);
     for (size_t i = 0; i < count; i++) {
         const verge__row *row = &rows[i];
         if (row->outcome != 0) {
             continue;
         }
-        durable->stats.scheduled++;
+        durable->stats.scheduled += !row->is_moved;
         const uint32_t handler = verge__handler_index(durable, row->handler);
-        if (handler != VERGE__NO_HANDLER && durable->epochs[verge__shard_of(row->id)] != 0 &&
-            row->due_ns <= durable->read_until_ns) {
-            verge__window_add(durable, row->id, row->due_ns, handler);
+        const bool is_near = durable->epochs[verge__shard_of(row->id)] != 0 && row->due_ns <= durable->read_until_ns;
+        const bool is_there = row->is_moved && verge__window_find(&durable->window, row->id) != VERGE__NO_ENTRY;
+        if (handler != VERGE__NO_HANDLER && (is_near || is_there)) {
+            verge__window_add(durable, row->id, row->due_ns, handler, true);
         }
     }
     (void)pthread_mutex_unlock(&durable->lock);
+    if (connection != NULL) { /* of those whose shard was lost before the commit, or that came near meanwhile */
+        (void)verge__notify_near(durable, connection, rows, count);
+    }
 }
 
-int verge__notify_near(verge_durable *durable, verge__connection *connection, const verge__row *rows, size_t count) {
+/* Near: due before the owner could have read the row, if this transaction takes a lease (keeper.c). */
+int verge__notify_near(verge_durable *durable, verge__connection *connection, verge__row *rows, size_t count) {
     enum { NEAR_MAX = 256 };
+    const uint64_t near_ns = durable->options.horizon_ns + durable->options.lease_ns;
     const verge__row *near[NEAR_MAX];
     size_t i = 0;
     int error = 0;
     while (i < count && error == 0) { /* that many at a time */
         size_t near_count = 0;
         (void)pthread_mutex_lock(&durable->lock);
+        const uint64_t until_ns = verge__store_now(durable) + near_ns;
         for (; i < count && near_count < NEAR_MAX; i++) {
-            if (rows[i].outcome == 0 && rows[i].due_ns <= connection->now_ns + durable->options.horizon_ns &&
+            if (rows[i].outcome == 0 && !rows[i].is_announced && rows[i].due_ns <= until_ns &&
                 durable->epochs[verge__shard_of(rows[i].id)] == 0) {
+                rows[i].is_announced = true;
                 near[near_count++] = &rows[i];
             }
         }
@@ -274,18 +292,19 @@ int verge_durable_schedule_in(verge_durable *durable, void *transaction, const v
         return error;
     }
     error = durable->store->insert(connection, &row, 1);
-    if (error == 0 && row.outcome == 0 && row.due_ns <= connection->now_ns + durable->options.horizon_ns) {
-        const verge__row *const rows[] = {&row};
-        error = durable->store->notify(connection, rows, 1); /* heard when it is committed, here too */
-    }
-    durable->store->disconnect(connection);
     error = error != 0 ? error : row.outcome;
+    if (error == 0) { /* however far it is: nobody knows when it is committed. It is heard then, here too */
+        const verge__row *const rows[] = {&row};
+        row.is_announced = true;
+        error = durable->store->notify(connection, rows, 1);
+    }
     if (error == 0) {
-        verge__rows_committed(durable, &row, 1); /* a guess: if it is not committed in time, nothing is found */
+        verge__rows_committed(durable, connection, &row, 1); /* a guess: if it is not, nothing is found */
         if (ret_id != NULL) {
             *ret_id = row.id;
         }
     }
+    durable->store->disconnect(connection);
     return error;
 }
 
@@ -298,23 +317,30 @@ static bool is_id(verge_durable_id id) {
 static int change_in_handler(verge__current *current, verge__call *call) {
     verge__connection *connection = current->runner->connection;
     const verge__store *store = connection->store;
+    verge__change *change = &call->change;
     int error = verge__current_begin(current);
     if (error != 0) {
         return error;
     }
     switch (call->kind) {
     case VERGE__CALL_CANCEL:
-        error = store->cancel(connection, &call->change, 1);
+        error = store->cancel(connection, change, 1);
         break;
     case VERGE__CALL_RESET:
-        error = store->reset(connection, &call->change, 1);
+        error = store->reset(connection, change, 1);
         break;
     case VERGE__CALL_REVIVE:
-        return store->revive(connection, call->change.id);
+        error = store->revive(connection, change);
+        break;
     default:
-        return store->forget(connection, call->change.id);
+        return store->forget(connection, change->id);
     }
-    return error != 0 ? error : call->change.outcome == -EAGAIN ? VERGE_RUNNING : call->change.outcome;
+    if (error == 0 && call->kind != VERGE__CALL_CANCEL && change->outcome >= 0) {
+        verge__row moved = verge__moved_row(change);
+        error = verge__notify_near(current->runner->durable, connection, &moved, 1);
+        error = error != 0 ? error : verge__current_scheduled(current, &moved);
+    }
+    return error != 0 ? error : change->outcome == -EAGAIN ? VERGE_RUNNING : change->outcome;
 }
 
 static int change(verge_durable *durable, verge__call_kind kind, verge_durable_id id, uint64_t due_ns) {

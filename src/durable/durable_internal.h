@@ -182,7 +182,7 @@ struct verge_durable {
     uint64_t scan_at_ns;
     uint64_t scan_all_at_ns; /* before that, a scan leaves out what was due long ago */
     bool is_scan_slow;       /* one of all rows has taken long */
-    uint64_t read_until_ns;  /* store time: up to there the window was read */
+    uint64_t read_until_ns;  /* store time: up to there the window was read; R in keeper.c */
     bool scan_now;
     uint32_t scan_rows; /* of one page */
     verge__connection *keeper_connection;
@@ -241,7 +241,9 @@ size_t verge__fired_size(void);                /* firing.c */
 int verge__window_init(verge__window *window, const verge_durable_options *options);
 void verge__window_end(verge__window *window);
 uint32_t verge__window_find(const verge__window *window, uint64_t id);
-void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uint32_t handler);
+/* is_told: the row was committed now; otherwise it was there some time ago. */
+void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uint32_t handler, bool is_told);
+bool verge__window_has_room(const verge_durable *durable); /* for rows that were left out */
 void verge__window_drop(verge__window *window, uint32_t index);
 void verge__window_file(verge_durable *durable, uint32_t index, uint64_t at_ns); /* a firing entry waits again */
 void verge__window_drop_foreign(verge_durable *durable); /* those of shards that are no longer owned */
@@ -284,10 +286,11 @@ int verge__read_owners(verge_durable *durable);
 void verge__call_submit(verge_durable *durable, verge__call *call); /* under the lock */
 void verge__call_finish(verge__call *call, int result);
 
-/* Of rows that were committed: puts into the window what is near and ours. notify_near, in the transaction: tells other
- * nodes. */
-void verge__rows_committed(verge_durable *durable, const verge__row *rows, size_t count);
-int verge__notify_near(verge_durable *durable, verge__connection *connection, const verge__row *rows, size_t count);
+/* In the transaction that has inserted or moved rows: notifies other nodes of those that are near and theirs. */
+int verge__notify_near(verge_durable *durable, verge__connection *connection, verge__row *rows, size_t count);
+/* After its commit: puts into the window what is near and ours. */
+void verge__rows_committed(verge_durable *durable, verge__connection *connection, verge__row *rows, size_t count);
+verge__row verge__moved_row(const verge__change *change);
 
 /* ---- firing.c: the handler that runs on this thread ---- */
 

@@ -65,11 +65,18 @@ int verge__keep_back(verge__runner *runner, const verge__row *row) {
     return 0;
 }
 
-/* Of what a handler has scheduled only id and time are kept, and the name if it is that of a handler of ours: the rest
- * is the caller's memory. */
+/* Of what a handler has scheduled or moved only id and time are kept, and the name if it is that of a handler of ours:
+ * the rest is the caller's memory. */
 int verge__current_scheduled(verge__current *current, const verge__row *row) {
     verge_durable *durable = current->runner->durable;
-    verge__row kept = {.id = row->id, .due_ns = row->due_ns, .handler = "", .outcome = row->outcome};
+    verge__row kept = {
+        .id = row->id,
+        .due_ns = row->due_ns,
+        .handler = "",
+        .outcome = row->outcome,
+        .is_moved = row->is_moved,
+        .is_announced = row->is_announced,
+    };
     (void)pthread_mutex_lock(&durable->lock);
     const uint32_t handler = verge__handler_index(durable, row->handler);
     if (handler != VERGE__NO_HANDLER) {

@@ -140,6 +140,7 @@ typedef struct verge__page {
     uint64_t last_due_ns;
     uint64_t last_id;
     uint32_t unknown; /* rows */
+    bool is_told;     /* of rows that are committed now; a scan has seen them some time ago */
     uint32_t found_count;
     struct {
         uint64_t id;
@@ -154,7 +155,7 @@ static void add_found(verge__page *page) {
     durable->stats.unknown += page->unknown;
     for (uint32_t i = 0; i < page->found_count; i++) {
         if (durable->epochs[verge__shard_of(page->found[i].id)] != 0) {
-            verge__window_add(durable, page->found[i].id, page->found[i].due_ns, page->found[i].handler);
+            verge__window_add(durable, page->found[i].id, page->found[i].due_ns, page->found[i].handler, page->is_told);
         }
     }
     (void)pthread_mutex_unlock(&durable->lock);
@@ -184,17 +185,16 @@ static void visit_row(void *context, const verge__row *row) {
 
 static void visit_notified(void *context, const verge__row *row) {
     verge__page *page = context;
-    if (row->handler[0] == '\0') { /* it was moved, and only a scan knows its handler */
-        (void)pthread_mutex_lock(&page->durable->lock);
-        page->durable->scan_now |= page->durable->epochs[verge__shard_of(row->id)] != 0;
-        (void)pthread_mutex_unlock(&page->durable->lock);
-        return;
+    verge_durable *durable = page->durable;
+    (void)pthread_mutex_lock(&durable->lock);
+    page->handler_count = durable->handler_count;
+    const bool is_near = durable->epochs[verge__shard_of(row->id)] != 0 && row->due_ns <= durable->read_until_ns;
+    durable->scan_now |= is_near && row->handler[0] == '\0'; /* only a scan knows its handler */
+    (void)pthread_mutex_unlock(&durable->lock);
+    if (is_near && row->handler[0] != '\0') { /* what is far is found by the scan that comes to it */
+        visit_row(context, row);
+        add_found(page);
     }
-    (void)pthread_mutex_lock(&page->durable->lock);
-    page->handler_count = page->durable->handler_count;
-    (void)pthread_mutex_unlock(&page->durable->lock);
-    visit_row(context, row);
-    add_found(page);
 }
 
 /* Notifications may be missed from now on. */
@@ -205,7 +205,7 @@ static void lose_connection(verge_durable *durable) {
 
 /* Waits, and hears of timers that other nodes have scheduled. */
 static void wait(verge_durable *durable, uint64_t wait_ns) {
-    verge__page page = {.durable = durable};
+    verge__page page = {.durable = durable, .is_told = true};
     verge__connection *connection = durable->keeper_connection;
     uint64_t ignored;
     if (connection == NULL) {
@@ -217,15 +217,45 @@ static void wait(verge_durable *durable, uint64_t wait_ns) {
     (void)!read(durable->wake_fd, &ignored, sizeof(ignored));
 }
 
-/* While somebody holds a snapshot, the server keeps the rows that were fired, and a scan of all rows has to pass them:
- * a second for two or three million. If it takes long, such scans are made for one part in SCAN_SHARE of the time only.
- * Those in between begin a little before now: of what else is overdue, a notification tells. And it is made in pieces,
- * with a rest after each, in which the lease is renewed and notifications are heard. */
+/* Which rows a scan reads, and why the window misses none (D6)
+ *
+ * Let a row be due at d, inserted (or moved) at i, and committed at c. Scan k begins at s(k) and ends at the row that
+ * is due at R(k) = s(k) + horizon_ns, so that R is read_until_ns. It begins with what is due at R(k - 1), or before.
+ * Let k be the first scan with d <= R(k).
+ *
+ * If c <= s(k), scan k finds the row. Otherwise the window was read beyond d before the row could be seen, and it is
+ * told:
+ *   - If the thread that commits belongs to the owner of the shard, it puts the row into the window.
+ *   - If another node commits, the transaction notifies the owner if d <= i + horizon_ns + lease_ns. This is so: from
+ *     c > s(k) follows d <= s(k) + horizon_ns < c + horizon_ns, and c <= i + lease_ns, since a transaction of ours is
+ *     over within the lease. If it took longer, or if the shard was its own at i and is another's at c, the node
+ *     notifies after the commit.
+ *   - If a user commits (schedule_in), nobody knows c: such a transaction always notifies.
+ * Who is told of a row that is due later than R forgets it: c <= s(k). The node hears of notifications between scans
+ * and between the pieces of a scan. Having lost the connection, it may have missed some, and scans all rows; so it does
+ * after it has got a shard. The nodes of a store have the same options.
+ *
+ * So a scan could always begin at R(k - 1). It begins with the first row of all, since this costs little and finds what
+ * was not told because a process died, except while such scans take long: while somebody holds a snapshot, the server
+ * keeps the rows that were fired, and a scan of all rows has to pass them, a second for two or three million. Then they
+ * are made for one part in SCAN_SHARE of the time only, if the store has notifications. They are made in pieces, with a
+ * rest after each. In the rests, the lease is renewed, notifications are heard, and the other scans go on. */
 typedef enum verge__scan_from {
     FROM_THE_FIRST,
     FROM_RECENT,
-    FROM_THE_CUT, /* the window was full */
+    FROM_LEASES_AGO, /* what a node may have left that has died */
+    FROM_THE_CUT,    /* the window was full */
 } verge__scan_from;
+
+typedef struct verge__scan {
+    verge__page page;
+    verge__shard shards[VERGE_DURABLE_SHARDS_MAX];
+    uint32_t shard_count;
+    uint64_t now_ns;
+    uint64_t until_ns;
+    uint64_t took_ns; /* the store was busy with it */
+    bool is_over;
+} verge__scan;
 
 #define SCAN_SHARE 100
 #define SCAN_REST 4   /* times as long as the piece has taken */
@@ -233,88 +263,139 @@ typedef enum verge__scan_from {
 #define PIECE_MIN_NS UINT64_C(2000000000)
 #define PIECE_AGE_MAX_NS UINT64_C(86400000000000)
 
-/* Where the piece ends that begins after this time. */
-static uint64_t piece_end(const verge_durable *durable, uint64_t after_ns, uint64_t now_ns, uint64_t until_ns) {
-    const uint64_t age_ns = now_ns > after_ns ? now_ns - after_ns : 0;
-    const uint64_t wide_ns = age_ns / PIECE_AGES > PIECE_MIN_NS ? age_ns / PIECE_AGES : PIECE_MIN_NS;
-    if (!durable->is_scan_slow || age_ns <= wide_ns) {
-        return until_ns;
-    }
-    return age_ns > PIECE_AGE_MAX_NS ? now_ns - PIECE_AGE_MAX_NS : after_ns + wide_ns;
-}
-
 /* Under the lock: the last row that is left out. */
-static void begin_page(verge_durable *durable, verge__scan_from from, uint64_t now_ns, verge__page *page) {
+static void begin_page(verge_durable *durable, verge__scan_from from, verge__scan *scan) {
     verge__window *window = &durable->window;
-    const uint64_t back_ns = durable->options.rescan_ns / 2;
-    if (from == FROM_RECENT && now_ns > back_ns) {
-        page->last_due_ns = now_ns - back_ns;
-    }
-    const bool is_cut_before = from == FROM_RECENT && window->cut_due_ns <= page->last_due_ns;
-    if (window->is_cut && (from == FROM_THE_CUT || is_cut_before)) {
+    verge__page *page = &scan->page;
+    if (from == FROM_RECENT || from == FROM_LEASES_AGO) {
+        const uint64_t back_ns = from == FROM_RECENT ? durable->options.rescan_ns / 2 : durable->options.lease_ns * 2;
+        const uint64_t recent_ns = scan->now_ns > back_ns ? scan->now_ns - back_ns : 0;
+        page->last_due_ns = durable->read_until_ns < recent_ns ? durable->read_until_ns : recent_ns;
+    } else if (from == FROM_THE_CUT) {
         page->last_due_ns = window->cut_due_ns;
         page->last_id = window->cut_id - 1;
     }
-    window->is_cut = false;
+    window->is_cut = window->is_cut && window->cut_due_ns < page->last_due_ns;
 }
 
-/* After a piece. */
-static int rest(verge_durable *durable, uint64_t took_ns) {
-    const int error = tend_shards_in_time(durable);
-    if (error == 0 && durable->is_scan_slow) {
-        wait(durable, took_ns * SCAN_REST);
-    }
-    return error != 0 ? error : durable->keeper_connection == NULL ? -EHOSTUNREACH : 0;
-}
-
-/* Reads the window. *ret_took_ns: how long the store was busy with it. */
-static int scan(verge_durable *durable, verge__scan_from from, uint64_t *ret_took_ns) {
-    verge__shard shards[VERGE_DURABLE_SHARDS_MAX];
-    verge__window *window = &durable->window;
-    verge__page page = {.durable = durable};
+static void begin_scan(verge_durable *durable, verge__scan_from from, bool is_in_pieces, verge__scan *scan) {
+    *scan = (verge__scan){.page = {.durable = durable}};
     (void)pthread_mutex_lock(&durable->lock);
-    page.handler_count = durable->handler_count;
-    const uint32_t shard_count = durable->owned_count;
-    memcpy(shards, durable->owned, shard_count * sizeof(shards[0]));
+    scan->page.handler_count = durable->handler_count;
+    scan->shard_count = durable->owned_count;
+    memcpy(scan->shards, durable->owned, scan->shard_count * sizeof(scan->shards[0]));
+    scan->now_ns = verge__store_now(durable);
+    begin_page(durable, from, scan);
     /* Set before the store is asked: timers that are committed from now on are put into the window by the thread that
-     * commits them. */
-    const uint64_t now_ns = verge__store_now(durable);
-    const uint64_t until_ns = now_ns + durable->options.horizon_ns;
-    durable->read_until_ns = until_ns;
-    begin_page(durable, from, now_ns, &page);
+     * commits them. What is read in pieces would come to the new rows too late. */
+    scan->until_ns = is_in_pieces ? durable->read_until_ns : scan->now_ns + durable->options.horizon_ns;
+    durable->read_until_ns = scan->until_ns;
+    scan->is_over = scan->shard_count == 0;
     (void)pthread_mutex_unlock(&durable->lock);
-    bool is_over = shard_count == 0;
-    int error = 0;
-    *ret_took_ns = 0;
-    while (!is_over && error == 0) {
-        const uint64_t asked_ns = verge__local_now(durable);
-        const uint64_t end_ns = piece_end(durable, page.last_due_ns, now_ns, until_ns);
-        page.rows = 0;
-        error = durable->store->scan(durable->keeper_connection, shards, shard_count, page.last_due_ns, page.last_id,
-                                     end_ns, durable->scan_rows, visit_row, &page);
-        add_found(&page);
-        if (page.rows < durable->scan_rows) {
-            page.last_due_ns = end_ns;
-            page.last_id = VERGE__TIME_MAX_NS;
-        }
-        (void)pthread_mutex_lock(&durable->lock);
-        verge__note_time(durable, durable->keeper_connection);
-        is_over = window->is_cut || durable->is_ending || (page.rows < durable->scan_rows && end_ns == until_ns);
-        (void)pthread_mutex_unlock(&durable->lock);
-        const uint64_t took_ns = verge__local_now(durable) - asked_ns;
-        *ret_took_ns += took_ns;
-        error = error != 0 || is_over ? error : rest(durable, took_ns);
+    if (from != FROM_THE_CUT && !is_in_pieces) {
+        durable->scan_at_ns = verge__local_now(durable) + durable->options.rescan_ns;
     }
+}
+
+/* One page, which ends there at the latest. */
+static int read_page(verge_durable *durable, verge__scan *scan, uint64_t end_ns) {
+    verge__page *page = &scan->page;
+    const uint64_t asked_ns = verge__local_now(durable);
+    page->rows = 0;
+    const int error =
+        durable->store->scan(durable->keeper_connection, scan->shards, scan->shard_count, page->last_due_ns,
+                             page->last_id, end_ns, durable->scan_rows, visit_row, page);
+    add_found(page);
+    if (error == 0 && page->rows < durable->scan_rows) {
+        page->last_due_ns = end_ns;
+        page->last_id = VERGE__TIME_MAX_NS;
+    }
+    (void)pthread_mutex_lock(&durable->lock);
+    verge__note_time(durable, durable->keeper_connection);
+    const verge__window *window = &durable->window;
+    scan->is_over = (window->is_cut && window->cut_due_ns <= page->last_due_ns) || durable->is_ending ||
+                    (page->rows < durable->scan_rows && end_ns >= scan->until_ns);
+    (void)pthread_mutex_unlock(&durable->lock);
+    scan->took_ns += verge__local_now(durable) - asked_ns;
+    return error;
+}
+
+static int end_scan(verge_durable *durable, const verge__scan *scan, int error, uint64_t *ret_took_ns) {
     if (error != 0) { /* what was not read is to be read again */
         (void)pthread_mutex_lock(&durable->lock);
         durable->scan_now = true;
         (void)pthread_mutex_unlock(&durable->lock);
     }
+    *ret_took_ns = scan->took_ns;
     verge__failpoint("scan.done");
     return error;
 }
 
-static void plan_scan_of_all(verge_durable *durable, uint64_t took_ns, int error) {
+static int scan_whole(verge_durable *durable, verge__scan_from from, uint64_t *ret_took_ns) {
+    verge__scan scan;
+    int error = 0;
+    begin_scan(durable, from, false, &scan);
+    while (!scan.is_over && error == 0) {
+        error = read_page(durable, &scan, scan.until_ns);
+        error = error != 0 || scan.is_over ? error : tend_shards_in_time(durable);
+    }
+    return end_scan(durable, &scan, error, ret_took_ns);
+}
+
+/* Where the next piece ends. */
+static uint64_t piece_end(const verge__scan *scan) {
+    const uint64_t after_ns = scan->page.last_due_ns;
+    const uint64_t age_ns = scan->now_ns > after_ns ? scan->now_ns - after_ns : 0;
+    const uint64_t wide_ns = age_ns / PIECE_AGES > PIECE_MIN_NS ? age_ns / PIECE_AGES : PIECE_MIN_NS;
+    const uint64_t end_ns = age_ns > PIECE_AGE_MAX_NS ? scan->now_ns - PIECE_AGE_MAX_NS : after_ns + wide_ns;
+    return age_ns <= wide_ns || end_ns > scan->until_ns ? scan->until_ns : end_ns;
+}
+
+static bool is_ending(verge_durable *durable) {
+    (void)pthread_mutex_lock(&durable->lock);
+    const bool is = durable->is_ending;
+    (void)pthread_mutex_unlock(&durable->lock);
+    return is;
+}
+
+static int rest(verge_durable *durable, uint64_t rest_ns) {
+    const uint64_t until_ns = verge__local_now(durable) + rest_ns;
+    uint64_t now_ns;
+    uint64_t ignored_ns;
+    int error = tend_shards_in_time(durable);
+    while (error == 0 && (now_ns = verge__local_now(durable)) < until_ns && !is_ending(durable)) {
+        uint64_t next_ns = durable->renew_at_ns < durable->scan_at_ns ? durable->renew_at_ns : durable->scan_at_ns;
+        next_ns = next_ns < until_ns ? next_ns : until_ns;
+        wait(durable, next_ns > now_ns ? next_ns - now_ns : 0);
+        error = durable->keeper_connection == NULL ? -EHOSTUNREACH : tend_shards_in_time(durable);
+        if (error == 0 && verge__local_now(durable) >= durable->scan_at_ns) {
+            error = scan_whole(durable, FROM_RECENT, &ignored_ns);
+        }
+    }
+    return error;
+}
+
+static int scan_in_pieces(verge_durable *durable, verge__scan_from from, uint64_t *ret_took_ns) {
+    verge__scan scan;
+    int error = 0;
+    begin_scan(durable, from, true, &scan);
+    while (!scan.is_over && error == 0) {
+        const uint64_t took_ns = scan.took_ns;
+        error = read_page(durable, &scan, piece_end(&scan));
+        error = error != 0 || scan.is_over ? error : rest(durable, (scan.took_ns - took_ns) * SCAN_REST);
+    }
+    return end_scan(durable, &scan, error, ret_took_ns);
+}
+
+static int scan_all(verge_durable *durable) {
+    uint64_t took_ns = 0;
+    int error;
+    if (durable->is_scan_slow) {
+        error = scan_whole(durable, FROM_LEASES_AGO, &took_ns);
+        error = error != 0 ? error : scan_in_pieces(durable, FROM_THE_FIRST, &took_ns);
+    } else {
+        error = scan_whole(durable, FROM_THE_FIRST, &took_ns);
+    }
     if (took_ns > durable->options.lease_ns / 16) {
         durable->is_scan_slow = true;
     } else if (error == 0 && took_ns < durable->options.lease_ns / 64) {
@@ -324,6 +405,7 @@ static void plan_scan_of_all(verge_durable *durable, uint64_t took_ns, int error
         const bool is_dear = took_ns > durable->options.rescan_ns / 8;
         durable->scan_all_at_ns = is_dear ? verge__local_now(durable) + took_ns * SCAN_SHARE : 0;
     }
+    return error;
 }
 
 /* ---- the step ---- */
@@ -341,21 +423,21 @@ static int keep(verge_durable *durable) {
     const uint64_t now_ns = verge__local_now(durable);
     const bool is_time = now_ns >= durable->scan_at_ns;
     const bool is_wanted = durable->scan_now;
-    const bool has_room = durable->window.is_cut && durable->window.count < durable->options.window_max / 2;
     durable->scan_now = false;
     (void)pthread_mutex_unlock(&durable->lock);
-    uint64_t took_ns;
+    uint64_t ignored_ns;
     const bool may_be_recent = durable->store->has_notifications && now_ns < durable->scan_all_at_ns;
     if (is_wanted || (is_time && !may_be_recent)) {
-        error = scan(durable, FROM_THE_FIRST, &took_ns);
-        plan_scan_of_all(durable, took_ns, error);
+        error = scan_all(durable);
     } else if (is_time) {
-        error = scan(durable, FROM_RECENT, &took_ns);
-    } else if (has_room) {
-        error = scan(durable, FROM_THE_CUT, &took_ns);
+        error = scan_whole(durable, FROM_RECENT, &ignored_ns);
     }
-    if (error == 0 && (is_time || is_wanted)) {
-        durable->scan_at_ns = now_ns + durable->options.rescan_ns;
+    (void)pthread_mutex_lock(&durable->lock);
+    const bool has_room = verge__window_has_room(durable);
+    (void)pthread_mutex_unlock(&durable->lock);
+    if (error == 0 && has_room) {
+        error = durable->is_scan_slow ? scan_in_pieces(durable, FROM_THE_CUT, &ignored_ns)
+                                      : scan_whole(durable, FROM_THE_CUT, &ignored_ns);
     }
     return error;
 }
@@ -395,9 +477,6 @@ void *verge__keeper_run(void *argument) {
         if (is_over) {
             return NULL;
         }
-        const uint64_t wait_ns = verge__keeper_step(durable, NULL);
-        if (wait_ns > 0) {
-            wait(durable, wait_ns);
-        }
+        wait(durable, verge__keeper_step(durable, NULL)); /* even if there is no time left: it hears notifications */
     }
 }

@@ -67,7 +67,7 @@ static const char *const texts[STATEMENT_COUNT] = {
               "UPDATE SKIP "
               "LOCKED) UPDATE verge_timer t SET due = r.due, running = 0, revision = t.revision + 1 "
               "FROM l JOIN unnest($1::bigint[], $2::bigint[]) AS r(id, due) ON l.id = r.id WHERE t.id = l.id "
-              "RETURNING t.id, (l.running <> 0 AND l.due > (SELECT verge_now()))::int::bigint",
+              "RETURNING t.id, (l.running <> 0 AND l.due > (SELECT verge_now()))::int::bigint, t.handler",
     [NOTIFY] = "SELECT pg_notify('verge_timer', t) FROM unnest($1::text[]) AS t",
 };
 

@@ -95,29 +95,34 @@ int verge__postgres_list(verge__connection *connection, bool dead, uint64_t afte
     return found;
 }
 
-static int change_dead(verge__postgres *c, const char *text, uint64_t id) {
+static int change_dead(verge__postgres *c, const char *text, verge__change *change) {
     verge__parameters p = {0};
     PGresult *result;
-    add_number(&p, id);
+    add_number(&p, change->id);
     int error = verge__pg_ask_text(c, text, &p, &result);
     if (error == 0) {
         error = PQntuples(result) == 0 ? -ENOENT : 0;
+        if (error == 0) {
+            change->due_ns = number(result, 0, 0);
+            (void)snprintf(change->handler, sizeof(change->handler), "%s", PQgetvalue(result, 0, 1));
+        }
         PQclear(result);
     }
     return error;
 }
 
 int verge__postgres_forget(verge__connection *connection, uint64_t id) {
-    return change_dead(own(connection), "DELETE FROM verge_dead WHERE id = $1 RETURNING id", id);
+    verge__change change = {.id = id};
+    return change_dead(own(connection), "DELETE FROM verge_dead WHERE id = $1 RETURNING due, handler", &change);
 }
 
-int verge__postgres_revive(verge__connection *connection, uint64_t id) {
+int verge__postgres_revive(verge__connection *connection, verge__change *change) {
     return change_dead(
         own(connection),
         "WITH d AS (DELETE FROM verge_dead WHERE id = $1 RETURNING *) INSERT INTO verge_timer (id, shard, due, "
         "attempt, running, revision, period, policy, handler, name, payload) SELECT id, id & 255, verge_now(), 0, "
-        "0, 0, period, policy, handler, name, payload FROM d RETURNING id",
-        id);
+        "0, 0, period, policy, handler, name, payload FROM d RETURNING due, handler",
+        change);
 }
 
 int verge__postgres_count(verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue,

@@ -85,7 +85,8 @@ int verge__postgres_scan(verge__connection *connection, const verge__shard *shar
     return 0;
 }
 
-/* "ID DUE HANDLER"; the handler may be missing. Anybody can send anything on a channel. */
+/* "ID DUE HANDLER"; the handler may be missing, as older versions do not know it of what was moved. Anybody can send
+ * anything on a channel. */
 static void visit_notification(const PGnotify *notification, verge__visit_row visit, void *context) {
     char *end;
     const uint64_t id = strtoull(notification->extra, &end, 10);
@@ -100,7 +101,16 @@ int verge__postgres_wait(verge__connection *connection, int wake_fd, uint64_t ti
                          void *context) {
     verge__postgres *c = own(connection);
     const uint64_t until_ns = verge__monotonic_ns() + timeout_ns;
+    bool is_over = false;
     for (;;) {
+        PGnotify *notification;
+        while ((notification = PQnotifies(c->pg)) != NULL) { /* before it waits: some came with the last answer */
+            visit_notification(notification, visit, context);
+            PQfreemem(notification);
+        }
+        if (is_over) {
+            return PQstatus(c->pg) == CONNECTION_OK ? 0 : -EHOSTUNREACH;
+        }
         const uint64_t now_ns = verge__monotonic_ns();
         struct pollfd fds[2] = {{.fd = PQsocket(c->pg), .events = POLLIN}, {.fd = wake_fd, .events = POLLIN}};
         const int left_ms = now_ns >= until_ns ? 0 : (int)((until_ns - now_ns) / 1000000) + 1;
@@ -108,14 +118,7 @@ int verge__postgres_wait(verge__connection *connection, int wake_fd, uint64_t ti
         if (ready > 0 && fds[0].revents != 0 && !PQconsumeInput(c->pg)) {
             return -EHOSTUNREACH;
         }
-        PGnotify *notification;
-        while ((notification = PQnotifies(c->pg)) != NULL) {
-            visit_notification(notification, visit, context);
-            PQfreemem(notification);
-        }
-        if (ready == 0 || fds[1].revents != 0 || verge__monotonic_ns() >= until_ns) {
-            return PQstatus(c->pg) == CONNECTION_OK ? 0 : -EHOSTUNREACH;
-        }
+        is_over = ready == 0 || fds[1].revents != 0 || verge__monotonic_ns() >= until_ns;
     }
 }
 
@@ -391,6 +394,9 @@ static void match_changes(const PGresult *result, verge__change *changes, size_t
         for (size_t i = 0; i < count; i++) {
             if (changes[i].id == id && changes[i].outcome == -ENOENT) {
                 changes[i].outcome = outcome != 0 ? outcome : number(result, row, 1) != 0 ? VERGE_RUNNING : 0;
+                if (PQnfields(result) > 2) {
+                    (void)snprintf(changes[i].handler, sizeof(changes[i].handler), "%s", PQgetvalue(result, row, 2));
+                }
                 break; /* the same again, in one group: gone for the second */
             }
         }

@@ -207,9 +207,12 @@ static int insert_again(verge__runner *runner) {
             }
         }
     }
-    return runner->back_count == first
-               ? 0
-               : connection->store->insert(connection, runner->back + first, runner->back_count - first);
+    const size_t count = runner->back_count - first;
+    if (count == 0) {
+        return 0;
+    }
+    const int error = connection->store->insert(connection, runner->back + first, count);
+    return error != 0 ? error : verge__notify_near(runner->durable, connection, runner->back + first, count);
 }
 
 static int fire_batch(verge__runner *runner, bool is_counted) {
@@ -395,7 +398,7 @@ static void end_batch(verge__runner *runner, const verge__selection *selection, 
         for (size_t i = 0; i < runner->target_count; i++) {
             scheduled -= runner->fired[i].ending == ENDS_AGAIN;
         }
-        verge__rows_committed(durable, runner->back, scheduled);
+        verge__rows_committed(durable, runner->connection, runner->back, scheduled);
     }
     bool wake = false;
     bool is_early = false;
@@ -426,7 +429,7 @@ static void end_batch(verge__runner *runner, const verge__selection *selection, 
     durable->stats.firings++;
     note_success(durable, error);
     durable->scan_now |= verge__is_lost(error); /* handlers may have scheduled, and been committed all the same */
-    wake = durable->scan_now || (durable->window.is_cut && durable->window.count < durable->options.window_max / 2);
+    wake = durable->scan_now || verge__window_has_room(durable);
     (void)pthread_mutex_unlock(&durable->lock);
     if (wake) {
         verge__wake_keeper(durable);

@@ -98,10 +98,17 @@ int verge__sqlite_forget(verge__connection *connection, uint64_t id) {
     return error != 0 ? error : found == 0 ? -ENOENT : 0;
 }
 
-int verge__sqlite_revive(verge__connection *connection, uint64_t id) {
+int verge__sqlite_revive(verge__connection *connection, verge__change *change) {
     verge__sqlite *c = own(connection);
-    const int error = RUN(c, DEAD_REVIVE, NULL, number(id), number(c->base.now_ns));
-    return error != 0 ? error : verge__sqlite_forget(connection, id);
+    verge_durable_info info;
+    int error = RUN(c, DEAD_REVIVE, NULL, number(change->id), number(c->base.now_ns));
+    error = error != 0 ? error : verge__sqlite_forget(connection, change->id);
+    error = error != 0 ? error : verge__sqlite_look(connection, change->id, &info, NULL, 0);
+    if (error == 0) {
+        change->due_ns = info.due_ns;
+        (void)snprintf(change->handler, sizeof(change->handler), "%s", info.handler);
+    }
+    return error;
 }
 
 int verge__sqlite_count(verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue,

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 
 #include "durable/sqlite_internal.h"
 
@@ -284,7 +285,9 @@ int verge__sqlite_reset(verge__connection *connection, verge__change *changes, s
             is_there = true;
             is_running =
                 sqlite3_column_int64(statement, 7) != 0 && sqlite3_column_int64(statement, 1) > number(c->base.now_ns);
+            const char *handler = (const char *)sqlite3_column_text(statement, 4);
             error = 0;
+            (void)snprintf(changes[i].handler, sizeof(changes[i].handler), "%s", handler == NULL ? "" : handler);
         }
         if (error == 0 && is_there) {
             error = RUN(c, TIMER_RESET, NULL, number(changes[i].id), number(changes[i].due_ns));

@@ -76,6 +76,8 @@ typedef struct verge__row {
     int outcome;       /* of this one; the call itself returns 0 */
     bool due_is_delay; /* insert: from the store's now; the store replaces due_ns */
     bool is_new;       /* insert: its id was never used before */
+    bool is_moved;     /* a row that was there, or dead, has got another time */
+    bool is_announced; /* its owner is notified */
 } verge__row;
 
 /* A timer that a node wants to fire; the node believes that it owns the shard, with that epoch. */
@@ -90,6 +92,8 @@ typedef struct verge__change {
     uint64_t due_ns;   /* reset; probe: as the row has it */
     uint64_t revision; /* complete */
     int outcome;
+    bool is_announced;                                /* as that of the row */
+    char handler[VERGE_DURABLE_HANDLER_NAME_MAX + 1]; /* reset, revive: as the row has it */
 } verge__change;
 
 typedef struct verge__connection {
@@ -170,8 +174,8 @@ typedef struct verge__store {
     int (*find)(verge__connection *connection, const char *handler, const void *key, size_t key_size, uint64_t *ret_id);
     int (*look)(verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload, size_t size);
     int (*list)(verge__connection *connection, bool dead, uint64_t after, verge_durable_info *ret_infos, size_t count);
-    int (*revive)(verge__connection *connection, uint64_t id); /* in a transaction; -ENOENT, -EEXIST */
-    int (*forget)(verge__connection *connection, uint64_t id); /* in a transaction; -ENOENT */
+    int (*revive)(verge__connection *connection, verge__change *change); /* in a transaction; -ENOENT, -EEXIST */
+    int (*forget)(verge__connection *connection, uint64_t id);           /* in a transaction; -ENOENT */
     int (*count)(verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue, uint64_t *ret_dead);
     /* Owners of shards, as verge_durable_list_owners; and how many dead timers there are, up to
      * VERGE__DEAD_COUNT_MAX. */

@@ -135,8 +135,10 @@ static void wake_runners(verge_durable *durable) {
     }
 }
 
-static void move(verge_durable *durable, verge__entry *entry, uint64_t due_ns) {
-    if (entry->due_ns == due_ns) {
+static void move(verge_durable *durable, verge__entry *entry, uint64_t due_ns, bool is_told) {
+    /* It fires, and its row is told of: the firing may have looked for the row before that was committed. */
+    const bool is_new = is_told && entry->state == VERGE__ENTRY_FIRING;
+    if (entry->due_ns == due_ns && !is_new) {
         return;
     }
     entry->due_ns = due_ns;
@@ -147,11 +149,15 @@ static void move(verge_durable *durable, verge__entry *entry, uint64_t due_ns) {
     } /* else it comes out at the old time, and is found not to be due */
 }
 
-void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uint32_t handler) {
+bool verge__window_has_room(const verge_durable *durable) {
+    return durable->window.is_cut && durable->window.count < durable->options.window_max / 2;
+}
+
+void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uint32_t handler, bool is_told) {
     verge__window *window = &durable->window;
     uint32_t index = verge__window_find(window, id);
     if (index != VERGE__NO_ENTRY) {
-        move(durable, &window->entries[index], due_ns);
+        move(durable, &window->entries[index], due_ns, is_told);
         return;
     }
     verge_timer timer;

@@ -118,17 +118,28 @@ static int collect(verge_durable *durable, verge__group *group) {
     return error;
 }
 
-static int change_dead(const verge__store *store, verge__connection *connection, verge__call *call) {
+static int announce(verge_durable *durable, verge__change *change) {
+    verge__row moved = verge__moved_row(change);
+    const int error = verge__notify_near(durable, durable->writer_connection, &moved, 1);
+    change->is_announced = moved.is_announced;
+    return error;
+}
+
+static int change_dead(verge_durable *durable, verge__call *call) {
+    const verge__store *store = durable->store;
+    verge__connection *connection = durable->writer_connection;
     int error = store->savepoint(connection);
     if (error != 0) {
         return error;
     }
-    call->change.outcome = call->kind == VERGE__CALL_REVIVE ? store->revive(connection, call->change.id)
-                                                            : store->forget(connection, call->change.id);
+    const bool revives = call->kind == VERGE__CALL_REVIVE;
+    call->change.outcome =
+        revives ? store->revive(connection, &call->change) : store->forget(connection, call->change.id);
     if (call->change.outcome != 0 && call->change.outcome != -ENOENT && call->change.outcome != -EEXIST) {
         return call->change.outcome;
     }
-    return store->end_savepoint(connection, call->change.outcome != 0);
+    error = store->end_savepoint(connection, call->change.outcome != 0);
+    return error == 0 && revives && call->change.outcome == 0 ? announce(durable, &call->change) : error;
 }
 
 static int write_group(verge_durable *durable, const verge__group *group) {
@@ -149,15 +160,14 @@ static int write_group(verge_durable *durable, const verge__group *group) {
     if (error == 0 && group->reset_count > 0) {
         error = store->reset(connection, changes + group->cancel_count, group->reset_count);
         for (size_t i = 0; i < group->reset_count && error == 0; i++) {
-            const verge__change *reset = &changes[group->cancel_count + i];
-            const verge__row moved = {.id = reset->id, .due_ns = reset->due_ns, .handler = "", .outcome = 0};
-            error = reset->outcome < 0 ? 0 : verge__notify_near(durable, connection, &moved, 1);
+            verge__change *reset = &changes[group->cancel_count + i];
+            error = reset->outcome < 0 ? 0 : announce(durable, reset);
         }
         verge__failpoint("reset.updated");
     }
     for (verge__call *call = group->calls; call != NULL && error == 0; call = call->next) {
         if (call->kind == VERGE__CALL_REVIVE || call->kind == VERGE__CALL_FORGET) {
-            error = change_dead(store, connection, call);
+            error = change_dead(durable, call);
         }
     }
     return error;
@@ -193,21 +203,16 @@ static int transact(verge_durable *durable, verge__group *group) {
     return error;
 }
 
-/* A timer was moved. If it may have to be in the window and is not, only a scan knows its handler. */
+static void note_moved(verge_durable *durable, const verge__change *change) {
+    verge__row moved = verge__moved_row(change);
+    verge__rows_committed(durable, durable->writer_connection, &moved, 1);
+}
+
 static void note_reset(verge_durable *durable, const verge__change *reset) {
-    bool scan = false;
     (void)pthread_mutex_lock(&durable->lock);
     durable->stats.reset++;
-    const uint32_t index = verge__window_find(&durable->window, reset->id);
-    if (index != VERGE__NO_ENTRY) {
-        verge__window_add(durable, reset->id, reset->due_ns, durable->window.entries[index].handler);
-    } else if (durable->epochs[verge__shard_of(reset->id)] != 0 && reset->due_ns <= durable->read_until_ns) {
-        scan = durable->scan_now = true;
-    }
     (void)pthread_mutex_unlock(&durable->lock);
-    if (scan) {
-        verge__wake_keeper(durable);
-    }
+    note_moved(durable, reset);
 }
 
 static void note_cancel(verge_durable *durable, uint64_t id) {
@@ -252,7 +257,7 @@ static bool finish_group(verge_durable *durable, const verge__group *group) {
     size_t cancel = 0;
     size_t reset = group->cancel_count;
     int result;
-    verge__rows_committed(durable, durable->group_rows, group->row_count);
+    verge__rows_committed(durable, durable->writer_connection, durable->group_rows, group->row_count);
     verge__call *next;
     for (verge__call *call = group->calls; call != NULL; call = next) {
         next = call->next; /* from finish on it is the caller's */
@@ -290,10 +295,7 @@ static bool finish_group(verge_durable *durable, const verge__group *group) {
             break;
         default:
             if (call->change.outcome == 0 && call->kind == VERGE__CALL_REVIVE) {
-                (void)pthread_mutex_lock(&durable->lock);
-                durable->scan_now = true;
-                (void)pthread_mutex_unlock(&durable->lock);
-                verge__wake_keeper(durable);
+                note_moved(durable, &call->change);
             }
             verge__call_finish(call, call->change.outcome);
             break;

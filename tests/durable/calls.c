@@ -264,30 +264,143 @@ static void test_reset_while_running_outside(void **state) {
 
 /* ---- D6 ---- */
 
-/* Nobody reads the window again for half an hour: the node knows what it has scheduled itself, and is told of what
- * others schedule or move, if the store has notifications. */
-static void test_no_scan_is_waited_for(void **state) {
-    (void)state;
+/* A node that has read the window, and does not do so again for half an hour. One timer has run. */
+static verge_durable *open_without_scans(void) {
+    verge_durable *durable;
     verge_durable_options options = durable_options(url);
     options.rescan_ns = 1800 * S;
     options.horizon_ns = 3600 * S;
-    verge_durable *durable;
     assert_int_equal(verge_durable_open(&options, &durable), 0);
-    assert_int_equal(verge_durable_register(durable, "x", note, NULL), 0);
     WAIT_UNTIL(stats_of(durable).shards == 16);
-    (void)schedule(durable, "x", 20 * MS, NULL);
+    (void)schedule(durable, "x", 0, NULL);
+    assert_int_equal(verge_durable_register(durable, "x", note, NULL), 0); /* which makes it scan */
     WAIT_UNTIL(runs == 1);
+    return durable;
+}
+
+static verge_durable *open_client(void) {
+    verge_durable *client;
+    verge_durable_options options = durable_options(url);
+    options.client = true;
+    options.rescan_ns = options.horizon_ns = 10 * MS; /* what is due later than that is far */
+    options.lease_ns = 60 * S;
+    assert_int_equal(verge_durable_open(&options, &client), 0);
+    return client;
+}
+
+/* The node knows what it has scheduled and moved itself. Of what others do, notifications tell. */
+static void test_no_scan_is_waited_for(void **state) {
+    (void)state;
+    verge_durable *durable = open_without_scans();
+    (void)schedule(durable, "x", 20 * MS, NULL);
+    WAIT_UNTIL(runs == 2);
     const verge_durable_id far = schedule(durable, "x", 7200 * S, NULL);
     assert_int_equal(verge_durable_reset(durable, far, verge_durable_now(durable)), 0);
-    WAIT_UNTIL(runs == 2);
+    WAIT_UNTIL(runs == 3);
     if (durable_is_postgres()) {
-        verge_durable *client;
-        options.client = true;
-        assert_int_equal(verge_durable_open(&options, &client), 0);
+        verge_durable *client = open_client();
         (void)schedule(client, "x", 20 * MS, NULL);
-        WAIT_UNTIL(runs == 3);
+        WAIT_UNTIL(runs == 4);
         const verge_durable_id moved = schedule(client, "x", 7200 * S, NULL);
         assert_int_equal(verge_durable_reset(client, moved, verge_durable_now(client)), 0);
+        WAIT_UNTIL(runs == 5);
+        assert_int_equal(verge_durable_close(client, VERGE_NEVER), 0);
+    }
+    assert_int_equal(wrong, 0);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+}
+
+/* A user's transaction may be committed long after the timer was due, however far that was when it was scheduled. */
+static void test_a_late_commit_is_told(void **state) {
+    (void)state;
+    if (!durable_is_postgres()) {
+        skip(); /* there are no notifications */
+    }
+    verge_durable *durable = open_without_scans();
+    verge_durable *client = open_client();
+    void *handle = sql_open(url);
+    const uint64_t due_ns = verge_durable_now(client) + 100 * MS;
+    const verge_durable_request request = {.handler = "x", .due_ns = due_ns};
+    assert_int_equal(sql_run(handle, "BEGIN"), 0);
+    assert_int_equal(verge_durable_schedule_in(client, handle, &request, NULL), 0);
+    assert_int_equal(verge_durable_schedule_in(durable, handle, &request, NULL), 0); /* it looks at the time, in vain */
+    WAIT_UNTIL(stats_of(durable).vanished == 1 && verge_durable_now(client) > due_ns);
+    assert_int_equal(sql_run(handle, "COMMIT"), 0);
+    WAIT_UNTIL(runs == 3);
+    sql_close(handle);
+    assert_int_equal(verge_durable_close(client, VERGE_NEVER), 0);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+}
+
+static void *schedule_in_thread(void *client) {
+    const verge_durable_request request = {.handler = "x", .due_ns = verge_durable_now(client) + 200 * MS};
+    wrong += verge_durable_schedule(client, &request, NULL) != 0;
+    return (void *)(uintptr_t)request.due_ns;
+}
+
+/* The same of a transaction of ours, which waits for a lock in its commit. */
+static void test_a_late_commit_of_a_node_is_told(void **state) {
+    (void)state;
+    if (!durable_is_postgres()) {
+        skip();
+    }
+    verge_durable *durable = open_without_scans();
+    verge_durable *client = open_client();
+    void *handle = sql_open(url);
+    pthread_t thread;
+    assert_int_equal(sql_run(handle, "BEGIN; LOCK TABLE verge_mark"), 0);
+    const uint64_t due_ns = verge_durable_now(client) + 300 * MS; /* later than that of the timer */
+    assert_int_equal(pthread_create(&thread, NULL, schedule_in_thread, client), 0);
+    WAIT_UNTIL(sql_number(handle, "SELECT count(*) FROM pg_locks WHERE NOT granted") == 1);
+    WAIT_UNTIL(verge_durable_now(client) > due_ns);
+    assert_int_equal(sql_run(handle, "COMMIT"), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    WAIT_UNTIL(runs == 2);
+    assert_int_equal(wrong, 0);
+    sql_close(handle);
+    assert_int_equal(verge_durable_close(client, VERGE_NEVER), 0);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+}
+
+static verge_durable_verdict die_once(const verge_durable_firing *firing) {
+    if (last_id == firing->id) {
+        return note(firing);
+    }
+    last_id = firing->id;
+    return VERGE_DURABLE_DEAD;
+}
+
+/* Moves the timer whose id is its payload, or retries it if it is dead. */
+static verge_durable_verdict wake_another(const verge_durable_firing *firing) {
+    verge_durable_id id;
+    memcpy(&id, firing->payload, sizeof(id));
+    const int error = verge_durable_reset(firing->durable, id, firing->now_ns);
+    wrong += error != 0 && (error != -ENOENT || verge_durable_retry(firing->durable, id) != 0);
+    return VERGE_DURABLE_DONE;
+}
+
+static void wake_by_handler(verge_durable *durable, verge_durable_id id) {
+    const verge_durable_request request = {.handler = "wake", .payload = &id, .payload_size = sizeof(id)};
+    assert_int_equal(verge_durable_schedule(durable, &request, NULL), 0);
+}
+
+/* As test_no_scan_is_waited_for, of timers that are moved in a handler, or were dead. */
+static void test_no_scan_finds_what_is_woken(void **state) {
+    (void)state;
+    verge_durable *durable = open_without_scans();
+    assert_int_equal(verge_durable_register(durable, "wake", wake_another, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "dies", die_once, NULL), 0);
+    wake_by_handler(durable, schedule(durable, "x", 7200 * S, NULL));
+    WAIT_UNTIL(runs == 2);
+    const verge_durable_id dead = schedule(durable, "dies", 0, NULL);
+    WAIT_UNTIL(stats_of(durable).died == 1);
+    wake_by_handler(durable, dead);
+    WAIT_UNTIL(runs == 3);
+    if (durable_is_postgres()) {
+        verge_durable *client = open_client();
+        const verge_durable_id another = schedule(client, "dies", 0, NULL);
+        WAIT_UNTIL(stats_of(durable).died == 2);
+        assert_int_equal(verge_durable_retry(client, another), 0);
         WAIT_UNTIL(runs == 4);
         assert_int_equal(verge_durable_close(client, VERGE_NEVER), 0);
     }
@@ -630,6 +743,9 @@ int main(void) {
         ON_A_STORE(test_cancel_while_running_outside),
         ON_A_STORE(test_reset_while_running_outside),
         ON_A_STORE(test_no_scan_is_waited_for),
+        ON_A_STORE(test_no_scan_finds_what_is_woken),
+        ON_A_STORE(test_a_late_commit_is_told),
+        ON_A_STORE(test_a_late_commit_of_a_node_is_told),
         ON_A_STORE(test_effects_are_undone_with_a_retry),
         ON_A_STORE(test_a_handler_schedules_in_its_transaction),
         ON_A_STORE(test_schedule_in),

@@ -207,6 +207,11 @@ static bool is_before(uint64_t due_a, uint64_t id_a, uint64_t due_b, uint64_t id
 static int model_scan(verge__connection *connection, const verge__shard *shards, uint32_t count, uint64_t after_due_ns,
                       uint64_t after_id, uint64_t until_ns, uint32_t limit, verge__visit_row visit, void *context) {
     OR_LOST(connection)
+    const uint64_t first_ns = after_due_ns > model.gone_since_ns ? after_due_ns : model.gone_since_ns;
+    const uint64_t last_ns = until_ns < model.now_ns ? until_ns : model.now_ns;
+    if (model.pass_time != NULL && first_ns < last_ns) {
+        model.pass_time((last_ns - first_ns) / 60 * MODEL_SCAN_MINUTE_NS / UINT64_C(1000000000));
+    }
     for (uint32_t visited = 0; visited < limit; visited++) {
         const struct model_row *best = NULL;
         for (uint32_t i = 0; i < model.now.row_count; i++) {
@@ -235,7 +240,10 @@ static int model_scan(verge__connection *connection, const verge__shard *shards,
 
 static int model_wait(verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit,
                       void *context) {
-    (void)connection, (void)wake_fd, (void)timeout_ns, (void)visit, (void)context;
+    (void)connection, (void)wake_fd, (void)visit, (void)context;
+    if (model.pass_time != NULL) {
+        model.pass_time(timeout_ns);
+    }
     return 0;
 }
 
@@ -379,6 +387,7 @@ static int model_move(verge__connection *connection, verge__change *changes, siz
     for (size_t i = 0; i < count; i++) {
         struct model_row *r = changed_row(connection, &changes[i]);
         if (r != NULL) {
+            (void)snprintf(changes[i].handler, sizeof(changes[i].handler), "%s", r->handler);
             r->row.due_ns = changes[i].due_ns;
             r->row.revision++;
             r->is_running = false;

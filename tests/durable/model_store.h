@@ -10,6 +10,8 @@
 #include "durable/store.h"
 #include "support/random.h"
 
+#define MODEL_SCAN_MINUTE_NS UINT64_C(300000000)
+
 enum { MODEL_ROWS_MAX = 4096, MODEL_NODES_MAX = 64, MODEL_SHARDS = 8 };
 
 struct model_tables {
@@ -40,6 +42,10 @@ struct model_store {
     uint32_t loss; /* one in so many questions fails; 0: none */
     uint64_t lost;
     uint64_t early; /* rows taken before they were due: none */
+    /* If not NULL, questions take time. The server keeps what was fired since gone_since_ns: a scan passes a minute of
+     * that in MODEL_SCAN_MINUTE_NS. */
+    void (*pass_time)(uint64_t by_ns);
+    uint64_t gone_since_ns;
 };
 
 extern struct model_store model;

@@ -325,6 +325,77 @@ static void test_simulation(void **state) {
     assert_true(lost > 0 && (runs < 2 || memory_lost > 0));
 }
 
+/* ---- D6, while a scan of all rows takes seconds ---- */
+
+static uint64_t longest_ns;  /* that a question has taken since */
+static uint64_t measured_ns; /* from there on */
+static uint32_t seen_late;
+static uint32_t seen_slow;
+
+static void insert_row(uint64_t due_ns) {
+    struct model_row *r = &model.now.rows[model.now.row_count++];
+    const uint64_t id = (uint64_t)9999 << 35 | (uint64_t)model.now.row_count << 8 | model.now.row_count % MODEL_SHARDS;
+    *r = (struct model_row){.row = {.id = id, .due_ns = due_ns, .payload = ""}, .is_there = true, .handler = "write"};
+}
+
+/* Every row that is due for longer than the promise has to be in the window. Meanwhile the node schedules timers. */
+static void pass_and_look(uint64_t by_ns) {
+    struct node *node = &nodes[0];
+    const uint64_t bound_ns = node->durable->options.rescan_ns + 2 * longest_ns;
+    pass_time(by_ns + MS / 10); /* the clock of the node, which is slower, has to get there as well */
+    model.local_ns = node->durable->clock.now_ns(node->durable->clock.context);
+    for (uint32_t i = 0; i < model.now.row_count; i++) {
+        const struct model_row *r = &model.now.rows[i];
+        seen_late += r->is_there && r->row.due_ns > measured_ns && r->row.due_ns + bound_ns < model.now_ns &&
+                     verge__window_find(&node->durable->window, r->row.id) == VERGE__NO_ENTRY;
+    }
+    seen_slow += node->durable->is_scan_slow;
+    if (timer_count < CALLS_MAX) {
+        submit(node, VERGE__CALL_SCHEDULE, timer_count++, verge_test_below(&choices, 3000) * MS);
+        assert_int_equal(verge__writer_step(node->durable), VERGE__WORKED);
+        note_answers(node);
+    }
+}
+
+static void pass_and_note(uint64_t by_ns) {
+    if (nodes[0].durable->is_scan_slow) {
+        longest_ns = by_ns > longest_ns ? by_ns : longest_ns;
+    }
+    pass_and_look(by_ns);
+}
+
+static void test_slow_scans_make_nothing_late(void **state) {
+    (void)state;
+    struct node *node = &nodes[0];
+    model_reset(verge_test_seed(20260104));
+    choices = verge_test_random_from(verge_test_seed(20260104) ^ 77);
+    model_mistake = NO_MISTAKE;
+    memory_loss = timer_count = seen_late = seen_slow = 0;
+    longest_ns = 0;
+    begin_node(node);
+    model.local_ns = node->durable->clock.now_ns(node->durable->clock.context);
+    node->durable->options.window_max = MODEL_ROWS_MAX;
+    model.gone_since_ns = model.now_ns - 60 * S;
+    measured_ns = model.now_ns + 10 * S; /* the first scan is a whole one */
+    for (uint64_t at_ns = 0; at_ns < 120 * S; at_ns += 100 * MS) {
+        insert_row(model.now_ns + at_ns); /* by others, long ago */
+    }
+    const uint64_t end_ns = model.now_ns + 120 * S;
+    model.pass_time = pass_and_note;
+    while (model.now_ns < end_ns) {
+        const uint64_t wait_ns = verge__keeper_step(node->durable, NULL);
+        while (verge__runner_step(&node->durable->runners[0]) == VERGE__WORKED) {
+        }
+        pass_and_look(wait_ns < 5 * MS ? 5 * MS : wait_ns);
+    }
+    model.pass_time = NULL;
+    print_message("a question took %llu ms, slow at %u looks\n", (unsigned long long)(longest_ns / MS), seen_slow);
+    assert_int_equal(seen_late, 0);
+    assert_true(seen_slow > 0);
+    assert_true(node->durable->stats.done > 1000);
+    verge__durable_free(node->durable);
+}
+
 static void test_mistakes_are_noticed(void **state) {
     (void)state;
     for (int mistake = 1; mistake < MISTAKE_COUNT; mistake++) {
@@ -342,6 +413,7 @@ static void test_mistakes_are_noticed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_simulation),
+        cmocka_unit_test(test_slow_scans_make_nothing_late),
         cmocka_unit_test(test_mistakes_are_noticed),
     };
     return cmocka_run_group_tests_name("durable_simulation", tests, NULL, NULL);
