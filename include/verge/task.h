@@ -37,7 +37,9 @@
  *                     with VERGE_ASSERTS does this without the option, unless the program has a handler for SIGSEGV.
  *   T7 virtual time   on a manual clock, one thread runs all workers in a fixed order. When no task can run, it moves
  *                     the clock to the next deadline. So a program does the same in every run, with any number of
- *                     workers.
+ *                     workers. If all tasks wait for each other, run returns -EDEADLK: there is no deadline to move to,
+ *                     no I/O is pending, and the process has no other thread that could wake a task. While I/O without
+ *                     a deadline is pending, or another thread exists, run waits for them.
  *   T8 lost worker    a task that ends the thread of its worker (pthread_exit) is lost. Joining it, or locking a mutex
  *                     that it held, returns -EOWNERDEAD. The state of its other data is unknown, so the runtime stops
  *                     (T5): all other tasks are cancelled, and run returns -EOWNERDEAD when they have ended. Tasks of
@@ -157,6 +159,10 @@ VERGE_API VERGE_MUST_USE int verge_runtime_create(const verge_runtime_options *o
  * (call it with function NULL). -EOWNERDEAD: a worker was lost (T8), for good, and all tasks have ended. If the calling
  * thread is the lost worker, the call does not return: the thread ends when all tasks have ended.
  *
+ * -EDEADLK: in virtual time (T7), all tasks that are left wait for each other. They still wait. verge_runtime_dump_to
+ * shows what for. verge_runtime_destroy cancels them and runs them to their end; until then they use their memory. If
+ * you wake one of them, call run again, with function NULL.
+ *
  * pthread_cancel has no effect on the calling thread until this call returns, and none on the threads of workers.
  */
 VERGE_API VERGE_MUST_USE int verge_runtime_run(verge_runtime *runtime, verge_task_function function, void *argument,
@@ -165,8 +171,8 @@ VERGE_API VERGE_MUST_USE int verge_runtime_run(verge_runtime *runtime, verge_tas
 /* Cancels all tasks, and those that are spawned later, so that run returns. From any thread. */
 VERGE_API void verge_runtime_stop(verge_runtime *runtime);
 
-/* If tasks are left, it first cancels them and runs them to their end. -EBUSY: run has not returned. NULL is
- * allowed. */
+/* If tasks are left, it first cancels them and runs them to their end. -EBUSY: run has not returned. -EDEADLK: as run;
+ * what is left waits in calls that cannot be cancelled, and nothing was freed. NULL is allowed. */
 VERGE_API int verge_runtime_destroy(verge_runtime *runtime);
 
 /*

@@ -125,10 +125,19 @@ static int spawn_main(verge__task_run *run, verge_task_function function, void *
     return error;
 }
 
-/* After the loops: all tasks have ended. */
+/* After the loops. If it has not ended (-EDEADLK), nobody joins it any more. */
 static void join_main(verge__task_run *run) {
-    if (run->main != NULL) {
-        (void)verge__take_result(run->main, &run->result);
+    verge_task *task = run->main;
+    if (task == NULL) {
+        return;
+    }
+    verge__lock(&task->guard);
+    const bool has_ended = task->has_ended;
+    task->joiner = NULL;
+    task->is_detached = !has_ended;
+    verge__unlock(&task->guard);
+    if (has_ended) {
+        (void)verge__take_result(task, &run->result);
     }
 }
 
@@ -178,12 +187,12 @@ static int open_run(verge_runtime *runtime) {
     return error;
 }
 
-static void loop_run(verge_runtime *runtime) {
+static int loop_run(verge_runtime *runtime) {
     if (is_virtual(runtime)) {
-        verge__virtual_loop(runtime, runtime->runners[0]->reactor);
-    } else {
-        verge__runner_loop(runtime->runners[0]);
+        return verge__virtual_loop(runtime, runtime->runners[0]->reactor);
     }
+    verge__runner_loop(runtime->runners[0]);
+    return 0;
 }
 
 static void close_run(verge_runtime *runtime) {
@@ -212,7 +221,7 @@ static void end_lost(void *argument) {
     verge__task_run *run = argument;
     verge_runtime *runtime = run->runtime;
     verge__lose_running_task();
-    loop_run(runtime);
+    (void)loop_run(runtime);
     join_main(run);
     verge__overflow_unwatch(runtime->runners[0]);
     close_run(runtime);
@@ -239,11 +248,13 @@ static int run_to_end(verge__task_run *run, verge_task_function function, void *
         set_stage(runtime, VERGE__RUNTIME_RUNNING);
         verge__overflow_watch(runtime->runners[0]);
         pthread_cleanup_push(end_lost, run);
-        loop_run(runtime);
+        error = loop_run(runtime);
         pthread_cleanup_pop(0);
         join_main(run);
         verge__overflow_unwatch(runtime->runners[0]);
-        error = atomic_load(&runtime->has_lost_worker) ? -EOWNERDEAD : 0;
+        if (error == 0 && atomic_load(&runtime->has_lost_worker)) {
+            error = -EOWNERDEAD;
+        }
     }
     close_run(runtime);
     return error;

@@ -609,7 +609,8 @@ verge__runner *verge__pick_runner(verge_runtime *runtime);
 
 /* ---- virtual.c ---- */
 
-void verge__virtual_loop(verge_runtime *runtime, struct verge__reactor *reactor);
+/* Until no task is left: 0. -EDEADLK: nothing can wake those that are left. */
+int verge__virtual_loop(verge_runtime *runtime, struct verge__reactor *reactor);
 void verge__virtual_close(verge_runtime *runtime);
 
 /* A count that one thread writes and any may read. */

@@ -2,9 +2,16 @@
 /*
  * Virtual time. The calling thread steps all runners, in the order of their indexes, until none has anything to do.
  * Then it moves the clock to the next deadline. All runners share one reactor, and the thread waits only there.
+ *
+ * Without a deadline to move to, and without I/O, only another thread could wake a task. If the process has none, the
+ * loop ends. If it has one, that may end later, without having woken a task: so the loop looks again, every so often.
  */
 #include "base/step.h"
 #include "task/task_internal.h"
+#include "task/thread.h"
+
+/* Between two looks at the threads of the process. A thread that was joined is still there for a moment. */
+#define THREADS_NAP_NS UINT64_C(20000000)
 
 /* A runner that is not open yet has no reactor in which it could be woken. It need not be woken either: any_has_work
  * finds it. */
@@ -42,10 +49,11 @@ static bool ask_reactor(struct verge__reactor *reactor, uint64_t timeout_ns) {
 }
 
 static bool wait_in_reactor(verge_runtime *runtime, struct verge__reactor *reactor, uint64_t timeout_ns) {
+    const bool is_for_threads = timeout_ns == VERGE_NEVER && reactor->pending_count == 0;
     set_waiting(runtime, true);
     const bool has_work = any_has_work(runtime);
     VERGE__STEP(timeout_ns == VERGE_NEVER ? "virtual: wait for ever" : "virtual: wait");
-    const bool any = ask_reactor(reactor, has_work ? 0 : timeout_ns);
+    const bool any = ask_reactor(reactor, has_work ? 0 : is_for_threads ? THREADS_NAP_NS : timeout_ns);
     set_waiting(runtime, false);
     return any || any_has_work(runtime);
 }
@@ -104,37 +112,63 @@ static bool io_comes_within_its_grace(verge_runtime *runtime, struct verge__reac
     return false;
 }
 
+/* The calling thread, and those of the library that run no code of the program: the observer may, if it reports. */
+static uint32_t count_own_threads(verge_runtime *runtime) {
+    const bool observer_is_own = runtime->observer.has_thread && runtime->options.stuck_after_ns == 0;
+    (void)pthread_mutex_lock(&runtime->pool.lock);
+    const uint32_t pool_count = runtime->pool.thread_count; /* they are idle: no task runs, and calls stop all */
+    (void)pthread_mutex_unlock(&runtime->pool.lock);
+    return 1 + pool_count + observer_is_own;
+}
+
+/* There is no deadline to move to. What a thread did before it ended is seen after the threads were counted: the stores
+ * of set_waiting are between the two. */
+static bool nothing_can_come(verge_runtime *runtime, const struct verge__reactor *reactor) {
+    if (reactor->pending_count != 0 || !verge__thread_count_is(count_own_threads(runtime))) {
+        return false;
+    }
+    set_waiting(runtime, false);
+    return !any_has_work(runtime);
+}
+
 /* No task can run. First, pending I/O may complete within its grace. If it does not, the clock moves to the next
- * wake-up of a wheel. There may be several of these before the next deadline: no grace is waited for between them. */
-static void move_on(verge_runtime *runtime, struct verge__reactor *reactor, bool *grace_is_over) {
+ * wake-up of a wheel. There may be several of these before the next deadline: no grace is waited for between them.
+ * -EDEADLK: all tasks wait for each other. */
+static int move_on(verge_runtime *runtime, struct verge__reactor *reactor, bool *grace_is_over) {
     VERGE__STEP("virtual: idle");
     if (!*grace_is_over && io_comes_within_its_grace(runtime, reactor)) {
-        return;
+        return 0;
     }
     *grace_is_over = true;
     const uint64_t next_ns = next_deadline(runtime);
     if (next_ns == VERGE_NEVER) {
+        if (nothing_can_come(runtime, reactor)) {
+            return -EDEADLK;
+        }
         (void)wait_in_reactor(runtime, reactor, VERGE_NEVER);
     } else if (next_ns > verge__clock_now(&runtime->clock)) {
         VERGE__STEP("virtual: clock");
         verge_manual_clock_set(runtime->options.virtual_clock, next_ns);
     }
+    return 0;
 }
 
-void verge__virtual_loop(verge_runtime *runtime, struct verge__reactor *reactor) {
+int verge__virtual_loop(verge_runtime *runtime, struct verge__reactor *reactor) {
     bool grace_is_over = false;
-    while (!verge__run_is_over(runtime)) {
+    int error = 0;
+    while (error == 0 && !verge__run_is_over(runtime)) {
         bool any = ask_reactor(reactor, 0);
         const uint32_t count = atomic_load(&runtime->runner_count);
         for (uint32_t i = 0; i < count; i++) {
             step(runtime->runners[i], reactor, &any);
         }
-        if (!any && reactor->done.first == NULL && !any_has_work(runtime)) {
-            move_on(runtime, reactor, &grace_is_over);
-        } else {
+        if (any || reactor->done.first != NULL || any_has_work(runtime)) {
             grace_is_over = false;
+        } else {
+            error = move_on(runtime, reactor, &grace_is_over);
         }
     }
+    return error;
 }
 
 void verge__virtual_close(verge_runtime *runtime) {

@@ -180,12 +180,74 @@ static void t7_a_deadline_has_one_grace(void **state) {
     close_pair(pair);
 }
 
+/* ---- nothing but I/O can come ---- */
+
+static const struct pair *answered;
+
+static void answer_when_all_wait(const char *step) {
+    if (is_step(step, "virtual: wait for ever") && grace.waits++ == 0) {
+        CHECK_EQUAL(write(answered->far, "x", 1), 1);
+    }
+}
+
+static intptr_t receives_a_byte(void *argument) {
+    const struct pair *pair = argument;
+    char byte;
+    return verge_recv(pair->near, &byte, 1, 0, VERGE_NEVER);
+}
+
+/* The other end may belong to another process: this is no deadlock. */
+static void t7_io_without_a_deadline_is_waited_for(void **state) {
+    (void)state;
+    struct pair pair = open_pair();
+    verge_manual_clock clock = {0};
+    verge_runtime_options options = runtime_options(1);
+    options.virtual_clock = &clock;
+    options.io_grace_ns = 0;
+    memset(&grace, 0, sizeof(grace));
+    answered = &pair;
+    steps_begin(answer_when_all_wait);
+    assert_int_equal(run_with(options, receives_a_byte, &pair), 1);
+    steps_end();
+    assert_int_not_equal(grace.waits, 0);
+    close_pair(pair);
+}
+
+static intptr_t syncs_and_waits(void *argument) {
+    char path[] = "/tmp/verge-virtual-XXXXXX";
+    const int fd = mkstemp(path);
+    CHECK(fd >= 0);
+    CHECK_EQUAL(unlink(path), 0);
+    CHECK_EQUAL(verge_write(fd, "x", 1, VERGE_NEVER), 1);
+    CHECK_EQUAL(verge_fsync(fd, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_close(fd), 0);
+    CHECK_EQUAL(verge_sleep_until(VERGE_NEVER), -ECANCELED);
+    (void)argument;
+    return 0;
+}
+
+/* io_uring syncs a file on a thread of the kernel, which stays: it is no thread that could wake a task. */
+static void t7_threads_of_io_uring_hide_no_deadlock(void **state) {
+    (void)state;
+    if (VERGE__TSAN) {
+        skip(); /* has a thread of its own, which nobody can tell from one of the program */
+    }
+    verge_manual_clock clock = {0};
+    verge_runtime_options options = runtime_options(1);
+    options.virtual_clock = &clock;
+    verge_runtime *runtime = runtime_with(options);
+    assert_int_equal(verge_runtime_run(runtime, syncs_and_waits, NULL, NULL), -EDEADLK);
+    end_runtime(runtime);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(t7_a_cancelled_operation_ends_before_the_clock_moves),
         cmocka_unit_test(t4_who_was_cancelled_is_told_so_though_its_deadline_comes),
         cmocka_unit_test(t7_the_clock_waits_for_the_grace),
         cmocka_unit_test(t7_a_deadline_has_one_grace),
+        cmocka_unit_test(t7_io_without_a_deadline_is_waited_for),
+        cmocka_unit_test(t7_threads_of_io_uring_hide_no_deadlock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

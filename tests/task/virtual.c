@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* T7: virtual time is fast, exact, and the same every time. */
+#define _GNU_SOURCE
+
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 
+#include "support/steps.h"
 #include "task/support.h"
+#include "verge/blocking.h"
 
 /* ---- ten thousand sleepers ---- */
 
@@ -178,11 +184,161 @@ static void workers_that_talk_do_the_same_every_time(void **state) {
     }
 }
 
+/* ---- tasks that wait for each other, and nothing else can come ---- */
+
+static struct {
+    verge_channel *channel;
+    verge_mutex mutex;
+    int received; /* what receive returned */
+} stuck;
+
+static intptr_t receives(void *argument) {
+    uint64_t item = 0;
+    (void)argument;
+    CHECK_EQUAL(verge_task_set_name("receiver"), 0);
+    stuck.received = verge_channel_receive(stuck.channel, &item);
+    return (intptr_t)item;
+}
+
+static intptr_t waits_for_a_receiver(void *argument) {
+    (void)argument;
+    CHECK_EQUAL(verge_sleep(HOUR), 0);
+    verge_task *task = spawn_on(1, receives, NULL);
+    verge_deadline scope; /* one that comes is no end */
+    CHECK_EQUAL(verge_deadline_push(&scope, 2 * HOUR), 0);
+    CHECK_EQUAL(verge_join(task, NULL), -ETIMEDOUT);
+    CHECK_EQUAL(verge_deadline_pop(&scope), 0);
+    intptr_t result = -1;
+    const int error = verge_join_regardless(task, &result);
+    return error == 0 ? result : error;
+}
+
+static int keep_dump(void *context, const char *text, size_t size) {
+    char *all = context;
+    (void)strncat(all, text, size < 4095 - strlen(all) ? size : 4095 - strlen(all));
+    return 0;
+}
+
+static verge_runtime *stuck_runtime(verge_manual_clock *clock, int dump_signal) {
+    verge_runtime_options options = runtime_options(2);
+    options.virtual_clock = clock;
+    options.precision_ns = 1;
+    options.dump_signal = dump_signal;
+    memset(&stuck, 0, sizeof(stuck));
+    assert_int_equal(verge_channel_create(sizeof(uint64_t), 1, NULL, &stuck.channel), 0);
+    return runtime_with(options);
+}
+
+static void end_stuck(verge_runtime *runtime) {
+    end_runtime(runtime);
+    verge_channel_destroy(stuck.channel);
+}
+
+/* The tasks are left as they wait. A dump names them, and destroy cancels them. */
+static void t7_tasks_that_wait_for_each_other_are_a_deadlock(void **state) {
+    (void)state;
+    verge_manual_clock clock = {0};
+    verge_runtime *runtime = stuck_runtime(&clock, 0);
+    static char text[4096];
+    intptr_t result = 17;
+    text[0] = '\0';
+    assert_int_equal(verge_runtime_run(runtime, waits_for_a_receiver, NULL, &result), -EDEADLK);
+    assert_int_equal(result, 17);
+    assert_int_equal(clock.now_ns, 2 * HOUR);
+    assert_int_equal(stats_of(runtime).tasks, 2);
+    assert_int_equal(verge_runtime_dump(runtime, keep_dump, text), 0);
+    assert_non_null(strstr(text, " \"main\", worker 0: waits for task 0x"));
+    assert_non_null(strstr(text, " \"receiver\", worker 1: waits for an item of channel 0x"));
+    assert_int_equal(verge_runtime_run(runtime, NULL, NULL, NULL), -EDEADLK);
+    end_stuck(runtime);
+    assert_int_equal(stuck.received, -ECANCELED);
+}
+
+static void a_deadlock_may_be_resolved_and_run_to_its_end(void **state) {
+    (void)state;
+    verge_manual_clock clock = {0};
+    verge_runtime *runtime = stuck_runtime(&clock, 0);
+    const uint64_t item = 3;
+    assert_int_equal(verge_runtime_run(runtime, waits_for_a_receiver, NULL, NULL), -EDEADLK);
+    assert_int_equal(verge_channel_send(stuck.channel, &item), 0);
+    assert_int_equal(verge_runtime_run(runtime, NULL, NULL, NULL), 0);
+    assert_int_equal(stuck.received, 0);
+    assert_int_equal(stats_of(runtime).unjoined, 0);
+    end_stuck(runtime);
+}
+
+static intptr_t locks_regardless(void *argument) {
+    (void)argument;
+    CHECK_EQUAL(verge_mutex_lock_regardless(&stuck.mutex), 0);
+    return verge_mutex_unlock(&stuck.mutex);
+}
+
+static void tasks_that_cannot_be_cancelled_keep_the_runtime_from_being_destroyed(void **state) {
+    (void)state;
+    verge_manual_clock clock = {0};
+    verge_runtime *runtime = stuck_runtime(&clock, 0);
+    assert_int_equal(verge_mutex_lock(&stuck.mutex), 0);
+    assert_int_equal(verge_runtime_run(runtime, locks_regardless, NULL, NULL), -EDEADLK);
+    assert_int_equal(verge_runtime_destroy(runtime), -EDEADLK);
+    assert_int_equal(verge_mutex_unlock(&stuck.mutex), 0);
+    end_stuck(runtime);
+}
+
+/* Threads of the library wake nobody; one of the program may, until it has ended. */
+
+static intptr_t returns_seven(void *argument) {
+    (void)argument;
+    return 7;
+}
+
+static intptr_t blocks_and_receives(void *argument) {
+    intptr_t result = 0;
+    CHECK_EQUAL(verge_blocking(returns_seven, NULL, &result, VERGE_NEVER), 0);
+    CHECK_EQUAL(result, 7);
+    return receives(argument);
+}
+
+static _Atomic bool has_waited;
+
+static void see_it_wait_for_threads(const char *step) {
+    if (is_step(step, "virtual: wait for ever")) {
+        atomic_store(&has_waited, true);
+    }
+}
+
+static void *ends_when_it_is_waited_for(void *argument) {
+    await(&has_waited);
+    return argument;
+}
+
+static void only_threads_of_the_program_keep_a_deadlock_waiting(void **state) {
+    (void)state;
+    if (VERGE__TSAN) {
+        skip(); /* has a thread of its own, which nobody can tell from one of the program */
+    }
+    verge_manual_clock clock = {0};
+    verge_runtime *runtime = stuck_runtime(&clock, SIGUSR2);
+    assert_int_equal(verge_runtime_run(runtime, blocks_and_receives, NULL, NULL), -EDEADLK);
+    pthread_t thread;
+    atomic_store(&has_waited, false);
+    steps_begin(see_it_wait_for_threads);
+    assert_int_equal(pthread_create(&thread, NULL, ends_when_it_is_waited_for, NULL), 0);
+    assert_int_equal(verge_runtime_run(runtime, NULL, NULL, NULL), -EDEADLK);
+    steps_end();
+    assert_true(atomic_load(&has_waited));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    end_stuck(runtime);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(years_of_sleep_are_the_same_twice),
         cmocka_unit_test(an_hour_of_random_ticks_follows_the_model),
         cmocka_unit_test(workers_that_talk_do_the_same_every_time),
+        cmocka_unit_test(t7_tasks_that_wait_for_each_other_are_a_deadlock),
+        cmocka_unit_test(a_deadlock_may_be_resolved_and_run_to_its_end),
+        cmocka_unit_test(tasks_that_cannot_be_cancelled_keep_the_runtime_from_being_destroyed),
+        cmocka_unit_test(only_threads_of_the_program_keep_a_deadlock_waiting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
