@@ -78,7 +78,7 @@ typedef intptr_t (*verge_task_function)(void *argument);
 
 typedef enum verge_backend {
     VERGE_BACKEND_AUTO = 0, /* the one that the environment variable VERGE_BACKEND names (io_uring, epoll), or else
-                               io_uring if it is available, or else epoll */
+                               io_uring if it is available, or else epoll. An unknown name: -EINVAL by create */
     VERGE_BACKEND_IO_URING,
     VERGE_BACKEND_EPOLL,
 } verge_backend;

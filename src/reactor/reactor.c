@@ -143,28 +143,30 @@ static int open_uring(unsigned entry_count, const verge_allocator *allocator, ve
 #endif
 }
 
-static int kind_from_environment(verge__reactor_kind *kind) {
-    const char *name = getenv("VERGE_BACKEND");
+/* The kind that the environment names; AUTO: none. False: an unknown one. */
+static bool kind_from_environment(const char *name, verge__reactor_kind *ret_kind) {
     if (name == NULL || *name == '\0') {
-        return 0;
-    }
-    if (strcmp(name, "io_uring") == 0) {
-        *kind = VERGE__REACTOR_URING;
+        *ret_kind = VERGE__REACTOR_AUTO;
+    } else if (strcmp(name, "io_uring") == 0) {
+        *ret_kind = VERGE__REACTOR_URING;
     } else if (strcmp(name, "epoll") == 0) {
-        *kind = VERGE__REACTOR_EPOLL;
+        *ret_kind = VERGE__REACTOR_EPOLL;
     } else {
-        return -EINVAL;
+        return false;
     }
-    return 0;
+    return true;
+}
+
+const char *verge__reactor_unknown_backend(void) {
+    const char *name = getenv("VERGE_BACKEND");
+    verge__reactor_kind kind;
+    return kind_from_environment(name, &kind) ? NULL : name;
 }
 
 int verge__reactor_open(verge__reactor_kind kind, unsigned entry_count, const verge_allocator *allocator,
                         verge__reactor **ret_reactor) {
-    if (kind == VERGE__REACTOR_AUTO) {
-        const int error = kind_from_environment(&kind);
-        if (error != 0) {
-            return error;
-        }
+    if (kind == VERGE__REACTOR_AUTO && !kind_from_environment(getenv("VERGE_BACKEND"), &kind)) {
+        return -EINVAL;
     }
     if (kind == VERGE__REACTOR_URING) {
         return open_uring(entry_count, allocator, ret_reactor);

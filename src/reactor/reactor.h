@@ -59,6 +59,9 @@ struct verge__reactor_type {
 int verge__reactor_open(verge__reactor_kind kind, unsigned entry_count, const verge_allocator *allocator,
                         verge__reactor **ret_reactor);
 
+/* What VERGE_BACKEND says in the environment, if that is unknown; NULL: it is not. */
+const char *verge__reactor_unknown_backend(void);
+
 /* Nothing must be pending. */
 void verge__reactor_close(verge__reactor *reactor);
 

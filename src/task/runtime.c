@@ -48,6 +48,18 @@ static int explain_observed(const verge_runtime_options *options, verge__explana
     return 0;
 }
 
+static int explain_backend(verge_backend backend, verge__explanation why) {
+    if (backend > VERGE_BACKEND_EPOLL) {
+        return verge__explain(why, "backend is %d: there are VERGE_BACKEND_AUTO, _IO_URING and _EPOLL, from 0 to %d",
+                              (int)backend, (int)VERGE_BACKEND_EPOLL);
+    }
+    const char *unknown = backend == VERGE_BACKEND_AUTO ? verge__reactor_unknown_backend() : NULL;
+    return unknown == NULL
+               ? 0
+               : verge__explain(why, "the environment has VERGE_BACKEND=%.32s: it may be io_uring or epoll, or not set",
+                                unknown);
+}
+
 static int read_options(const verge_runtime_options *options, verge_runtime_options *ret_all, verge__explanation why) {
     (void)verge_runtime_options_init(ret_all);
     if (options != NULL) {
@@ -69,10 +81,6 @@ static int read_options(const verge_runtime_options *options, verge_runtime_opti
         return verge__explain(why, "worker_count is %" PRIu32 ": it may be %d at most (VERGE_RUNTIME_WORKERS_MAX)",
                               ret_all->worker_count, VERGE_RUNTIME_WORKERS_MAX);
     }
-    if (ret_all->backend > VERGE_BACKEND_EPOLL) {
-        return verge__explain(why, "backend is %d: there are VERGE_BACKEND_AUTO, _IO_URING and _EPOLL, from 0 to %d",
-                              (int)ret_all->backend, (int)VERGE_BACKEND_EPOLL);
-    }
     if (ret_all->stack_size < VERGE_STACK_SIZE_MIN || ret_all->stack_size > VERGE__STACK_SIZE_MAX) {
         return verge__explain(why, "stack_size is %zu: it has to be from %zu (VERGE_STACK_SIZE_MIN) to %zu",
                               ret_all->stack_size, VERGE_STACK_SIZE_MIN, VERGE__STACK_SIZE_MAX);
@@ -80,7 +88,10 @@ static int read_options(const verge_runtime_options *options, verge_runtime_opti
     if (ret_all->blocking_thread_max == 0) {
         return verge__explain(why, "blocking_thread_max is 0: it has to be 1 at least");
     }
-    const int error = explain_observed(ret_all, why);
+    int error = explain_backend(ret_all->backend, why);
+    if (error == 0) {
+        error = explain_observed(ret_all, why);
+    }
     return error != 0 ? error
                       : verge__explain_power_of_two(why, "precision_ns", ret_all->precision_ns, PRECISION_EXPONENT_MAX);
 }

@@ -273,10 +273,23 @@ static int a_filter_that_comes_later(void) {
     return error == 0 && atomic_load(&failed_check_count) == 0 ? passed : failed;
 }
 
+/* Found by whoever looks at the options, and by a run if it was set after that. Who names a backend does not mind. */
 static int an_unknown_backend(void) {
-    (void)setenv("VERGE_BACKEND", "kqueue", 1);
+    char text[128];
     verge_runtime *runtime = new_runtime(VERGE_BACKEND_AUTO);
-    return verge_runtime_run(runtime, must_not_run, NULL, NULL) == -EINVAL ? passed : failed;
+    verge_runtime *refused = NULL;
+    verge_runtime_options options = runtime_options(1);
+    (void)setenv("VERGE_BACKEND", "kqueue", 1);
+    CHECK_EQUAL(verge_runtime_options_explain(&options, text, sizeof(text)), -EINVAL);
+    CHECK_EQUAL(strcmp(text, "the environment has VERGE_BACKEND=kqueue: it may be io_uring or epoll, or not set"), 0);
+    CHECK_EQUAL(verge_runtime_create(&options, &refused), -EINVAL);
+    CHECK_EQUAL(verge_runtime_create(NULL, &refused), -EINVAL);
+    CHECK(refused == NULL);
+    CHECK_EQUAL(verge_runtime_run(runtime, must_not_run, NULL, NULL), -EINVAL);
+    CHECK_EQUAL(verge_runtime_destroy(runtime), 0);
+    options.backend = VERGE_BACKEND_EPOLL;
+    CHECK_EQUAL(verge_runtime_options_explain(&options, text, sizeof(text)), 0);
+    return atomic_load(&failed_check_count) == 0 ? passed : failed;
 }
 
 static void what_the_system_refuses_is_a_clear_error(void **state) {

@@ -265,7 +265,7 @@ static int run(int argument_count, char **arguments) {
     end_on_interrupt();
     int error = run_both(&settings, &soak_options, &status, &result, &echoed);
     if (error != 0) {
-        command_complain(&demo_command, "%s", reason_of(error));
+        command_complain(&demo_command, "%s", reason_of_runtime(error));
         return EXIT_FAILURE;
     }
     if (settings.json) {
