@@ -228,7 +228,7 @@ static void end_lost(void *argument) {
     end_run(runtime);
 }
 
-static int run_to_end(verge__task_run *run, verge_task_function function, void *argument) {
+static int run_and_close(verge__task_run *run, verge_task_function function, void *argument) {
     verge_runtime *runtime = run->runtime;
     int error = open_run(runtime);
     if (error != 0) {
@@ -280,7 +280,7 @@ int verge_runtime_run(verge_runtime *runtime, verge_task_function function, void
     int cancel_state;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     atomic_store(&runtime->has_lost_worker, false);
-    const int error = run_to_end(&run, function, argument);
+    const int error = run_and_close(&run, function, argument);
     end_run(runtime);
     (void)pthread_setcancelstate(cancel_state, &cancel_state);
     if (error == 0 && ret_result != NULL) {
