@@ -36,9 +36,9 @@ static void add_level(verge__calendar *calendar, verge__level_shape shape, unsig
     unsigned end = (unsigned)shape.shift + shape.bits;
     bool is_near = end + 1 <= NEAR_BITS && k < VERGE__NEAR_LEVELS && !calendar->leaves_filed;
     calendar->levels[k] = (verge__level){
+        .mask = (UINT32_C(2) << shape.bits) - 1,
         .shift = shape.shift,
         .bits = shape.bits,
-        .mask = (UINT32_C(2) << shape.bits) - 1,
         .near_tag = is_near ? (uint8_t)(k << 1 | VERGE__NEAR) : (uint8_t)0,
     };
     calendar->list_count += calendar->levels[k].mask + 1;
@@ -68,7 +68,7 @@ static void add_levels(verge__calendar *calendar, const verge__calendar_setup *s
         covered = end;
     }
     for (unsigned end = 64U - setup->shift; covered < end;) {
-        unsigned bits = end - covered < LEVEL_BITS ? end - covered : LEVEL_BITS;
+        unsigned bits = end - covered < LEVEL_BITS ? end - covered : (unsigned)LEVEL_BITS;
         if (setup->is_narrow) {
             add_narrow_levels(calendar, covered, covered + bits);
         } else {
@@ -123,9 +123,9 @@ int verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup 
     *calendar = (verge__calendar){
         .bias_ns = setup->bias_ns,
         .shift = setup->shift,
-        .list_count = VERGE__OWN_LISTS,
         .leaves_filed = setup->leaves_filed,
         .is_narrow = setup->is_narrow,
+        .list_count = VERGE__OWN_LISTS,
     };
     verge__chunk_pool_init(&calendar->pool, setup->allocator);
     add_levels(calendar, setup);
@@ -179,7 +179,7 @@ static size_t chunks_for(const verge__calendar *calendar, size_t entries) {
 static void recount_capacity(verge__calendar *calendar) {
     size_t lists = calendar->list_count;
     size_t chunks = calendar->pool.chunk_count;
-    chunks -= chunks < CHUNKS_UNDER_WAY ? chunks : CHUNKS_UNDER_WAY;
+    chunks -= chunks < CHUNKS_UNDER_WAY ? chunks : (size_t)CHUNKS_UNDER_WAY;
     calendar->entry_capacity =
         chunks <= lists ? chunks : VERGE__CHUNK_ENTRIES * chunks - (VERGE__CHUNK_ENTRIES - 1) * lists;
 }
@@ -198,7 +198,7 @@ int verge__calendar_secure(verge__calendar *calendar, size_t entries) {
     }
     size_t missing = chunks_for(calendar, entries) - calendar->pool.chunk_count;
     size_t growth = larger(GROWTH_MIN, calendar->pool.chunk_count / 8);
-    growth = larger(missing, growth < GROWTH_MAX ? growth : GROWTH_MAX);
+    growth = larger(missing, growth < GROWTH_MAX ? growth : (size_t)GROWTH_MAX);
     int error = verge__chunk_pool_grow(&calendar->pool, growth);
     if (error != 0 && growth > missing) {
         error = verge__chunk_pool_grow(&calendar->pool, missing);

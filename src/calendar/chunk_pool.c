@@ -85,7 +85,7 @@ static int add_slab(verge__chunk_pool *pool, size_t count) {
         return error;
     }
     size_t bytes = count * VERGE__CHUNK_BYTES;
-    size_t alignment = bytes % HUGE_PAGE_BYTES == 0 ? HUGE_PAGE_BYTES : VERGE__CHUNK_BYTES;
+    size_t alignment = bytes % HUGE_PAGE_BYTES == 0 ? (size_t)HUGE_PAGE_BYTES : (size_t)VERGE__CHUNK_BYTES;
     verge__chunk *chunks = (verge__chunk *)allocate(pool, bytes, alignment);
     if (chunks == NULL) {
         return -ENOMEM;
@@ -110,7 +110,7 @@ int verge__chunk_pool_grow(verge__chunk_pool *pool, size_t count) {
     size_t before = pool->chunk_count;
     int error = 0;
     while (error == 0 && count > 0) {
-        size_t step = count < HUGE_PAGE_CHUNKS ? count : HUGE_PAGE_CHUNKS;
+        size_t step = count < HUGE_PAGE_CHUNKS ? count : (size_t)HUGE_PAGE_CHUNKS;
         error = add_slab(pool, step);
         count -= step;
     }

@@ -144,7 +144,7 @@ static uint32_t find_vacant(const verge__nodes *nodes) {
 
 /* The nodes of a slab that is to get memory. */
 static uint32_t slab_room(const verge__nodes *nodes, uint32_t slab) {
-    return nodes->slab_count == 0 ? FIRST_ROOM_MIN : verge__nodes_slab_nodes(nodes, slab);
+    return nodes->slab_count == 0 ? (uint32_t)FIRST_ROOM_MIN : verge__nodes_slab_nodes(nodes, slab);
 }
 
 static int add_slab(verge__nodes *nodes) {

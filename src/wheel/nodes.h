@@ -107,7 +107,7 @@ static inline verge__timer_node *verge__nodes_at(const verge__nodes *nodes, uint
 }
 
 static inline uint32_t verge__nodes_slab_nodes(const verge__nodes *nodes, uint32_t slab) {
-    return slab == 0 ? nodes->first_room : VERGE__SLAB_NODES;
+    return slab == 0 ? nodes->first_room : (uint32_t)VERGE__SLAB_NODES;
 }
 
 /* The upper half of a timer's sequence number, in an ordered wheel. */

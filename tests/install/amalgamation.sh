@@ -43,12 +43,11 @@ for compiler in $(each "$cc" gcc clang); do
     "$compiler" -std=c17 $warnings -DVERGE_ASSERTS=1 -DVERGE_UCONTEXT=1 -fsyntax-only "$work/verge_full.c"
     "$compiler" -std=c17 -pedantic-errors $warnings -DVERGE_ISO_C -fno-strict-aliasing -fsyntax-only "$work/verge.c"
 done
-# C++ has reasons for warnings that C has not; what is to be is that it compiles, and works.
-for compiler in $(each "$cxx" g++ clang++); do
+for compiler in $(each "$cxx" g++ clang++ clang++-19); do
     for standard in c++17 c++20; do
         step "compiled by $compiler as $standard"
-        "$compiler" -std=$standard -x c++ -w -DVERGE_ASSERTS=1 -fsyntax-only "$work/verge.c"
-        "$compiler" -std=$standard -x c++ -w -O2 -I"$work" "$source/tests/portable/program.c" "$work/verge.c" -o "$work/program"
+        "$compiler" -std=$standard -x c++ -Wall -Wextra -Werror -DVERGE_ASSERTS=1 -fsyntax-only "$work/verge.c"
+        "$compiler" -std=$standard -x c++ -Wall -Wextra -Werror -O2 -I"$work" "$source/tests/portable/program.c" "$work/verge.c" -o "$work/program"
         "$work/program"
     done
 done

@@ -9,7 +9,7 @@ int main(void) {
     verge_wheel_options options;
     verge_wheel *wheel = NULL;
     verge_timer timer = 0;
-    verge_expiry due = {0};
+    verge_expiry due = {0, 0, NULL};
     uint64_t now_ns = clock.now_ns(clock.context);
     if (verge_wheel_options_init(&options) < 0) {
         return 1;
