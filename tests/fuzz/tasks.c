@@ -503,23 +503,12 @@ static void do_one(struct actor *self, unsigned depth, size_t what) {
         }
         break;
     case 18:
-        if (may_nest) {
-            hold_amount(self, depth);
-        }
-        break;
     case 19:
-        if (may_nest) {
-            hold_mutex(self, depth);
-        }
-        break;
     case 20:
-        if (may_nest) {
-            hold_rwlock(self, depth);
-        }
-        break;
     case 21:
         if (may_nest) {
-            enter_scope(self, depth);
+            static void (*const nest[])(struct actor *, unsigned) = {hold_amount, hold_mutex, hold_rwlock, enter_scope};
+            nest[what - 18](self, depth);
         }
         break;
     case 22:
