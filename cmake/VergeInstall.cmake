@@ -4,8 +4,8 @@
 
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY include/verge DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp"
-    PATTERN durable.h EXCLUDE)
+install(DIRECTORY include/verge DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT headers
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN durable.h EXCLUDE)
 install(TARGETS verge_shared verge_static EXPORT verge-targets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -44,7 +44,7 @@ install(FILES
 
 # libverge-durable, where it was built: the component durable of the CMake package, and verge-durable.pc.
 if(TARGET verge_durable_shared)
-    install(FILES include/verge/durable.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/verge)
+    install(FILES include/verge/durable.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/verge COMPONENT headers)
     install(TARGETS verge_durable_shared verge_durable_static EXPORT verge-durable-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -84,18 +84,26 @@ endforeach()
 install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} FILES_MATCHING PATTERN "*.3")
 
 # The documents refer to each other, to the examples, to the plots and to the headers: they lie as in the source, and a
-# symbolic link leads to the headers.
+# symbolic link leads to the headers. Without durable, its page says that its header is missing, and does not link to it.
 if(VERGE_INSTALL_DOCS)
     set(documents ${CMAKE_INSTALL_DATADIR}/doc/verge)
-    install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE DESTINATION ${documents})
-    install(DIRECTORY docs DESTINATION ${documents} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.csv" PATTERN "*.png"
-        PATTERN "docs/site" EXCLUDE)
-    install(DIRECTORY examples DESTINATION ${documents} PATTERN CMakeLists.txt EXCLUDE)
+    install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE DESTINATION ${documents} COMPONENT documents)
+    install(DIRECTORY docs DESTINATION ${documents} COMPONENT documents
+        FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.csv" PATTERN "*.png" PATTERN "docs/site" EXCLUDE)
+    if(NOT TARGET verge_durable_shared)
+        file(READ docs/DURABLE.md text)
+        string(REPLACE "[verge/durable.h](../include/verge/durable.h)"
+            "`verge/durable.h` (not installed here: verge was built without it)" text "${text}")
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS docs/DURABLE.md)
+        file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/DURABLE.md "${text}")
+        install(FILES ${CMAKE_CURRENT_BINARY_DIR}/DURABLE.md DESTINATION ${documents}/docs COMPONENT documents)
+    endif()
+    install(DIRECTORY examples DESTINATION ${documents} COMPONENT documents PATTERN CMakeLists.txt EXCLUDE)
     file(RELATIVE_PATH headers "${CMAKE_INSTALL_FULL_DATADIR}/doc/verge/include" "${CMAKE_INSTALL_FULL_INCLUDEDIR}/verge")
     install(CODE "
         cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_PREFIX OUTPUT_VARIABLE prefix)
         cmake_path(APPEND folder \"\${prefix}\" \"${documents}/include\")
         file(MAKE_DIRECTORY \"\$ENV{DESTDIR}\${folder}\")
         file(CREATE_LINK \"${headers}\" \"\$ENV{DESTDIR}\${folder}/verge\" SYMBOLIC)
-        message(STATUS \"Installing: \$ENV{DESTDIR}\${folder}/verge\")")
+        message(STATUS \"Installing: \$ENV{DESTDIR}\${folder}/verge\")" COMPONENT documents)
 endif()
