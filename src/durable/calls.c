@@ -9,7 +9,7 @@
 
 #include "durable/durable_internal.h"
 
-/* ---- what is given ---- */
+/* ---- arguments ---- */
 
 bool verge__is_handler_name(const char *name) {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -93,8 +93,8 @@ static void wait_for(verge__call *call) {
     }
 }
 
-/* A task is suspended, until its deadline scope ends or it is cancelled; then the call is withdrawn, if the writer does
- * not have it yet. It is over in the time of a commit if it has. */
+/* Suspends the task until the call is done. If the task's deadline scope ends, or it is cancelled, the call is
+ * withdrawn. If the writer has begun with it, that is too late, but then the call is done after one commit. */
 static int wait_in_task(verge_durable *durable, verge__call *call) {
     char item;
     const int error = verge_channel_receive(call->channel, &item);
@@ -216,7 +216,7 @@ static int give_ids(verge_durable *durable, verge__row *rows, size_t count) {
     return error;
 }
 
-/* In the transaction of the handler that runs. */
+/* Schedules in the transaction of the handler that runs on this thread. */
 static int schedule_in_handler(verge__current *current, verge__row *rows, size_t count) {
     verge_durable *durable = current->runner->durable;
     verge__connection *connection = current->runner->connection;

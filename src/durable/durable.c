@@ -258,8 +258,8 @@ int verge__durable_create(const verge_durable_options *options, const verge__sto
 
 /* ---- the schema ---- */
 
-/* 0: this library may use the tables. */
-static int judge_meta(const verge__store_meta *meta) {
+/* Whether this library may use the tables: 0 or -EPROTO. */
+static int check_version(const verge__store_meta *meta) {
     if (meta->min_version > VERGE_DURABLE_SCHEMA_VERSION || meta->version < VERGE_DURABLE_SCHEMA_VERSION ||
         meta->min_version > meta->version || meta->shard_count < 1 || meta->shard_count > VERGE_DURABLE_SHARDS_MAX) {
         return -EPROTO;
@@ -274,10 +274,10 @@ static int look_at_tables(const verge__store *store, verge__connection *connecti
         error = store->make_tables(connection, shard_count);
         error = error != 0 ? error : store->read_meta(connection, ret_meta);
     }
-    return error != 0 ? error : judge_meta(ret_meta);
+    return error != 0 ? error : check_version(ret_meta);
 }
 
-/* A connection of its own, for the schema. */
+/* Makes a connection without a verge_durable, to work on the tables. */
 static int connect_to(const char *url, const verge__store **ret_store, verge__connection **ret) {
     bool is_missing = false;
     *ret_store = url == NULL ? NULL : verge__store_of(url, &is_missing);
@@ -339,7 +339,7 @@ static int begin_node(verge_durable *durable) {
     }
     durable->incarnation = durable->node;
     verge__note_time(durable, connection);
-    if (options->client) { /* it has no keeper */
+    if (options->client) { /* a client has no keeper */
         durable->writer_connection = connection;
         durable->keeper_connection = NULL;
     }
@@ -383,7 +383,7 @@ int verge_durable_open(const verge_durable_options *options, verge_durable **ret
     if (error != 0) {
         return error;
     }
-    /* Another process may be at it: SQLite's file, while the tables are made. */
+    /* -EAGAIN: another process may be making the tables in this file (SQLite). */
     const struct timespec nap = {.tv_nsec = 20000000};
     const uint64_t began_ns = verge__monotonic_ns();
     while ((error = begin_node(durable)) == -EAGAIN &&
@@ -508,7 +508,7 @@ int verge_durable_register_with(verge_durable *durable, const char *name,
         verge__handler *handler = &durable->handlers[durable->handler_count++];
         (void)snprintf(handler->name, sizeof(handler->name), "%s", name);
         handler->options = given;
-        durable->scan_now = true; /* for the rows that have waited for it */
+        durable->scan_now = true; /* finds the rows that have waited for this handler */
     }
     (void)pthread_mutex_unlock(&durable->lock);
     if (error == 0) {

@@ -37,7 +37,7 @@ enum {
 typedef struct verge__handler {
     char name[VERGE_DURABLE_HANDLER_NAME_MAX + 1];
     verge_durable_handler_options options;
-    uint32_t running;         /* batches that have it */
+    uint32_t running;         /* how many batches under way have this handler */
     uint64_t next_allowed_ns; /* rate: the next run, on the local clock */
 } verge__handler;
 
@@ -49,19 +49,19 @@ typedef enum verge__entry_state {
 
 typedef struct verge__entry {
     uint64_t id;
-    uint64_t due_ns; /* as the row has it, or had */
+    uint64_t due_ns; /* the due time of the row, when the node last learned it */
     verge_timer timer;
-    uint32_t next; /* of the same bucket, or of the free ones */
+    uint32_t next; /* the next entry of the same bucket, or the next free one */
     uint16_t handler;
     uint8_t state;
-    bool is_moved; /* while firing: due_ns is another one than the one it fires for */
-    bool is_paced; /* rate: it has had its slot */
+    bool is_moved; /* FIRING: the timer was moved meanwhile, and due_ns is its new time */
+    bool is_paced; /* rate: it has been given its slot */
 } verge__entry;
 
 typedef struct verge__window {
     verge_wheel *wheel; /* on store time */
     verge__entry *entries;
-    uint32_t entry_count; /* that were ever used */
+    uint32_t entry_count; /* how many entries were ever used */
     uint32_t capacity;
     uint32_t free;
     uint32_t count;
@@ -72,8 +72,8 @@ typedef struct verge__window {
     uint64_t cut_id;
 } verge__window;
 
-/* Where the store's clock is: it has reached the local clock + offset. The best lower bound of this period and the
- * last. */
+/* What is known of the store's clock: it has reached the local clock + offset. Of the offsets that the answers of this
+ * period and the last one have shown, the largest is used. */
 typedef struct verge__estimate {
     bool is_known;
     int64_t offset_ns;
@@ -87,10 +87,10 @@ typedef enum verge__call_kind {
     VERGE__CALL_RESET,
     VERGE__CALL_REVIVE,
     VERGE__CALL_FORGET,
-    VERGE__CALL_READ, /* by function: reads only, outside of the transaction */
+    VERGE__CALL_READ, /* calls `read`, outside of the transaction, which changes nothing */
 } verge__call_kind;
 
-/* A call on its way through the writer. On the caller's stack: he waits for it. */
+/* A call that the writer makes for a caller. It is on the caller's stack, as the caller waits for it. */
 typedef struct verge__call {
     struct verge__call *next;
     verge__call_kind kind;
@@ -101,12 +101,12 @@ typedef struct verge__call {
     void *out[4];
     const void *in[2];
     uint64_t numbers[3];
-    uint64_t give_up_ns;    /* on the local clock: for the store to be reached */
-    uint64_t lock_until_ns; /* how long to wait for a row that another transaction has locked; 0: it met none yet */
+    uint64_t give_up_ns;    /* local clock: if the store was not reached by then, the call fails */
+    uint64_t lock_until_ns; /* local clock: until then it waits for a locked row; 0: it has met none yet */
     int result;
-    bool is_taken;          /* the writer has it: it cannot be withdrawn */
+    bool is_taken;          /* the writer has begun with it, so it cannot be withdrawn */
     verge_channel *channel; /* a task waits for it; NULL: a thread */
-    sem_t done;             /* posted last: then the call is the waiter's again */
+    sem_t done; /* the last thing that the writer touches: then the call belongs to the waiting thread again */
 } verge__call;
 
 typedef struct verge__fired verge__fired;
@@ -139,10 +139,10 @@ struct verge_durable {
     uint32_t shard_count;
 
     pthread_mutex_t lock;
-    pthread_cond_t due;  /* runners: something is due earlier than they think, or it ends */
-    pthread_cond_t work; /* writer */
-    pthread_cond_t idle; /* close: a runner has ended */
-    int wake_fd;         /* keeper */
+    pthread_cond_t due;  /* for runners: a timer is due earlier than they wait for, or the node ends */
+    pthread_cond_t work; /* for the writer: there are calls */
+    pthread_cond_t idle; /* for close: a runner has ended */
+    int wake_fd;         /* wakes the keeper */
     bool is_stopping;    /* no batch begins, no call is taken */
     bool is_ending;      /* the keeper and the writer are to end */
     bool is_keeper_started;
@@ -164,16 +164,17 @@ struct verge_durable {
     uint64_t id_counter;
     uint32_t foreign_turn;
 
-    /* After shards came from an owner that had died: one runner only, and batches of 1, 2, 4... until batch_limit is
-     * options.batch again. The timer that had ended the process was in a batch, behind at most as many others as that
-     * had; with each death at least half of those before it are done, because all owners fire in the order of (due,
-     * id). Then it is alone: before a batch of one the attempt is counted, and the timer is dead after its attempts. */
+    /* If shards came from an owner that had died, a timer of theirs may have ended its process. So for a while only one
+     * runner fires, in batches of 1, 2, 4 and so on, until batch_limit is options.batch again. All owners fire in the
+     * order of (due, id). So with each death, at least half of the timers before the bad one are done, and at last it
+     * is alone in its batch. Before a batch of one, the attempt is counted: after its attempts the bad timer is
+     * dead. */
     uint32_t batch_limit;
     bool is_careful;
     bool is_careful_running;
 
-    bool is_turn_taken;        /* a runner begins a transaction; if the store has one writer: until it has ended */
-    uint64_t waiting_until_ns; /* store time: what runners that wait think is next */
+    bool is_turn_taken;        /* a runner is beginning a transaction or, if the store has one writer, is in one */
+    uint64_t waiting_until_ns; /* store time: until when the waiting runners sleep */
     uint32_t outside_running;
     uint32_t runners_alive;
 
@@ -203,9 +204,9 @@ struct verge_durable {
     verge_histogram commit_time;
     uint64_t random;
 
-    /* show.c, for those who look */
-    uint64_t looked_ns;          /* local: when somebody did last; 0: nobody has */
-    verge_durable_owner *owners; /* as the keeper has read them; NULL: it has not */
+    /* show.c */
+    uint64_t looked_ns;          /* local clock: when somebody last looked; 0: nobody has */
+    verge_durable_owner *owners; /* as the keeper has read them; NULL: not yet */
     size_t owner_count;
     uint64_t dead_count;
 
@@ -214,7 +215,7 @@ struct verge_durable {
 
 /* ---- durable.c ---- */
 
-/* A verge_durable without threads. store NULL: by the URL; clock.now_ns NULL: monotonic. */
+/* Makes a verge_durable without threads. store NULL: the URL decides. clock.now_ns NULL: the monotonic clock. */
 int verge__durable_create(const verge_durable_options *options, const verge__store *store, verge_clock clock,
                           verge_durable **ret_durable);
 void verge__durable_free(verge_durable *durable);
@@ -223,12 +224,12 @@ uint64_t verge__local_now(const verge_durable *durable);
 uint64_t verge__random(verge_durable *durable);                                /* under the lock */
 uint32_t verge__handler_index(const verge_durable *durable, const char *name); /* VERGE__NO_HANDLER */
 
-/* A connection if there is none, and its time noted. */
+/* Connects, if there is no connection, and notes the time of the store. */
 int verge__connect(verge_durable *durable, verge__connection **connection);
 void verge__disconnect(verge_durable *durable, verge__connection **connection);
 bool verge__is_lost(int error); /* the connection is of no further use */
 
-/* An id in a shard of the node's own, or in any; under the lock. 0: there is none left for now. */
+/* Makes an id, in a shard of this node or, if it owns none, in any shard. Under the lock. 0: none is left for now. */
 uint64_t verge__new_id(verge_durable *durable, uint64_t due_ns);
 int verge__refresh_incarnation(verge_durable *durable, verge__connection *connection);
 
@@ -250,12 +251,14 @@ void verge__window_drop_foreign(verge_durable *durable); /* those of shards that
 bool verge__window_check(const verge_durable *durable);
 
 void verge__note_time(verge_durable *durable, const verge__connection *connection);
-void verge__doubt_time(verge_durable *durable, const verge__connection *connection); /* it went back */
-uint64_t verge__store_now(const verge_durable *durable);                             /* 0: not known */
+void verge__forget_store_time(
+    verge_durable *durable,
+    const verge__connection *connection);                /* the store's clock went back: starts the estimate anew */
+uint64_t verge__store_now(const verge_durable *durable); /* 0: not known */
 
 /* ---- the steps ---- */
 
-/* Returns how long it may wait now, in ns; *ret_error, which may be NULL, why the store was not reached. */
+/* Returns how long the keeper may wait now, in ns. *ret_error, which may be NULL: why the store was not reached. */
 uint64_t verge__keeper_step(verge_durable *durable, int *ret_error);
 void verge__keeper_leave(verge_durable *durable);
 
@@ -278,7 +281,8 @@ void verge__note_commit(verge_durable *durable, uint64_t began_ns);
 
 /* ---- show.c ---- */
 
-/* By the keeper, after a renewal: reads what a node does not know by itself, if somebody looks. */
+/* By the keeper, after a renewal: if somebody looks, asks the store who owns which shards, and how many timers are
+ * dead. */
 int verge__read_owners(verge_durable *durable);
 
 /* ---- calls.c ---- */
@@ -300,12 +304,13 @@ typedef struct verge__current {
     bool has_transaction;
     bool has_savepoint;
     bool is_broken;          /* the savepoint could not be made */
-    uint64_t retry_after_ns; /* VERGE_NEVER: the backoff says */
+    uint64_t retry_after_ns; /* VERGE_NEVER: the backoff decides */
     size_t back_mark;
 } verge__current;
 
-verge__current *verge__current_of(const verge_durable *durable); /* NULL: none with a transaction */
-int verge__current_begin(verge__current *current);               /* the savepoint, if there is none */
+verge__current *
+verge__current_of(const verge_durable *durable);   /* NULL: this thread runs no handler with a transaction */
+int verge__current_begin(verge__current *current); /* makes the savepoint, if there is none */
 int verge__current_scheduled(verge__current *current, const verge__row *row);
 
 #endif

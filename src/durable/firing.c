@@ -37,7 +37,7 @@ void *verge_durable_transaction(const verge_durable_firing *firing) {
         return NULL;
     }
     if (verge__current_begin(current) != 0) {
-        return NULL; /* what it wrote would not be a part of the transaction */
+        return NULL; /* what the handler writes would not be part of the transaction */
     }
     return current->runner->connection->store->handle(current->runner->connection);
 }
@@ -80,7 +80,7 @@ int verge__current_scheduled(verge__current *current, const verge__row *row) {
     (void)pthread_mutex_lock(&durable->lock);
     const uint32_t handler = verge__handler_index(durable, row->handler);
     if (handler != VERGE__NO_HANDLER) {
-        kept.handler = durable->handlers[handler].name; /* handlers stay where they are */
+        kept.handler = durable->handlers[handler].name; /* handlers do not move in memory */
     }
     (void)pthread_mutex_unlock(&durable->lock);
     return verge__keep_back(current->runner, &kept);
@@ -90,7 +90,7 @@ int verge__current_scheduled(verge__current *current, const verge__row *row) {
 
 void verge__visit_fired(void *context, const verge__row *row) {
     verge__runner *runner = context;
-    size_t i = runner->fired_count; /* where it is, if they come in the order in which they were asked for */
+    size_t i = runner->fired_count; /* its index, if rows come in the order of the targets */
     for (size_t tries = 0; tries < runner->target_count; tries++, i++) {
         i = i >= runner->target_count ? 0 : i;
         if (runner->targets[i].id == row->id && !runner->fired[i].is_there) {
@@ -105,7 +105,7 @@ void verge__visit_fired(void *context, const verge__row *row) {
     fired->row.handler = runner->durable->handlers[fired->handler].name;
     char *memory = malloc(row->key_size + row->payload_size + 1);
     if (memory == NULL) {
-        return; /* as if it had vanished; the transaction is then given up: see look_for_missing */
+        return; /* no memory: it counts as missing, and look_for_missing then gives the transaction up */
     }
     memcpy(memory, row->payload, row->payload_size);
     fired->row.payload = memory;
@@ -155,9 +155,9 @@ static uint64_t next_tick(const verge__row *row, uint64_t now_ns, uint64_t *ret_
     return next_ns > VERGE__TIME_MAX_NS ? VERGE_NEVER : next_ns;
 }
 
-int verge__bury(verge__runner *runner, verge__fired *fired, const char *reason) {
+int verge__make_dead(verge__runner *runner, verge__fired *fired, const char *reason) {
     fired->ending = ENDS_DEAD;
-    return runner->connection->store->bury(runner->connection, &fired->row, reason);
+    return runner->connection->store->make_dead(runner->connection, &fired->row, reason);
 }
 
 static void fire_again(verge__fired *fired, uint64_t due_ns, uint32_t attempt) {
@@ -210,8 +210,8 @@ int verge__apply_verdict(verge__runner *runner, const verge__handler *handler, v
         fire_again(fired, run->now_ns + wait_ns, run->attempt);
         return 0;
     }
-    return verge__bury(runner, fired,
-                       run->verdict == VERGE_DURABLE_RETRY ? "its attempts are used up" : "its handler said so");
+    return verge__make_dead(runner, fired,
+                            run->verdict == VERGE_DURABLE_RETRY ? "its attempts are used up" : "its handler said so");
 }
 
 uint64_t verge__fired_at(const verge__runner *runner, const verge__fired *fired) {
@@ -224,7 +224,7 @@ int verge__fire_inside(verge__runner *runner, const verge__handler *handler, ver
     verge__run run = {.attempt = fired->row.attempt + !is_counted, .now_ns = verge__fired_at(runner, fired)};
     const char *reason = verge__verdict_before(&handler->options, fired, run.attempt, run.now_ns);
     if (reason != NULL) {
-        return verge__bury(runner, fired, reason);
+        return verge__make_dead(runner, fired, reason);
     }
     verge__current current = {
         .runner = runner,
@@ -238,7 +238,7 @@ int verge__fire_inside(verge__runner *runner, const verge__handler *handler, ver
     }
     if (current.has_savepoint) {
         int error = connection->store->end_savepoint(connection, run.verdict != VERGE_DURABLE_DONE);
-        if (error == -EAGAIN) { /* a statement of the handler's has failed, and it did not say so */
+        if (error == -EAGAIN) { /* a statement of the handler has failed, but the handler returned DONE */
             run.verdict = VERGE_DURABLE_RETRY;
             error = connection->store->end_savepoint(connection, true);
         }

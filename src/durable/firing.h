@@ -7,10 +7,10 @@
 #include "durable/durable_internal.h"
 
 typedef enum verge__ending {
-    ENDS_GONE = 0, /* vanished: the row is not there, or not ours */
-    ENDS_EARLY,    /* the row is there, and not due yet */
+    ENDS_GONE = 0, /* the row does not exist, or its shard is not ours */
+    ENDS_EARLY,    /* the row exists, but is not due yet */
     ENDS_DONE,
-    ENDS_AGAIN, /* inserted again */
+    ENDS_AGAIN, /* the row is inserted again, for a retry or the next tick */
     ENDS_DEAD,
 } verge__ending;
 
@@ -26,7 +26,7 @@ typedef struct verge__fired {
     uint64_t again_ns;
 } verge__fired;
 
-/* What a handler was told, and what it said. */
+/* What a handler was given, and what it returned. */
 typedef struct verge__run {
     verge_durable_verdict verdict;
     uint32_t attempt;
@@ -41,7 +41,7 @@ void verge__visit_fired(void *context, const verge__row *row);
 /* When it fires: the time of the transaction. */
 uint64_t verge__fired_at(const verge__runner *runner, const verge__fired *fired);
 
-/* What is judged before the handler runs. NULL: it is to run; else why it is dead. */
+/* Whether the timer is dead before its handler runs: too old, or too many attempts. NULL: no; otherwise why. */
 const char *verge__verdict_before(const verge_durable_handler_options *options, const verge__fired *fired,
                                   uint32_t attempt, uint64_t now_ns);
 void verge__run_handler(verge__runner *runner, const verge__handler *handler, verge__fired *fired,
@@ -51,12 +51,12 @@ void verge__run_handler(verge__runner *runner, const verge__handler *handler, ve
  * transaction. */
 int verge__apply_verdict(verge__runner *runner, const verge__handler *handler, verge__fired *fired,
                          const verge__run *run);
-int verge__bury(verge__runner *runner, verge__fired *fired, const char *reason);
+int verge__make_dead(verge__runner *runner, verge__fired *fired, const char *reason);
 
-/* All of it, in the transaction that took the row. */
+/* A whole firing, in the transaction that took the row. */
 int verge__fire_inside(verge__runner *runner, const verge__handler *handler, verge__fired *fired, bool is_counted);
 
-/* A row to be inserted with the batch, or that a handler has inserted. */
+/* Adds a row to runner->back: the batch will insert it, or a handler has inserted it already. */
 int verge__keep_back(verge__runner *runner, const verge__row *row);
 
 #endif

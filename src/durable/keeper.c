@@ -20,7 +20,7 @@ static void own_shard(verge_durable *durable, const verge__shard *shard) {
     }
 }
 
-/* What the store says we own is what we own. */
+/* Takes over the store's answer about what this node owns. */
 static void note_cluster(verge_durable *durable, const verge__cluster *cluster) {
     bool has_lost = false;
     uint64_t before[VERGE_DURABLE_SHARDS_MAX];
@@ -51,8 +51,8 @@ static void note_acquired(verge_durable *durable, const verge__cluster *acquired
     }
 }
 
-/* Other nodes have less than their share: gives back what is above ours. Nothing of it is fired from here on; what is
- * being fired is waited for by the store, whose row of the shard is locked. */
+/* Gives back the shards above this node's share, for nodes that have fewer. From here on, no timer of these shards is
+ * fired. If one is being fired now, its transaction has locked the row of the shard, and the release waits for it. */
 static int release_surplus(verge_durable *durable, uint32_t share) {
     verge__shard surplus[VERGE_DURABLE_SHARDS_MAX];
     uint32_t count = 0;
@@ -69,7 +69,7 @@ static int release_surplus(verge_durable *durable, uint32_t share) {
     return count == 0 ? 0 : durable->store->release(durable->keeper_connection, durable->node, surplus, count);
 }
 
-static int tend_shards(verge_durable *durable, uint64_t *ret_next_expiry_ns) {
+static int renew_and_balance(verge_durable *durable, uint64_t *ret_next_expiry_ns) {
     verge__cluster cluster;
     verge__connection *connection = durable->keeper_connection;
     int error = durable->store->renew(connection, durable->node, durable->options.lease_ns, &cluster);
@@ -100,7 +100,7 @@ static int tend_shards(verge_durable *durable, uint64_t *ret_next_expiry_ns) {
     return error;
 }
 
-/* The next renewal is soon enough for the lease, and looks for the shards of a node at the moment its lease is over. */
+/* When to renew next: in time for the own lease, and at the moment at which the lease of another node ends. */
 static void plan_renewal(verge_durable *durable, uint64_t next_expiry_ns) {
     uint64_t wait_ns = durable->options.lease_ns / 3;
     if (durable->options.rescan_ns < wait_ns) {
@@ -118,7 +118,7 @@ static int tend_shards_in_time(verge_durable *durable) {
         return 0;
     }
     uint64_t next_expiry_ns = 0;
-    int error = tend_shards(durable, &next_expiry_ns);
+    int error = renew_and_balance(durable, &next_expiry_ns);
     error = error != 0 ? error : verge__refresh_incarnation(durable, durable->keeper_connection);
     error = error != 0 ? error : verge__read_owners(durable);
     if (error == 0) {
@@ -135,7 +135,7 @@ enum { FOUND_MAX = 256 };
 
 typedef struct verge__page {
     verge_durable *durable;
-    uint32_t handler_count; /* when it began: those that come later ask for another scan */
+    uint32_t handler_count; /* at the beginning of the scan: a handler that is registered later asks for another scan */
     uint32_t rows;
     uint64_t last_due_ns;
     uint64_t last_id;
@@ -410,7 +410,7 @@ static int scan_all(verge_durable *durable) {
 
 /* ---- the step ---- */
 
-static int keep(verge_durable *durable) {
+static int renew_and_scan(verge_durable *durable) {
     int error = verge__connect(durable, &durable->keeper_connection);
     if (error != 0) {
         return error;
@@ -443,7 +443,7 @@ static int keep(verge_durable *durable) {
 }
 
 uint64_t verge__keeper_step(verge_durable *durable, int *ret_error) {
-    const int error = keep(durable);
+    const int error = renew_and_scan(durable);
     if (ret_error != NULL) {
         *ret_error = error;
     }

@@ -23,10 +23,10 @@ void verge__postgres_disconnect(verge__connection *connection) {
     free(c);
 }
 
-static PGconn *dial(const char *url) {
+static PGconn *connect_to_server(const char *url) {
     char timeout[16];
     (void)snprintf(timeout, sizeof(timeout), "%d", CONNECT_TIMEOUT_S);
-    /* What comes later counts: the URL has the last word. */
+    /* Later keywords override earlier ones, so the URL overrides these. */
     const char *const keywords[] = {
         "connect_timeout", "fallback_application_name", "keepalives_idle", "tcp_user_timeout", "dbname", NULL};
     const char *const values[] = {timeout, "verge-durable", "10", "10000", url, NULL};
@@ -52,11 +52,11 @@ int verge__postgres_connect(const char *url, uint64_t lease_ns, verge__connectio
     c->base.store = &verge__postgres_store;
     c->answer_ns = lease_ns + UINT64_C(2000000000);
     c->url = strdup(url);
-    c->pg = c->url == NULL ? NULL : dial(url);
+    c->pg = c->url == NULL ? NULL : connect_to_server(url);
     int error = c->pg == NULL ? -ENOMEM : PQstatus(c->pg) == CONNECTION_OK ? 0 : -EHOSTUNREACH;
     if (c->pg != NULL && error != 0) {
         const char *message = PQerrorMessage(c->pg);
-        /* No SQLSTATE is given here. What the server has refused for good is not tried again. */
+        /* There is no SQLSTATE here, only a message. If the server refuses for good, it is not tried again. */
         error = strstr(message, "authentication failed") != NULL || strstr(message, "does not exist") != NULL ||
                         strstr(message, "pg_hba.conf") != NULL
                     ? -EACCES
@@ -113,7 +113,7 @@ void *verge__postgres_handle(verge__connection *connection) {
     return c->pg;
 }
 
-/* One round trip: the time comes with the beginning. */
+/* One round trip: the answer also has the store's time. */
 int verge__postgres_begin(verge__connection *connection) {
     verge__postgres *c = own(connection);
     const uint64_t asked_ns = verge__monotonic_ns();
@@ -153,7 +153,8 @@ static int find_out(verge__postgres *c, uint64_t mark) {
                    mark, c->base.now_ns);
     const uint64_t until_ns = verge__monotonic_ns() + c->answer_ns;
     while (error == -EREMOTEIO && verge__monotonic_ns() < until_ns) {
-        verge__postgres other = {.pg = dial(c->url), .answer_ns = c->answer_ns / 4}; /* it is worth another try */
+        verge__postgres other = {.pg = connect_to_server(c->url),
+                                 .answer_ns = c->answer_ns / 4}; /* it is worth another try */
         PGresult *result =
             PQstatus(other.pg) == CONNECTION_OK ? verge__pg_answer(&other, PQsendQuery(other.pg, query)) : NULL;
         if (result != NULL && PQresultStatus(result) == PGRES_TUPLES_OK) {
@@ -189,7 +190,7 @@ int verge__postgres_commit(verge__connection *connection, uint64_t mark) {
         return mark == 0 ? error : find_out(c, mark);
     }
     if (error != 0) {
-        verge__postgres_rollback(connection); /* if it was the mark that failed */
+        verge__postgres_rollback(connection); /* in case inserting the mark has failed */
     } else if (mark != 0) {
         c->last_mark = mark;
     }

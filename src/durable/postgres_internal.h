@@ -33,7 +33,7 @@ enum {
     ARRAY_MAX = 512, /* changes in one statement */
 };
 
-#define MARK_KEPT_NS UINT64_C(3600000000000) /* and removed some time after that, by a node that joins */
+#define MARK_KEPT_NS UINT64_C(3600000000000) /* how long a mark is kept; a node that joins later removes it */
 
 typedef enum verge__postgres_statement {
     RENEW,
@@ -42,7 +42,7 @@ typedef enum verge__postgres_statement {
     LEAVE,
     FORGET_NODES,
     INSERT,
-    INSERT_NEW, /* of which nothing can be there: the server need not look */
+    INSERT_NEW, /* for ids that were never used: the server need not look for existing rows */
     EXISTING,
     TAKE,
     CLAIM,
@@ -193,8 +193,8 @@ static inline void note_time(verge__postgres *c, uint64_t now_ns, uint64_t asked
     c->base.answered_ns = verge__monotonic_ns();
 }
 
-/* ---- postgres_ask.c: 0 or a negative errno. say: SQL without parameters; ask: a statement that is prepared; tell:
- * whose rows do not matter; answer: the last result of what was sent, or the first that failed, NULL if the connection
+/* ---- postgres_ask.c: 0 or a negative errno. say: runs SQL without parameters. ask: runs a prepared statement. tell:
+ * the same, without its rows. answer: the last result of what was sent, or the first that failed; NULL: the connection
  * is lost ---- */
 
 int verge__pg_error_of(const verge__postgres *c, const PGresult *result);

@@ -54,7 +54,8 @@ int verge__postgres_make_tables(verge__connection *connection, uint32_t shard_co
     verge__postgres *c = own(connection);
     verge__store_meta meta;
     char text[6000];
-    int error = verge__pg_say(c, "BEGIN; SELECT pg_advisory_xact_lock(6001247)"); /* two that make them at once */
+    int error = verge__pg_say(
+        c, "BEGIN; SELECT pg_advisory_xact_lock(6001247)"); /* several processes may make the tables at the same time */
     const int found = error == 0 ? verge__postgres_read_meta(connection, &meta) : error;
     if (found == -ENOENT) {
         (void)snprintf(text, sizeof(text),
@@ -63,7 +64,7 @@ int verge__postgres_make_tables(verge__connection *connection, uint32_t shard_co
                        VERGE__SCHEMA("bigint", "text", "bytea"), now_function, mark_table, VERGE_DURABLE_SCHEMA_VERSION,
                        VERGE__MIN_VERSION, shard_count, shard_count - 1);
         error = verge__pg_say(c, text);
-        /* Tables that fill and empty all day need more than the server does by itself. */
+        /* These tables fill and empty all day, and need more vacuum than the server's default. */
         error =
             error != 0
                 ? error

@@ -11,8 +11,8 @@
 
 /* ---- P2 ---- */
 
-/* A scan is a merge of one ordered scan a shard, which the server reads only as far as it needs: the shards are a part
- * of the text. It is prepared anew when they change. */
+/* A scan merges one ordered scan of each shard, each of which the server reads only as far as it needs. For this, the
+ * shards are part of the statement's text. So it is prepared anew when they change. */
 static int prepare_scan(verge__postgres *c, const verge__shard *shards, uint32_t count) {
     uint64_t key = 1469598103934665603U;
     for (uint32_t i = 0; i < count; i++) {
@@ -53,7 +53,7 @@ int verge__postgres_scan(verge__connection *connection, const verge__shard *shar
                          verge__visit_row visit, void *context) {
     verge__postgres *c = own(connection);
     int error =
-        c->is_listening ? 0 : verge__pg_say(c, "LISTEN verge_timer"); /* before it looks, so that nothing is missed */
+        c->is_listening ? 0 : verge__pg_say(c, "LISTEN verge_timer"); /* before the scan, so that nothing is missed */
     c->is_listening = error == 0;
     error = error != 0 ? error : prepare_scan(c, shards, count);
     if (error != 0) {
@@ -181,7 +181,7 @@ static void add_rows(verge__postgres *c, verge__parameters *p, const verge__row 
     end_array(p, payloads);
 }
 
-/* Ids and times of the answer go to their rows, which are about in the same order. */
+/* Copies ids and times of the answer to their rows, which are in about the same order. */
 static size_t match(const PGresult *result, verge__row *rows, size_t count) {
     size_t at = 0;
     size_t matched = 0;
@@ -223,7 +223,7 @@ int verge__postgres_insert(verge__connection *connection, verge__row *rows, size
     if (matched == count) {
         return 0;
     }
-    /* Those that were not inserted: by a key that is taken, or because they are there. */
+    /* Rows that were not inserted: their key is taken, or they exist already. */
     p = (verge__parameters){0};
     add_numbers_of(c, &p, rows, count, id_of);
     error = verge__pg_ask(c, EXISTING, &p, &result);
@@ -250,7 +250,7 @@ int verge__postgres_notify(verge__connection *connection, const verge__row *cons
 
 /* ---- P4 ---- */
 
-/* The ids of the changes, each of which is missing until the answer says otherwise. */
+/* Adds the ids of the changes. The outcome of each is -ENOENT until the answer says otherwise. */
 static void add_ids(verge__postgres *c, verge__parameters *p, verge__change *changes, size_t count) {
     verge__buffer *ids = begin_array(c, p, TYPE_INT8, count);
     for (size_t i = 0; i < count; i++) {
@@ -260,7 +260,7 @@ static void add_ids(verge__postgres *c, verge__parameters *p, verge__change *cha
     end_array(p, ids);
 }
 
-/* The shards of the targets with their epochs, each once; then the ids. */
+/* Adds the shards of the targets with their epochs, each once; then the ids. */
 static void add_targets(verge__postgres *c, verge__parameters *p, const verge__target *targets, size_t count) {
     uint64_t epochs[VERGE_DURABLE_SHARDS_MAX] = {0};
     size_t shard_count = 0;
@@ -371,7 +371,7 @@ int verge__postgres_probe(verge__connection *connection, verge__change *changes,
     return 0;
 }
 
-int verge__postgres_bury(verge__connection *connection, const verge__row *row, const char *reason) {
+int verge__postgres_make_dead(verge__connection *connection, const verge__row *row, const char *reason) {
     verge__parameters p = {0};
     add_number(&p, row->id);
     add_number(&p, row->due_ns);
@@ -387,7 +387,7 @@ int verge__postgres_bury(verge__connection *connection, const verge__row *row, c
 
 /* ---- P5 ---- */
 
-/* Ids of the answer: those that were changed, and whether they run. */
+/* Takes from the answer which timers were changed, and whether they run. */
 static void match_changes(const PGresult *result, verge__change *changes, size_t count, int outcome) {
     for (int row = 0; row < PQntuples(result); row++) {
         const uint64_t id = number(result, row, 0);

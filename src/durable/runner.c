@@ -22,9 +22,9 @@
 #include "base/assert.h"
 #include "durable/firing.h"
 
-#define BUSY_NAP_NS UINT64_C(5000000)      /* a handler has reached its concurrency */
-#define LOST_NAP_NS UINT64_C(100000000)    /* the store is gone */
-#define FAILED_NAP_NS UINT64_C(1000000000) /* it refuses: the disk is full, say */
+#define BUSY_NAP_NS UINT64_C(5000000)      /* after a handler has reached its concurrency */
+#define LOST_NAP_NS UINT64_C(100000000)    /* after the store was lost */
+#define FAILED_NAP_NS UINT64_C(1000000000) /* after the store refused, for example because its disk is full */
 #define COMPLETE_NAP_MS 50
 #define FAILED_STEP_NAP_MS 5
 
@@ -38,12 +38,13 @@ typedef enum verge__choice {
 
 typedef struct verge__selection {
     uint64_t now_ns;
-    uint64_t later_ns; /* LATER: when */
+    uint64_t later_ns; /* if LATER was chosen: when */
     bool is_outside;
     bool has_handler[VERGE_DURABLE_HANDLERS_MAX]; /* in this batch */
 } verge__selection;
 
-/* rate: each run has a slot, an interval after the one before. */
+/* Gives the entry a slot, if its handler has a rate: each slot is one interval after the last. True: the slot is
+ * now. */
 static bool is_paced(verge_durable *durable, verge__handler *handler, verge__entry *entry,
                      verge__selection *selection) {
     if (handler->options.rate == 0 || entry->is_paced) {
@@ -69,7 +70,7 @@ static verge__choice choose(verge__runner *runner, verge__entry *entry, verge__s
     }
     selection->later_ns = selection->now_ns;
     if (runner->target_count > 0 && (selection->is_outside || handler->options.outside)) {
-        return LATER; /* what is outside is claimed one at a time, when it is about to run */
+        return LATER; /* a timer whose handler runs outside is claimed alone, just before it runs */
     }
     selection->later_ns = selection->now_ns + BUSY_NAP_NS;
     if (handler->options.outside && durable->outside_running >= outside_max) {
@@ -101,12 +102,12 @@ static void add_target(verge__runner *runner, uint32_t index, verge__selection *
     }
 }
 
-/* Under the lock: is this runner to wait for another one? */
+/* Under the lock: whether this runner must wait for another one. */
 static bool is_held(const verge_durable *durable) {
     return (durable->is_careful && durable->is_careful_running) || durable->is_turn_taken;
 }
 
-/* Under the lock: what is due, in addition to what the batch has. */
+/* Under the lock: adds due timers to the batch. */
 static void select_batch(verge__runner *runner, verge__selection *selection) {
     verge_durable *durable = runner->durable;
     verge__window *window = &durable->window;
@@ -138,8 +139,8 @@ static void select_batch(verge__runner *runner, verge__selection *selection) {
     durable->outside_running += runner->target_count > 0 && selection->is_outside;
 }
 
-/* One runner at a time begins a transaction: what it leaves is for the next. Where one transaction writes at a time it
- * keeps the turn until its end. */
+/* Only one runner at a time begins a transaction. The timers that it leaves are for the next runner. If the store has
+ * one writer, the runner keeps the turn until its transaction has ended. */
 static bool take_turn(verge__runner *runner, verge__selection *selection) {
     verge_durable *durable = runner->durable;
     runner->target_count = 0;
@@ -164,8 +165,9 @@ static void give_turn(verge__runner *runner) {
 
 /* ---- a batch in its transaction ---- */
 
-/* Targets without a row: is the row gone, or not due yet? The latter if the store's clock was set back. One question
- * for all: a scan that overlaps with batches finds thousands of rows that were fired by the time it adds them. */
+/* Finds out about targets that got no row: is the row gone, or not due yet? (Not due yet: the store's clock was set
+ * back.) One query asks for all of them. There may be thousands: a scan that overlaps with batches adds rows that have
+ * been fired meanwhile. */
 static int look_for_missing(verge__runner *runner) {
     verge__connection *connection = runner->connection;
     size_t missing_count = 0;
@@ -188,7 +190,8 @@ static int look_for_missing(verge__runner *runner) {
         if (missing->outcome == 0) {
             const bool is_early = missing->due_ns > connection->now_ns;
             fired->ending = is_early ? ENDS_EARLY : ENDS_GONE;
-            fired->again_ns = is_early ? missing->due_ns : 1; /* due, and not given to us: another node's */
+            fired->again_ns =
+                is_early ? missing->due_ns : 1; /* due, but not returned: the shard belongs to another node */
         }
         missing++;
     }
@@ -235,8 +238,9 @@ static int fire_batch(verge__runner *runner, bool is_counted) {
     return error;
 }
 
-/* A batch needs no mark: if its commit was not answered it is fired once more, and finds no rows, or rows that are due
- * later. An attempt that was counted without a run may have been the last one, so such a commit is found out. */
+/* Begins the transaction of a batch. Its commit needs no mark: if no answer comes, the batch is fired once more, and
+ * finds no rows, or rows that are due later. But the commit that counts an attempt has one (must_know): an attempt that
+ * was counted without a run may have been the last. */
 static int begin(verge__runner *runner) {
     verge_durable *durable = runner->durable;
     int error = verge__connect(durable, &runner->connection);
@@ -270,8 +274,8 @@ static int end(verge__runner *runner, int error, bool must_know) {
     return error;
 }
 
-/* Before a batch of one timer, after a crash: if a timer is alone in its batch, it must be the one that ended the
- * process. This is a commit of its own. */
+/* Counts the attempt in a commit of its own. For a batch of one timer after a crash: this timer may be the one that
+ * ended the process. */
 static int count_attempt(verge__runner *runner) {
     const int error = end(runner, runner->durable->store->count_attempt(runner->connection, &runner->targets[0]), true);
     verge__failpoint("attempt.counted");
@@ -291,13 +295,13 @@ static int complete(verge__runner *runner, const verge__handler *handler, const 
     error = store->complete(runner->connection, &change, 1);
     verge__failpoint("complete.deleted");
     if (error == 0 && change.outcome == 0) {
-        verge__row row = fired->row; /* as it was claimed: this may be tried again */
+        verge__row row = fired->row; /* keep the row as it was claimed: the completion may be tried again */
         runner->back_count = 0;
         error = verge__apply_verdict(runner, handler, fired, run);
         error = error != 0 ? error : insert_again(runner);
         fired->row = error != 0 ? row : fired->row;
     } else {
-        fired->ending = ENDS_GONE; /* cancelled, moved, or another's by now */
+        fired->ending = ENDS_GONE; /* it was cancelled or moved, or another node has claimed it */
     }
     error = end(runner, error, false);
     verge__failpoint("complete.committed");
@@ -328,7 +332,7 @@ static int fire_outside(verge__runner *runner, const verge__handler *handler) {
     if (reason != NULL) {
         verge__change change = {.id = fired->row.id, .revision = fired->row.revision};
         error = durable->store->complete(runner->connection, &change, 1);
-        error = error != 0 ? error : verge__bury(runner, fired, reason);
+        error = error != 0 ? error : verge__make_dead(runner, fired, reason);
     }
     error = end(runner, error, true);
     verge__failpoint("claim.committed");
@@ -369,13 +373,14 @@ static void end_entry(verge_durable *durable, uint32_t index, const verge__fired
         entry->is_paced = false;
         verge__window_file(durable, index, fired->again_ns);
     } else if (!comes_again && entry->is_moved) {
-        verge__window_file(durable, index, entry->due_ns); /* another call has set it again, or it looked so */
+        verge__window_file(durable, index, entry->due_ns); /* it was reset meanwhile, or this looked so */
     } else {
         verge__window_drop(&durable->window, index);
     }
 }
 
-/* Batches grow again, or begin anew with one, so that one that cannot be fired does not keep others. */
+/* After a success, batches grow again. After an error, they begin anew with one timer, so that a timer that cannot be
+ * fired does not hold up others. */
 static void note_success(verge_durable *durable, int error) {
     const uint32_t batch = durable->options.batch;
     if (error == 0 && (durable->is_careful || durable->batch_limit < batch)) {
@@ -386,14 +391,14 @@ static void note_success(verge_durable *durable, int error) {
     } else if (error == 0) {
         return;
     }
-    (void)pthread_cond_broadcast(&durable->due); /* those that were held, if it was careful */
+    (void)pthread_cond_broadcast(&durable->due); /* wakes runners that had to wait (is_held) */
 }
 
 static void end_batch(verge__runner *runner, const verge__selection *selection, int error) {
     verge_durable *durable = runner->durable;
     const uint64_t nap_ns = verge__is_lost(error) ? LOST_NAP_NS : error == -EAGAIN ? BUSY_NAP_NS : FAILED_NAP_NS;
     if (error == 0) {
-        /* Retries and ticks that the window has are put there by their entries. */
+        /* Without the rows of retries and next ticks: end_entry files those. */
         size_t scheduled = runner->back_count;
         for (size_t i = 0; i < runner->target_count; i++) {
             scheduled -= runner->fired[i].ending == ENDS_AGAIN;
@@ -422,7 +427,7 @@ static void end_batch(verge__runner *runner, const verge__selection *selection, 
         durable->handlers[i].running -= selection->has_handler[i];
     }
     if (is_early && runner->connection != NULL) {
-        verge__doubt_time(durable, runner->connection);
+        verge__forget_store_time(durable, runner->connection);
     }
     durable->outside_running -= selection->is_outside;
     durable->is_careful_running = false;
@@ -436,7 +441,7 @@ static void end_batch(verge__runner *runner, const verge__selection *selection, 
     }
 }
 
-/* In the transaction that begin has begun. */
+/* Fires the batch, in the transaction that begin has begun. */
 static int fire(verge__runner *runner, const verge__selection *selection, bool is_counted) {
     runner->fired_count = 0;
     runner->back_count = 0;
@@ -462,7 +467,7 @@ verge__progress verge__runner_step(verge__runner *runner) {
     if (error == 0) {
         (void)pthread_mutex_lock(&durable->lock);
         if (!selection.is_outside) {
-            select_batch(runner, &selection); /* what became due while the transaction was waited for */
+            select_batch(runner, &selection); /* adds timers that became due while it waited for the transaction */
         }
         const bool is_counted = durable->is_careful && runner->target_count == 1 && !selection.is_outside;
         (void)pthread_mutex_unlock(&durable->lock);
@@ -479,7 +484,7 @@ verge__progress verge__runner_step(verge__runner *runner) {
     return error == 0 ? VERGE__WORKED : VERGE__FAILED;
 }
 
-/* Under the lock: until the next timer is due, or a call or a scan has put one before that. */
+/* Under the lock: waits until the next timer is due, or until a call or a scan has added an earlier one. */
 static void wait_for_due(verge_durable *durable) {
     const uint64_t store_ns = verge__store_now(durable);
     const uint64_t wakeup_ns = verge_wheel_next_wakeup(durable->window.wheel);
@@ -504,7 +509,7 @@ void *verge__runner_run(void *argument) {
     bool is_over = false;
     while (!is_over) {
         const verge__progress progress = verge__runner_step(runner);
-        if (progress == VERGE__FAILED) { /* there may be more that is due, and the store is not asked all the time */
+        if (progress == VERGE__FAILED) { /* more timers may be due, but the store must not be asked all the time */
             const bool is_lost = runner->connection == NULL;
             const struct timespec nap = {.tv_nsec = is_lost ? (long)LOST_NAP_NS : FAILED_STEP_NAP_MS * 1000000L};
             (void)nanosleep(&nap, NULL);

@@ -10,14 +10,15 @@
 #include "durable/durable_internal.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define LOOKS_ON_NS (5 * SECOND_NS) /* after it was asked last */
+#define LOOKS_ON_NS (5 * SECOND_NS) /* how long somebody counts as looking after the last look */
 
 enum {
-    NODES_MAX = 32,   /* that are shown, each with a line of its own */
-    RANGES_SIZE = 800 /* 128 ranges of shards, at worst */
+    NODES_MAX = 32,   /* nodes that are shown, each with a line of its own */
+    RANGES_SIZE = 800 /* enough for 128 ranges of shards, the worst case */
 };
 
-/* What a histogram has of the last seconds: since the part before this one began. */
+/* For the figures of the last seconds, time is cut into parts. These are copies of a histogram at the beginning of this
+ * part and of the last one. The recent values are those since the last part began. */
 typedef struct verge__recent {
     verge_histogram part_began;
     verge_histogram last_part_began;
@@ -29,14 +30,14 @@ typedef struct verge__shown {
     uint64_t part_began_ns;
     verge__recent lateness;
     verge__recent commit_time;
-    uint64_t counted_ns; /* when `overdue` was */
+    uint64_t counted_ns; /* when `overdue` was counted */
     uint64_t overdue;
     char names[NODES_MAX][96];
     char texts[NODES_MAX][RANGES_SIZE + 64];
 } verge__shown;
 
-/* Under the lock. The store answers if the next renewal of the lease is not overdue. How long the lease lasts follows
- * from when that is: at the latest wait_ns after the last one. */
+/* Under the lock. The store counts as answering if the next renewal of the lease is not overdue. The last renewal was
+ * at most wait_ns before the next one, and from then on the lease lasts lease_ns. */
 static void get_lease(const verge_durable *durable, bool *ret_answers, uint64_t *ret_left_ns) {
     const uint64_t now_ns = verge__local_now(durable), lease_ns = durable->options.lease_ns;
     const uint64_t wait_ns = durable->options.rescan_ns < lease_ns / 3 ? durable->options.rescan_ns : lease_ns / 3;
@@ -47,8 +48,8 @@ static void get_lease(const verge_durable *durable, bool *ret_answers, uint64_t 
 
 /* ---- of the last seconds ---- */
 
-/* After nobody has looked for a while, what is recent begins now. */
-static void turn_part(verge__recent *recent, const verge_histogram *now, bool is_on_time) {
+/* A new part begins. is_on_time false: nobody has looked for a while, and recent values are those from now on. */
+static void begin_part(verge__recent *recent, const verge_histogram *now, bool is_on_time) {
     recent->last_part_began = is_on_time ? recent->part_began : *now;
     recent->part_began = *now;
 }
@@ -76,8 +77,8 @@ static void get_times(verge__shown *shown, verge__times *times) {
     (void)verge_durable_get_lateness(shown->durable, &lateness);
     (void)verge_durable_get_commit_time(shown->durable, &commit_time);
     if (passed_ns >= shown->part_ns) {
-        turn_part(&shown->lateness, &lateness, passed_ns < 2 * shown->part_ns);
-        turn_part(&shown->commit_time, &commit_time, passed_ns < 2 * shown->part_ns);
+        begin_part(&shown->lateness, &lateness, passed_ns < 2 * shown->part_ns);
+        begin_part(&shown->commit_time, &commit_time, passed_ns < 2 * shown->part_ns);
         shown->part_began_ns = now_ns;
     }
     get_recent(&shown->lateness, &lateness, &times->late_median_ns, &times->late_99_ns);
@@ -86,7 +87,7 @@ static void get_times(verge__shown *shown, verge__times *times) {
 
 /* ---- the backlog ---- */
 
-/* Under the lock. Of the timers in memory, once a second: a hundred thousand take most of a millisecond. */
+/* Under the lock. Counts overdue timers in memory, once a second: a hundred thousand take most of a millisecond. */
 static void count_overdue(verge__shown *shown) {
     const verge__window *window = &shown->durable->window;
     const uint64_t now_ns = verge__local_now(shown->durable), store_ns = verge__store_now(shown->durable);
@@ -123,7 +124,9 @@ int verge__read_owners(verge_durable *durable) {
         owners = before;
     }
     free(owners);
-    return found < 0 && verge__is_lost(found) ? found : 0; /* the lease is more important than who looks */
+    return found < 0 && verge__is_lost(found)
+               ? found
+               : 0; /* other errors are ignored: the lease is more important than this panel */
 }
 
 static bool has_shard(const verge_durable_owner *owner, uint32_t shard) {
@@ -172,7 +175,7 @@ static void describe(verge__shown *shown, size_t line, const verge_durable_owner
     }
 }
 
-/* Under the lock: a line for each owner, this node's first, nobody's last. */
+/* Under the lock: writes a line for each owner: this node first, shards without an owner last. */
 static size_t tell_owners(verge__shown *shown, verge_scope_figure *ret_figures, size_t count) {
     const verge_durable *durable = shown->durable;
     size_t written = 0;

@@ -114,7 +114,7 @@ int verge__sq_prepare(verge__sqlite *c, const char *text, sqlite3_stmt **stateme
 }
 
 /* A statement with its first parameters bound to numbers. */
-int verge__sq_with(verge__sqlite *c, verge__sqlite_statement which, const int64_t *values, int count,
+int verge__sq_bind(verge__sqlite *c, verge__sqlite_statement which, const int64_t *values, int count,
                    sqlite3_stmt **ret) {
     int error = verge__sq_prepare(c, texts[which], &c->statements[which]);
     for (int i = 0; i < count && error == 0; i++) {
@@ -140,7 +140,7 @@ int verge__sq_step(verge__sqlite *c, sqlite3_stmt *statement) {
 int verge__sq_run(verge__sqlite *c, verge__sqlite_statement which, const int64_t *values, int count,
                   int64_t *ret_first) {
     sqlite3_stmt *statement = NULL;
-    int error = verge__sq_with(c, which, values, count, &statement);
+    int error = verge__sq_bind(c, which, values, count, &statement);
     if (error != 0) {
         return error;
     }

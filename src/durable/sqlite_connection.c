@@ -11,7 +11,7 @@
 #include "durable/sqlite_internal.h"
 
 enum {
-    BUSY_TRIES_MAX = 5000,   /* for another process to end its transaction, a millisecond each; then -EAGAIN */
+    BUSY_TRIES_MAX = 5000,   /* tries, of a millisecond each, while another process is in a transaction; then -EAGAIN */
     CHECKPOINT_PAGES = 1000, /* of the log; SQLite's own number */
     RESTART_PAGES = 4000,
     ROLLBACK_TRIES_MAX = 1000, /* while there is no memory */
@@ -91,10 +91,10 @@ void verge__sq_queue_leave(verge__sqlite *c) {
 
 /* ---- checkpoints ----
  *
- * What is committed is in the log, and has to be copied into the file from time to time. SQLite lets the commit that
- * finds the log long do that: some hundred milliseconds, with a large file, in which nothing is fired. Here the keeper
- * does it, beside the transactions. It never catches up with writers that go on, so that the log would grow without
- * end: when it is long, the rest, which is short, is copied while they wait.
+ * Commits are written to the log, and must be copied into the file from time to time. By default, SQLite does this in
+ * the commit that finds the log long. With a large file this takes some hundred milliseconds, in which nothing is
+ * fired. Here the keeper copies, beside the transactions. While writers go on, it never reaches the end of the log,
+ * which would grow for ever. So when the log is very long, the writers wait while the rest is copied, which is short.
  */
 
 static int note_log(void *context, sqlite3 *db, const char *name, int pages) {
@@ -135,7 +135,8 @@ static uint64_t realtime_ns(void) {
     return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
-/* SQLite's own way of waiting sleeps for longer and longer, so a thread that has waited long loses to a new one. */
+/* Instead of SQLite's own way of waiting, which sleeps for longer and longer: there, a thread that has waited for long
+ * loses to a new one. */
 static int wait_for_other_process(void *context, int tries) {
     (void)context;
     const struct timespec nap = {.tv_nsec = 500000 + (tries * 7919) % 1000 * 1000L};
@@ -143,8 +144,8 @@ static int wait_for_other_process(void *context, int tries) {
     return tries < BUSY_TRIES_MAX;
 }
 
-/* Reads the store's time: the machine's, held back from going back. */
-int verge__sq_tell_time(verge__sqlite *c) {
+/* Reads store time: the clock of the machine, except that it does not go back by up to a minute (docs/DURABLE.md). */
+int verge__sq_read_time(verge__sqlite *c) {
     int64_t seen = 0;
     c->base.asked_ns = verge__monotonic_ns();
     const int error = verge__sq_run(c, SEEN, NULL, 0, &seen);
@@ -211,8 +212,8 @@ int verge__sqlite_connect(const char *url, uint64_t lease_ns, verge__connection 
         code = sqlite3_exec(c->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;", NULL, NULL, NULL);
     }
     int error = verge__sq_error_of(c->db, code);
-    sqlite3_stmt *rollback; /* prepared now: it is needed when there is no memory */
-    error = error != 0 ? error : verge__sq_with(c, ROLLBACK, NULL, 0, &rollback);
+    sqlite3_stmt *rollback; /* prepared now, because it is needed when there is no memory */
+    error = error != 0 ? error : verge__sq_bind(c, ROLLBACK, NULL, 0, &rollback);
     if (error != 0) {
         verge__sqlite_disconnect(&c->base);
         return error;
@@ -232,7 +233,7 @@ int verge__sqlite_borrow(void *transaction, verge__connection **ret_connection) 
         free(c);
         return -EINVAL; /* there is no transaction */
     }
-    const int error = verge__sq_tell_time(c);
+    const int error = verge__sq_read_time(c);
     if (error != 0) {
         verge__sqlite_disconnect(&c->base);
         return error;
@@ -262,7 +263,7 @@ int verge__sqlite_begin(verge__connection *connection) {
     c->was_undone = false;
     int error = verge__sq_run(c, BEGIN, NULL, 0, NULL);
     if (error == 0) {
-        error = verge__sq_tell_time(c);
+        error = verge__sq_read_time(c);
     }
     if (error != 0) {
         verge__sqlite_rollback(connection);
@@ -271,7 +272,7 @@ int verge__sqlite_begin(verge__connection *connection) {
 }
 
 int verge__sqlite_commit(verge__connection *connection, uint64_t mark) {
-    (void)mark; /* what becomes of a commit is known here, but for one case */
+    (void)mark; /* not needed: SQLite tells whether a commit has succeeded */
     verge__sqlite *c = own(connection);
     if (sqlite3_get_autocommit(c->db)) { /* SQLite has rolled back, perhaps before the last statement */
         verge__sq_queue_leave(c);

@@ -70,7 +70,7 @@ typedef struct verge__sqlite_file {
     uint64_t taken; /* tickets */
     uint64_t served;
     int log_pages; /* since the last commit */
-    int keeper_fd; /* who waits in sqlite_wait, and makes checkpoints; -1: nobody */
+    int keeper_fd; /* wakes the thread in sqlite_wait, which makes checkpoints; -1: there is none */
 } verge__sqlite_file;
 
 typedef struct verge__sqlite {
@@ -79,7 +79,7 @@ typedef struct verge__sqlite {
     verge__sqlite_file *file; /* NULL: borrowed */
     bool is_writing;
     bool is_keeper;
-    bool was_undone; /* the last transaction, by us or by SQLite */
+    bool was_undone; /* the last transaction was rolled back, by us or by SQLite */
     sqlite3_stmt *statements[STATEMENT_COUNT];
     sqlite3_stmt *scans[VERGE_DURABLE_SHARDS_MAX];
 } verge__sqlite;
@@ -96,7 +96,7 @@ static inline int64_t number(uint64_t value) {
 
 int verge__sq_error_of(sqlite3 *db, int code);
 int verge__sq_prepare(verge__sqlite *c, const char *text, sqlite3_stmt **statement);
-int verge__sq_with(verge__sqlite *c, verge__sqlite_statement which, const int64_t *values, int count,
+int verge__sq_bind(verge__sqlite *c, verge__sqlite_statement which, const int64_t *values, int count,
                    sqlite3_stmt **ret);
 int verge__sq_step(verge__sqlite *c, sqlite3_stmt *statement);
 int verge__sq_run(verge__sqlite *c, verge__sqlite_statement which, const int64_t *values, int count,
@@ -107,11 +107,11 @@ int verge__sq_run(verge__sqlite *c, verge__sqlite_statement which, const int64_t
 void verge__sq_queue_up(verge__sqlite *c);
 void verge__sq_queue_leave(verge__sqlite *c);
 void verge__sq_checkpoint(verge__sqlite *c);
-int verge__sq_tell_time(verge__sqlite *c);
+int verge__sq_read_time(verge__sqlite *c);
 
 /* ---- sqlite_shards.c ---- */
 
-int verge__sq_ended(verge__connection *connection, int error);
+int verge__sq_end_transaction(verge__connection *connection, int error);
 
 VERGE__STORE_FUNCTIONS(VERGE__STORE_PROTOTYPE, sqlite)
 

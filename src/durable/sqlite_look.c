@@ -16,7 +16,7 @@ int verge__sqlite_find(verge__connection *connection, const char *handler, const
     verge__sqlite *c = own(connection);
     sqlite3_stmt *statement = NULL;
     uint64_t id = 0;
-    int error = verge__sq_with(c, TIMER_FIND, NULL, 0, &statement);
+    int error = verge__sq_bind(c, TIMER_FIND, NULL, 0, &statement);
     if (error == 0) {
         (void)sqlite3_bind_text(statement, 1, handler, -1, SQLITE_STATIC);
         (void)sqlite3_bind_blob(statement, 2, key, (int)key_size, SQLITE_STATIC);
@@ -60,7 +60,7 @@ int verge__sqlite_look(verge__connection *connection, uint64_t id, verge_durable
     static const verge__sqlite_statement where[] = {LOOK_TIMER, LOOK_DEAD};
     for (size_t i = 0; i < sizeof(where) / sizeof(where[0]); i++) {
         sqlite3_stmt *statement = NULL;
-        int error = verge__sq_with(c, where[i], (const int64_t[]){number(id)}, 1, &statement);
+        int error = verge__sq_bind(c, where[i], (const int64_t[]){number(id)}, 1, &statement);
         error = error != 0 ? error : verge__sq_step(c, statement);
         if (error == 1) {
             read_info(statement, ret_info);
@@ -83,7 +83,7 @@ int verge__sqlite_list(verge__connection *connection, bool dead, uint64_t after,
     verge__sqlite *c = own(connection);
     sqlite3_stmt *statement = NULL;
     int found = 0;
-    int error = verge__sq_with(c, dead ? LIST_DEAD : LIST_TIMERS, (const int64_t[]){number(after), number(count)}, 2,
+    int error = verge__sq_bind(c, dead ? LIST_DEAD : LIST_TIMERS, (const int64_t[]){number(after), number(count)}, 2,
                                &statement);
     while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
         read_info(statement, &ret_infos[found++]);
@@ -115,8 +115,8 @@ int verge__sqlite_count(verge__connection *connection, uint64_t *ret_pending, ui
                         uint64_t *ret_dead) {
     verge__sqlite *c = own(connection);
     sqlite3_stmt *statement = NULL;
-    int error = verge__sq_tell_time(c);
-    error = error != 0 ? error : verge__sq_with(c, COUNT, (const int64_t[]){number(c->base.now_ns)}, 1, &statement);
+    int error = verge__sq_read_time(c);
+    error = error != 0 ? error : verge__sq_bind(c, COUNT, (const int64_t[]){number(c->base.now_ns)}, 1, &statement);
     error = error != 0 ? error : verge__sq_step(c, statement);
     if (error == 1) {
         *ret_pending = (uint64_t)sqlite3_column_int64(statement, 0);
@@ -133,7 +133,7 @@ int verge__sqlite_owners(verge__connection *connection, verge_durable_owner *ret
     verge__sqlite *c = own(connection);
     sqlite3_stmt *statement = NULL;
     int found = 0;
-    int error = verge__sq_with(c, OWNERS, (const int64_t[]){VERGE__DEAD_COUNT_MAX}, 1, &statement);
+    int error = verge__sq_bind(c, OWNERS, (const int64_t[]){VERGE__DEAD_COUNT_MAX}, 1, &statement);
     while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
         const char *name = (const char *)sqlite3_column_text(statement, 3);
         verge_durable_owner owner = {

@@ -27,7 +27,7 @@ int verge__sqlite_read_meta(verge__connection *connection, verge__store_meta *re
         return -ENOENT;
     }
     sqlite3_stmt *statement = NULL;
-    int error = verge__sq_with(c, META, NULL, 0, &statement);
+    int error = verge__sq_bind(c, META, NULL, 0, &statement);
     if (error == 0) {
         error = verge__sq_step(c, statement);
     }
@@ -51,7 +51,7 @@ int verge__sqlite_make_tables(verge__connection *connection, uint32_t shard_coun
     c->was_undone = false;
     int error = verge__sq_run(c, BEGIN, NULL, 0, NULL);
     const int found = error == 0 ? verge__sqlite_read_meta(connection, &meta) : error;
-    if (found == -ENOENT) { /* else another process was faster */
+    if (found == -ENOENT) { /* otherwise another process was faster */
         (void)snprintf(rows, sizeof(rows),
                        "INSERT INTO verge_meta VALUES (%d, %d, %u, 0);"
                        "WITH RECURSIVE s(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM s WHERE n + 1 < %u) "
@@ -60,7 +60,7 @@ int verge__sqlite_make_tables(verge__connection *connection, uint32_t shard_coun
         error =
             verge__sq_error_of(c->db, sqlite3_exec(c->db, VERGE__SCHEMA("INTEGER", "TEXT", "BLOB"), NULL, NULL, NULL));
         error = error != 0 ? error : verge__sq_error_of(c->db, sqlite3_exec(c->db, rows, NULL, NULL, NULL));
-    } else if (found == 0 && meta.version == 1) { /* what version 2 has more is for servers */
+    } else if (found == 0 && meta.version == 1) { /* version 2 adds tables only for PostgreSQL */
         error = verge__sq_error_of(c->db, sqlite3_exec(c->db, "UPDATE verge_meta SET version = 2", NULL, NULL, NULL));
     } else {
         error = found;
@@ -74,8 +74,8 @@ int verge__sqlite_make_tables(verge__connection *connection, uint32_t shard_coun
 
 /* ---- P1 ---- */
 
-/* A transaction of its own around a few statements. */
-int verge__sq_ended(verge__connection *connection, int error) {
+/* Ends a transaction: commits if error is 0, otherwise rolls back. */
+int verge__sq_end_transaction(verge__connection *connection, int error) {
     if (error == 0) {
         return verge__sqlite_commit(connection, 0);
     }
@@ -85,14 +85,16 @@ int verge__sq_ended(verge__connection *connection, int error) {
 
 int verge__sqlite_contract(verge__connection *connection) {
     const int error = verge__sqlite_begin(connection);
-    return error != 0 ? error : verge__sq_ended(connection, verge__sq_run(own(connection), CONTRACT, NULL, 0, NULL));
+    return error != 0 ? error
+                      : verge__sq_end_transaction(connection, verge__sq_run(own(connection), CONTRACT, NULL, 0, NULL));
 }
 
 int verge__sqlite_new_incarnation(verge__connection *connection, uint64_t *ret_incarnation) {
     int64_t incarnation = 0;
     int error = verge__sqlite_begin(connection);
     if (error == 0) {
-        error = verge__sq_ended(connection, verge__sq_run(own(connection), NEXT_INCARNATION, NULL, 0, &incarnation));
+        error = verge__sq_end_transaction(connection,
+                                          verge__sq_run(own(connection), NEXT_INCARNATION, NULL, 0, &incarnation));
     }
     if (error == 0) {
         *ret_incarnation = (uint64_t)incarnation;
@@ -102,7 +104,7 @@ int verge__sqlite_new_incarnation(verge__connection *connection, uint64_t *ret_i
 
 static int insert_node(verge__sqlite *c, uint64_t node, const char *name, uint64_t lease_ns) {
     sqlite3_stmt *statement = NULL;
-    int error = verge__sq_with(c, NODE_INSERT, (const int64_t[]){number(node)}, 1, &statement);
+    int error = verge__sq_bind(c, NODE_INSERT, (const int64_t[]){number(node)}, 1, &statement);
     if (error == 0) {
         (void)sqlite3_bind_text(statement, 2, name, -1, SQLITE_TRANSIENT);
         (void)sqlite3_bind_int64(statement, 3, number(c->base.now_ns + lease_ns));
@@ -123,7 +125,7 @@ int verge__sqlite_join(verge__connection *connection, const char *name, uint64_t
     if (error == 0 && lease_ns > 0) {
         error = insert_node(c, (uint64_t)incarnation, name, lease_ns);
     }
-    error = verge__sq_ended(connection, error);
+    error = verge__sq_end_transaction(connection, error);
     if (error == 0) {
         *ret_node = (uint64_t)incarnation;
     }
@@ -133,7 +135,7 @@ int verge__sqlite_join(verge__connection *connection, const char *name, uint64_t
 static int read_shards(verge__sqlite *c, verge__sqlite_statement which, const int64_t *values, int count,
                        verge__cluster *cluster) {
     sqlite3_stmt *statement = NULL;
-    int error = verge__sq_with(c, which, values, count, &statement);
+    int error = verge__sq_bind(c, which, values, count, &statement);
     cluster->owned_count = 0;
     while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
         const int64_t shard = sqlite3_column_int64(statement, 0);
@@ -165,7 +167,7 @@ int verge__sqlite_renew(verge__connection *connection, uint64_t node, uint64_t l
     error = error != 0 ? error : read_shards(c, SHARDS_OF, (const int64_t[]){number(node)}, 1, ret_cluster);
     ret_cluster->live_nodes = (uint32_t)alive;
     ret_cluster->next_expiry_ns = (uint64_t)next_expiry;
-    return verge__sq_ended(connection, error);
+    return verge__sq_end_transaction(connection, error);
 }
 
 int verge__sqlite_acquire(verge__connection *connection, uint64_t node, uint32_t count, verge__cluster *ret_new) {
@@ -179,7 +181,7 @@ int verge__sqlite_acquire(verge__connection *connection, uint64_t node, uint32_t
         ret_new->owned[i].epoch++;
         error = RUN(c, SHARD_TAKE, NULL, ret_new->owned[i].shard, number(node));
     }
-    return verge__sq_ended(connection, error);
+    return verge__sq_end_transaction(connection, error);
 }
 
 int verge__sqlite_release(verge__connection *connection, uint64_t node, const verge__shard *shards, uint32_t count) {
@@ -190,7 +192,7 @@ int verge__sqlite_release(verge__connection *connection, uint64_t node, const ve
     for (uint32_t i = 0; i < count && error == 0; i++) {
         error = RUN(own(connection), SHARD_RELEASE, NULL, shards[i].shard, number(node), number(shards[i].epoch));
     }
-    return verge__sq_ended(connection, error);
+    return verge__sq_end_transaction(connection, error);
 }
 
 int verge__sqlite_leave(verge__connection *connection, uint64_t node) {
@@ -200,5 +202,5 @@ int verge__sqlite_leave(verge__connection *connection, uint64_t node) {
     }
     error = RUN(own(connection), SHARDS_RELEASE, NULL, number(node));
     error = error != 0 ? error : RUN(own(connection), NODE_DELETE, NULL, number(node));
-    return verge__sq_ended(connection, error);
+    return verge__sq_end_transaction(connection, error);
 }

@@ -8,20 +8,20 @@
 
 #include "durable/sqlite_internal.h"
 
-/* Keys and payloads are not looked at. */
+/* Without keys and payloads, which a scan does not need. */
 static const char scan_text[] =
     "SELECT id, due, attempt, 0, 0, 0, handler, NULL, NULL FROM verge_timer WHERE shard = ?1 AND (due, id) > (?2, ?3) "
     "AND due <= ?4 ORDER BY due, id";
 
 /* ---- P2 ---- */
 
-/* One statement a shard, merged: the index has them by shard. */
+/* The index is by shard. So there is one statement for each shard, and their rows are merged. */
 int verge__sqlite_scan(verge__connection *connection, const verge__shard *shards, uint32_t count, uint64_t after_due_ns,
                        uint64_t after_id, uint64_t until_ns, uint32_t limit, verge__visit_row visit, void *context) {
     verge__sqlite *c = own(connection);
     verge__row heads[VERGE_DURABLE_SHARDS_MAX];
     bool is_open[VERGE_DURABLE_SHARDS_MAX] = {false};
-    int error = verge__sq_tell_time(c);
+    int error = verge__sq_read_time(c);
     for (uint32_t i = 0; i < count && error == 0; i++) {
         error = verge__sq_prepare(c, scan_text, &c->scans[i]);
         if (error == 0) {
@@ -100,7 +100,7 @@ int verge__sqlite_insert(verge__connection *connection, verge__row *rows, size_t
         }
         sqlite3_stmt *statement = NULL;
         int error =
-            verge__sq_with(c, TIMER_INSERT,
+            verge__sq_bind(c, TIMER_INSERT,
                            (const int64_t[]){number(row->id), verge__shard_of(row->id), number(row->due_ns),
                                              row->attempt, number(row->revision), number(row->period_ns), row->policy},
                            7, &statement);
@@ -131,7 +131,8 @@ int verge__sqlite_notify(verge__connection *connection, const verge__row *const 
 
 /* ---- P4 ---- */
 
-/* Does the shard of this target still have the epoch? The write lock keeps it so. The last answer is remembered. */
+/* Whether the shard of a target still has the expected epoch. The write lock keeps it so. The last answer is
+ * remembered, as neighbouring targets often have the same shard. */
 typedef struct verge__fence {
     uint64_t shard;
     int64_t epoch;
@@ -159,7 +160,7 @@ int verge__sqlite_take(verge__connection *connection, const verge__target *targe
         int error = check_fence(c, &fence, &targets[i], &holds);
         sqlite3_stmt *statement = NULL;
         if (error == 0 && holds) {
-            error = verge__sq_with(c, TIMER_TAKE, (const int64_t[]){number(targets[i].id), number(c->base.now_ns)}, 2,
+            error = verge__sq_bind(c, TIMER_TAKE, (const int64_t[]){number(targets[i].id), number(c->base.now_ns)}, 2,
                                    &statement);
             while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
                 verge__row row;
@@ -185,7 +186,7 @@ int verge__sqlite_claim(verge__connection *connection, const verge__target *targ
         int error = check_fence(c, &fence, &targets[i], &holds);
         sqlite3_stmt *statement = NULL;
         if (error == 0 && holds) {
-            error = verge__sq_with(c, TIMER_DUE, (const int64_t[]){number(targets[i].id), number(c->base.now_ns)}, 2,
+            error = verge__sq_bind(c, TIMER_DUE, (const int64_t[]){number(targets[i].id), number(c->base.now_ns)}, 2,
                                    &statement);
             while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
                 verge__row row;
@@ -237,10 +238,10 @@ int verge__sqlite_probe(verge__connection *connection, verge__change *changes, s
     return error;
 }
 
-int verge__sqlite_bury(verge__connection *connection, const verge__row *row, const char *reason) {
+int verge__sqlite_make_dead(verge__connection *connection, const verge__row *row, const char *reason) {
     verge__sqlite *c = own(connection);
     sqlite3_stmt *statement = NULL;
-    int error = verge__sq_with(
+    int error = verge__sq_bind(
         c, DEAD_INSERT,
         (const int64_t[]){number(row->id), number(row->due_ns), row->attempt, number(row->period_ns), row->policy}, 5,
         &statement);
@@ -259,7 +260,7 @@ int verge__sqlite_cancel(verge__connection *connection, verge__change *changes, 
     verge__sqlite *c = own(connection);
     for (size_t i = 0; i < count; i++) {
         sqlite3_stmt *statement = NULL;
-        int error = verge__sq_with(c, TIMER_CANCEL, (const int64_t[]){number(changes[i].id)}, 1, &statement);
+        int error = verge__sq_bind(c, TIMER_CANCEL, (const int64_t[]){number(changes[i].id)}, 1, &statement);
         changes[i].outcome = -ENOENT;
         while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
             const bool is_running =
@@ -280,7 +281,7 @@ int verge__sqlite_reset(verge__connection *connection, verge__change *changes, s
         sqlite3_stmt *statement = NULL;
         bool is_there = false;
         bool is_running = false;
-        int error = verge__sq_with(c, LOOK_TIMER, (const int64_t[]){number(changes[i].id)}, 1, &statement);
+        int error = verge__sq_bind(c, LOOK_TIMER, (const int64_t[]){number(changes[i].id)}, 1, &statement);
         while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
             is_there = true;
             is_running =

@@ -32,7 +32,7 @@ enum {
 /* A library of this version and newer ones may use tables that this library has made. */
 #define VERGE__MIN_VERSION 1
 
-/* The time of a store that was set back by no more than this stands still until it has caught up. */
+/* If a store's clock is set back by no more than this, store time stands still until the clock has caught up. */
 #define VERGE__STORE_SETBACK_MAX_NS UINT64_C(60000000000)
 
 static inline uint32_t verge__shard_of(uint64_t id) {
@@ -53,14 +53,15 @@ typedef struct verge__shard {
 } verge__shard;
 
 typedef struct verge__cluster {
-    uint32_t live_nodes; /* that own shards or could */
+    uint32_t live_nodes; /* nodes that own shards, or could */
     uint64_t
-        next_expiry_ns; /* store time: when the first lease of another is over, unless it is renewed; 0: no other */
+        next_expiry_ns; /* store time: when the first lease of another node ends, if not renewed; 0: no other node */
     uint32_t owned_count;
     verge__shard owned[VERGE_DURABLE_SHARDS_MAX];
 } verge__cluster;
 
-/* A row of verge_timer, or one to be. Pointers that a store returns are good until the next call for its connection. */
+/* A row of verge_timer, or one to insert. Pointers that a store returns are valid until the next call on its
+ * connection. */
 typedef struct verge__row {
     uint64_t id;
     uint64_t due_ns;
@@ -86,7 +87,7 @@ typedef struct verge__target {
     uint64_t epoch;
 } verge__target;
 
-/* A cancel, a reset, a completion or a probe, and what came of it. */
+/* A cancel, a reset, a completion or a probe, and its outcome. */
 typedef struct verge__change {
     uint64_t id;
     uint64_t due_ns;   /* reset; probe: as the row has it */
@@ -98,7 +99,7 @@ typedef struct verge__change {
 
 typedef struct verge__connection {
     const struct verge__store *store;
-    uint64_t now_ns;   /* store time: the last that the store has told */
+    uint64_t now_ns;   /* store time, in the last answer that had it */
     uint64_t asked_ns; /* monotonic times around that answer */
     uint64_t answered_ns;
     uint64_t query_count;
@@ -108,8 +109,8 @@ typedef void (*verge__visit_row)(void *context, const verge__row *row);
 
 typedef struct verge__store {
     const char *name;
-    bool has_one_writer;    /* one transaction at a time, whatever it is about */
-    bool has_notifications; /* a node hears of timers that others have scheduled */
+    bool has_one_writer;    /* only one transaction at a time can write, to any row */
+    bool has_notifications; /* a node is told about timers that others have scheduled */
 
     /* lease_ns: no answer and no transaction may take longer. */
     int (*connect)(const char *url, uint64_t lease_ns, verge__connection **ret_connection);
@@ -119,21 +120,22 @@ typedef struct verge__store {
 
     /* -ENOENT: there are no tables; -EPROTO: they are not ours. */
     int (*read_meta)(verge__connection *connection, verge__store_meta *ret_meta);
-    /* All of them, or what a newer version has more than an older one: old and new libraries may use the result. */
+    /* Makes all tables, or adds what tables of an older version lack. Old and new libraries may use the result. */
     int (*make_tables)(verge__connection *connection, uint32_t shard_count);
 
     int (*contract)(verge__connection *connection); /* min_version is the version */
 
     int (*begin)(verge__connection *connection);
-    /* mark 0: -EHOSTUNREACH if no answer came, although it may have been committed. Else an id that is used for nothing
-     * else: it is left in the store by the commit, so that another connection can find out what became of it; then
-     * -EHOSTUNREACH means that it was not committed, and -EREMOTEIO that it could not be found out. */
+    /* mark 0: if no answer came, it returns -EHOSTUNREACH, although the transaction may have been committed. Otherwise
+     * mark is an id that is used for nothing else. The commit leaves it in the store, so that another connection can
+     * find out what became of the commit. Then -EHOSTUNREACH means that the transaction was not committed, and
+     * -EREMOTEIO that it could not be found out. */
     int (*commit)(verge__connection *connection, uint64_t mark);
     void (*rollback)(verge__connection *connection);
     int (*savepoint)(verge__connection *connection);
     int (*end_savepoint)(verge__connection *connection, bool undo); /* -EAGAIN: what was written cannot stand */
 
-    /* P1. Leases belong to nodes: a shard is free if its owner is gone or silent for the lease. */
+    /* P1. Leases belong to nodes: a shard is free if its owner has left, or was silent for longer than its lease. */
     int (*join)(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node);
     int (*renew)(verge__connection *connection, uint64_t node, uint64_t lease_ns, verge__cluster *ret_cluster);
     int (*acquire)(verge__connection *connection, uint64_t node, uint32_t count, verge__cluster *ret_new);
@@ -141,30 +143,31 @@ typedef struct verge__store {
     int (*leave)(verge__connection *connection, uint64_t node); /* gives all shards back, too */
     int (*new_incarnation)(verge__connection *connection, uint64_t *ret_incarnation);
 
-    /* P2. Rows beyond (after_due, after_id) that are due until until_ns, in that order, at most limit. */
+    /* P2. Visits rows after (after_due, after_id) that are due by until_ns, in the order of (due, id), at most
+     * limit. */
     int (*scan)(verge__connection *connection, const verge__shard *shards, uint32_t count, uint64_t after_due_ns,
                 uint64_t after_id, uint64_t until_ns, uint32_t limit, verge__visit_row visit, void *context);
 
     /* Waits for a notification of a timer, until timeout_ns have passed or wake_fd can be read. */
     int (*wait)(verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit, void *context);
 
-    /* P3, in a transaction. Outcomes: 0; -EEXIST: the key is taken. A row whose id is there already is left alone:
+    /* P3, in a transaction. Outcomes: 0; -EEXIST: the key is taken. If a row with this id exists, it stays as it is:
      * 0. */
     int (*insert)(verge__connection *connection, verge__row *rows, size_t count);
     int (*notify)(verge__connection *connection, const verge__row *const *rows, size_t count);
 
-    /* P4, in a transaction. take deletes rows that are due and whose shard still has the epoch; claim leaves them, with
-     * another attempt, revision and due time; complete deletes what was claimed, if nobody else has claimed it
-     * since. */
+    /* P4, in a transaction. take deletes rows that are due and whose shard still has the epoch. claim keeps such rows,
+     * and gives them another attempt, revision and due time. complete deletes rows that were claimed, if no other node
+     * has claimed them since. */
     int (*take)(verge__connection *connection, const verge__target *targets, size_t count, verge__visit_row visit,
                 void *context);
     int (*claim)(verge__connection *connection, const verge__target *targets, size_t count, const uint64_t *run_ns,
                  verge__visit_row visit, void *context);
     int (*complete)(verge__connection *connection, verge__change *changes, size_t count);
     int (*count_attempt)(verge__connection *connection, const verge__target *target);
-    /* Which rows are there, and when they are due. Outcomes: 0, -ENOENT. */
+    /* Finds out which rows exist, and when they are due. Outcomes: 0, -ENOENT. */
     int (*probe)(verge__connection *connection, verge__change *changes, size_t count);
-    int (*bury)(verge__connection *connection, const verge__row *row, const char *reason);
+    int (*make_dead)(verge__connection *connection, const verge__row *row, const char *reason);
 
     /* P5, in a transaction. Outcomes as D5; -EAGAIN: another transaction has locked the row. */
     int (*cancel)(verge__connection *connection, verge__change *changes, size_t count);
@@ -190,13 +193,13 @@ typedef struct verge__store {
     F(S, begin) F(S, commit) F(S, rollback) F(S, savepoint) F(S, end_savepoint) \
     F(S, join) F(S, renew) F(S, acquire) F(S, release) F(S, leave) F(S, new_incarnation) \
     F(S, scan) F(S, wait) F(S, insert) F(S, notify) \
-    F(S, take) F(S, claim) F(S, complete) F(S, count_attempt) F(S, probe) F(S, bury) F(S, cancel) F(S, reset) \
+    F(S, take) F(S, claim) F(S, complete) F(S, count_attempt) F(S, probe) F(S, make_dead) F(S, cancel) F(S, reset) \
     F(S, find) F(S, look) F(S, list) F(S, revive) F(S, forget) F(S, count) F(S, owners) F(S, check)
 /* clang-format on */
 #define VERGE__STORE_PROTOTYPE(S, function) extern __typeof__(*((verge__store *)0)->function) verge__##S##_##function;
 #define VERGE__STORE_ENTRY(S, function) .function = verge__##S##_##function,
 
-/* By the beginning of the URL; NULL: there is no such store. *ret_is_missing: there is, but not in this build. */
+/* The store that the URL names; NULL: there is none. *ret_is_missing: verge has this store, but not in this build. */
 const verge__store *verge__store_of(const char *url, bool *ret_is_missing);
 
 extern const verge__store verge__sqlite_store;

@@ -45,7 +45,7 @@ void verge__note_time(verge_durable *durable, const verge__connection *connectio
     }
 }
 
-void verge__doubt_time(verge_durable *durable, const verge__connection *connection) {
+void verge__forget_store_time(verge_durable *durable, const verge__connection *connection) {
     durable->estimate.is_known = false;
     verge__note_time(durable, connection);
 }
@@ -66,7 +66,7 @@ int verge__window_init(verge__window *window, const verge_durable_options *optio
     verge_wheel_options wheel_options;
     (void)verge_wheel_options_init(&wheel_options);
     wheel_options.precision_ns = options->precision_ns;
-    wheel_options.order = VERGE_ORDER_DEADLINE; /* what is overdue keeps its order from one owner to the next */
+    wheel_options.order = VERGE_ORDER_DEADLINE; /* overdue timers fire in the same order on each owner (is_careful) */
     int error = verge_wheel_create(&wheel_options, &window->wheel);
     if (error != 0) {
         return error;
@@ -126,7 +126,7 @@ static void cut(verge__window *window, uint64_t due_ns, uint64_t id) {
     }
 }
 
-/* After something was filed: earlier than the runners that wait think? */
+/* After an entry was filed: wakes the runners if it is due before they wake up by themselves. */
 static void wake_runners(verge_durable *durable) {
     const uint64_t wakeup_ns = verge_wheel_next_wakeup(durable->window.wheel);
     if (wakeup_ns < durable->waiting_until_ns) {

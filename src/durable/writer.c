@@ -12,21 +12,22 @@
 #include "durable/durable_internal.h"
 
 enum {
-    GROUP_ROWS_MAX = 4096, /* but never less than one call */
+    GROUP_ROWS_MAX = 4096, /* unless a single call has more */
     FAILED_NAP_MS = 20,
     LOCKED_NAP_MS = 2,
 };
 
-#define LOCK_PATIENCE_NS UINT64_C(50000000) /* for a row that a firing has: then it is VERGE_RUNNING */
+#define LOCK_PATIENCE_NS \
+    UINT64_C(50000000) /* how long to wait for a row that a firing has locked; then VERGE_RUNNING */
 
-/* What a transaction is made of. */
+/* The calls of one transaction. */
 typedef struct verge__group {
     verge__call *calls;
     uint64_t mark; /* of its commit */
     size_t row_count;
     size_t cancel_count;
     size_t reset_count;
-    bool has_changes; /* of any kind: there is something to commit */
+    bool has_changes; /* there is something to commit */
 } verge__group;
 
 static void take_calls(verge_durable *durable, verge__group *group) {
@@ -53,7 +54,7 @@ static void take_calls(verge_durable *durable, verge__group *group) {
     (void)pthread_mutex_unlock(&durable->lock);
 }
 
-/* To the front of the queue, in their order. */
+/* Puts calls back to the front of the queue, in their order. */
 static void put_back(verge_durable *durable, verge__call *calls, verge__call **end) {
     if (calls == NULL) {
         return;
@@ -82,7 +83,7 @@ static bool make_room(void **array, size_t *capacity, size_t count, size_t size)
     return true;
 }
 
-/* The rows of all calls, one after the other; the cancels, then the resets. */
+/* Collects the rows of all calls, one after the other; and the changes: first the cancels, then the resets. */
 static int collect(verge_durable *durable, verge__group *group) {
     if (!make_room((void **)&durable->group_rows, &durable->group_row_capacity, group->row_count,
                    sizeof(*durable->group_rows)) ||
@@ -101,7 +102,7 @@ static int collect(verge_durable *durable, verge__group *group) {
         for (size_t i = 0; i < call->row_count; i++) {
             verge__row *from = &call->rows[i];
             const bool is_new = from->id == 0;
-            if (is_new) { /* it keeps it: what is tried again is the same timer */
+            if (is_new) { /* the row keeps this id, so that a second try is the same timer */
                 from->id = verge__new_id(durable, from->due_ns + (from->due_is_delay ? now_ns : 0));
                 error = from->id == 0 ? -EAGAIN : error;
             }
@@ -225,7 +226,8 @@ static void note_cancel(verge_durable *durable, uint64_t id) {
     (void)pthread_mutex_unlock(&durable->lock);
 }
 
-/* Is the row another's for now? Then the call is to be tried again, and answered VERGE_RUNNING after a while. */
+/* Whether another transaction has locked the row, and the call is to be tried again. After LOCK_PATIENCE_NS it is not,
+ * and its result is VERGE_RUNNING. */
 static bool is_to_be_tried_again(verge_durable *durable, verge__call *call, verge__change *change) {
     if (change->outcome != -EAGAIN) {
         return false;
@@ -238,7 +240,7 @@ static bool is_to_be_tried_again(verge_durable *durable, verge__call *call, verg
     return now_ns < call->lock_until_ns;
 }
 
-/* Once the connection is lost, what is left of the group is for the next one. */
+/* Makes a call that reads. If the connection is lost, this call and the rest of the group are tried again later. */
 static int read_for(verge_durable *durable, verge__call *call) {
     int error =
         durable->writer_connection == NULL ? -EHOSTUNREACH : call->read(durable, durable->writer_connection, call);
@@ -249,7 +251,7 @@ static int read_for(verge_durable *durable, verge__call *call) {
     return error;
 }
 
-/* After the commit: tells the callers. Returns whether one of them waits for a lock. */
+/* After the commit: gives the results to the callers. True: some calls are to be tried again. */
 static bool finish_group(verge_durable *durable, const verge__group *group) {
     verge__call *again = NULL;
     verge__call **again_end = &again;
@@ -307,7 +309,7 @@ static bool finish_group(verge_durable *durable, const verge__group *group) {
     return waits;
 }
 
-/* Nothing was committed, or nobody knows. Those that may still hope are tried again. */
+/* Nothing was committed, or this is not known. Calls whose patience has not run out are tried again; others fail. */
 static void refuse_group(verge_durable *durable, const verge__group *group, int error) {
     const bool may_pass = error == -EHOSTUNREACH || error == -EAGAIN;
     verge__call *again = NULL;
@@ -341,7 +343,7 @@ static bool has_calls(verge_durable *durable, bool *ret_has_changes) {
     return has_some;
 }
 
-/* The calls are taken once the transaction has begun: those that come while it is waited for are a part of it. */
+/* Calls are taken only when the transaction has begun. So those that come while it waits for that are part of it. */
 verge__progress verge__writer_step(verge_durable *durable) {
     verge__group group = {.calls = NULL};
     bool begins;
@@ -351,7 +353,7 @@ verge__progress verge__writer_step(verge_durable *durable) {
     int error = verge__connect(durable, &durable->writer_connection);
     error = error == 0 && begins ? begin(durable) : error;
     take_calls(durable, &group);
-    if (error == 0 && begins && !group.has_changes) { /* they were withdrawn */
+    if (error == 0 && begins && !group.has_changes) { /* the calls were withdrawn meanwhile */
         durable->store->rollback(durable->writer_connection);
     }
     if (group.calls == NULL) {

@@ -357,7 +357,7 @@ static int model_count_attempt(verge__connection *connection, const verge__targe
     return 0;
 }
 
-static int model_bury(verge__connection *connection, const verge__row *row, const char *reason) {
+static int model_make_dead(verge__connection *connection, const verge__row *row, const char *reason) {
     (void)row, (void)reason;
     tables(connection)->dead_count++;
     return 0;
@@ -431,7 +431,7 @@ const verge__store model_store = {
     .claim = model_claim,
     .complete = model_complete,
     .count_attempt = model_count_attempt,
-    .bury = model_bury,
+    .make_dead = model_make_dead,
     .cancel = model_cancel,
     .reset = model_move,
     .probe = model_probe,
