@@ -207,7 +207,7 @@ void verge__listener_close(verge__listener *listener) {
     (void)close(listener->fd);
 }
 
-bool verge__listener_takes(const verge__listener *listener, verge__part *path) {
+bool verge__listener_strip_token(const verge__listener *listener, verge__part *path) {
     const size_t size = strlen(listener->token);
     if (size == 0) {
         return true;

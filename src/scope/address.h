@@ -42,6 +42,6 @@ void verge__listener_close(verge__listener *listener);
 
 /* Removes the token from the front of a path: "/TOKEN/events" becomes "/events". False: the token is wrong or missing.
  * How long this takes does not depend on how much of the token is right. */
-bool verge__listener_takes(const verge__listener *listener, verge__part *path);
+bool verge__listener_strip_token(const verge__listener *listener, verge__part *path);
 
 #endif

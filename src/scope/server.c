@@ -194,7 +194,7 @@ static int respond(client *client_, verge__request *request) {
     if (!listener->address.is_local && verge__request_is_foreign(request)) {
         return send_status(client_, 403, is_head, request->keeps_alive);
     }
-    if (!verge__listener_takes(listener, &request->path)) {
+    if (!verge__listener_strip_token(listener, &request->path)) {
         return send_status(client_, 404, is_head, request->keeps_alive);
     }
     static const struct {

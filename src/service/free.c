@@ -2,8 +2,8 @@
 /*
  * The free records of a worker: a stack of at most VERGE__FREE_KEPT. The stack holds generations and indexes, so that a
  * start need not wait for a load from the record. Half of the stack goes to the pool, or comes from it, at once. So a
- * worker that starts and ends timers in turn takes the pool's lock at most once in 128 times. New records come from a
- * run that belongs to the worker (table.h). The rest of a run stays with the worker's seat.
+ * worker that starts and ends timers in turn takes the pool's lock at most once in 128 times. New records come from
+ * those that the worker has taken at once (table.h). The rest of these stays with the worker's seat.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@ enum {
 };
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
-uint32_t verge__run_length = VERGE__RUN_LENGTH;
+uint32_t verge__fresh_at_once = VERGE__FRESH_AT_ONCE;
 #endif
 
 static void count_free(verge_worker *worker, int by) {
@@ -53,13 +53,13 @@ void verge__worker_give_all_free(verge_worker *worker) {
     give(worker, verge__worker_free_count(worker));
 }
 
-static void use_run(verge_worker *worker) {
-    uint32_t count = worker->run_count < AT_ONCE ? worker->run_count : AT_ONCE;
+static void use_fresh(verge_worker *worker) {
+    uint32_t count = worker->fresh_count < AT_ONCE ? worker->fresh_count : AT_ONCE;
     for (uint32_t i = 0; i < count; i++) {
-        worker->free[i] = worker->run_next + count - 1 - i; /* generation 0; the lowest index is on top */
+        worker->free[i] = worker->fresh_next + count - 1 - i; /* generation 0; the lowest index is on top */
     }
-    worker->run_next += count;
-    worker->run_count -= count;
+    worker->fresh_next += count;
+    worker->fresh_count -= count;
     count_free(worker, (int)count);
 }
 
@@ -68,14 +68,14 @@ int verge__worker_refill(verge_worker *worker) {
         return 0;
     }
     verge__table *table = &worker->service->table;
-    if (worker->run_count == 0 && verge__table_pooled(table) == 0) {
-        int error = verge__table_take_run(table, verge__run_length, &worker->run_next, &worker->run_count);
+    if (worker->fresh_count == 0 && verge__table_pooled(table) == 0) {
+        int error = verge__table_take_fresh(table, verge__fresh_at_once, &worker->fresh_next, &worker->fresh_count);
         if (error != 0) {
             return error;
         }
     }
-    if (worker->run_count > 0) {
-        use_run(worker);
+    if (worker->fresh_count > 0) {
+        use_fresh(worker);
         return 0;
     }
     uint32_t index = 0;

@@ -44,7 +44,7 @@ enum {
     VERGE__CACHE_LINE = 128,       /* processors fetch pairs of lines */
     VERGE__DEAD_BEFORE_WAKE = 256, /* cancelled timers for which a sleeping owner is not woken */
     VERGE__ORPHANS_MIN = 3072,     /* so few orphans are not searched for cancelled ones */
-    VERGE__RUN_LENGTH = 1024,      /* new records that a worker takes at once */
+    VERGE__FRESH_AT_ONCE = 1024,   /* new records that a worker takes at once */
     VERGE__FREE_KEPT = 256,        /* free records that a worker keeps; half of them move to or from the pool at once */
 };
 
@@ -127,8 +127,8 @@ struct verge_worker {
     uint64_t look_seen;    /* of the service's, in its last pass (sources.h) */
     void (*wake)(void *context);
     void *wake_context;
-    uint32_t run_next; /* from this one on, records that were never used (free.c) */
-    uint32_t run_count;
+    uint32_t fresh_next; /* from this index on, fresh_count records that were never used (free.c) */
+    uint32_t fresh_count;
     uint64_t free[VERGE__FREE_KEPT]; /* records, the last freed at the end: generation, as in the word, and index */
 
     _Alignas(VERGE__CACHE_LINE) verge__tally tally;
@@ -399,9 +399,9 @@ static inline bool verge__worker_is_late(const verge_worker *worker, uint64_t ti
 /* ---- free.c: free records of a worker ---- */
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
-extern uint32_t verge__run_length; /* tests may use shorter runs */
+extern uint32_t verge__fresh_at_once; /* tests may take fewer */
 #else
-static const uint32_t verge__run_length = VERGE__RUN_LENGTH;
+static const uint32_t verge__fresh_at_once = VERGE__FRESH_AT_ONCE;
 #endif
 
 /* Makes sure that there is a free record. -ENOMEM, -ENOSPC. */

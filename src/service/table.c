@@ -140,7 +140,7 @@ int verge__table_take(verge__table *table, size_t count, uint32_t *ret_first, si
     return 0;
 }
 
-int verge__table_take_run(verge__table *table, uint32_t count, uint32_t *ret_first, uint32_t *ret_count) {
+int verge__table_take_fresh(verge__table *table, uint32_t count, uint32_t *ret_first, uint32_t *ret_count) {
     uint32_t taken = 0;
     (void)pthread_mutex_lock(&table->lock);
     uint32_t first = table->next;

@@ -8,10 +8,10 @@
  * of pointers. The lower level is allocated as needed.
  *
  * Free records that no worker holds are in the pool, a list under a lock. A worker keeps some free records, and
- * exchanges many at once with the pool. Other threads take single records from the pool. A worker takes new records in
- * runs that lie side by side. If the records of two workers alternated in memory, prefetching for one worker would take
- * cache lines from the other. (With runs of 128 records, two workers did 1.6 to 1.95 times the work of one; with runs
- * of 1,024, 2.0 times.)
+ * exchanges many at once with the pool. Other threads take single records from the pool. A worker takes many new
+ * records at once, which lie side by side. If the records of two workers alternated in memory, prefetching for one
+ * worker would take cache lines from the other. (If they took 128 at once, two workers did 1.6 to 1.95 times the work
+ * of one; with 1,024 at once, 2.0 times.)
  *
  * Memory order: a record's index reaches another thread in a handle or through an inbox, after the segment's pointers
  * were stored (release). `known` and `fresh` are stored after that. A handle whose index is not below them was never
@@ -61,7 +61,7 @@ void verge__table_deinit(verge__table *table);
 int verge__table_take(verge__table *table, size_t count, uint32_t *ret_first, size_t *ret_count);
 
 /* Takes up to `count` new records that lie side by side, from *ret_first on. Errors as above. */
-int verge__table_take_run(verge__table *table, uint32_t count, uint32_t *ret_first, uint32_t *ret_count);
+int verge__table_take_fresh(verge__table *table, uint32_t count, uint32_t *ret_first, uint32_t *ret_count);
 
 /* About how many free records the pool has. */
 static inline size_t verge__table_pooled(const verge__table *table) {

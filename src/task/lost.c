@@ -20,7 +20,7 @@ void verge__lose_running_task(void) {
     if (task != NULL) {
         verge__context_unwound(&task->context, &runner->context);
         runner->running = NULL;
-        verge__drop_io_timer(task);
+        verge__end_io_timer(task);
         atomic_store(&task->state, VERGE__TASK_ENDED);
         atomic_store(&task->is_lost, true);
         verge__task_ended(runner, task);

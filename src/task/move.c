@@ -21,7 +21,7 @@ verge__runner *verge__pick_runner(verge_runtime *runtime) {
 /* Moves a task to another runner, and returns that runner. No other thread may change the task meanwhile: the caller
  * has popped it from the ready queue, or has made it MOVING. */
 static verge__runner *move(verge__runner *runner, verge_task *task) {
-    verge__drop_io_timer(task);
+    verge__end_io_timer(task);
     verge__unlist_task(runner, task);
     VERGE__STEP("move: under way");
     verge__runner *target;

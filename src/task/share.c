@@ -126,7 +126,7 @@ verge_task *verge__take_shared(verge__runner *runner, const verge_task *self) {
 /* Makes the task one of the calling runner, which has the task for itself (J1). */
 static void adopt(verge__runner *runner, verge_task *task) {
     verge__runner *home = atomic_load(&task->runner);
-    verge__drop_io_timer(task);
+    verge__end_io_timer(task);
     verge__unlist_task(home, task);
     VERGE__STEP("share: under way");
     const bool is_open = verge__list_task(runner, task);

@@ -49,7 +49,7 @@ static void task_main(void *argument) {
     verge_task *self = argument;
     atomic_store_explicit(&self->has_begun, true, memory_order_relaxed);
     self->result = self->function(self->argument);
-    verge__drop_io_timer(self);
+    verge__end_io_timer(self);
     atomic_store(&self->state, VERGE__TASK_ENDED);
     verge__context_leave(&self->context, &verge__current_runner()->context);
 }

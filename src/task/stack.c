@@ -39,7 +39,7 @@ enum { GUARD_SIZE_MIN = 16 << 10 };
 
 enum {
     REGION_STACK_COUNT = 256,
-    COLOUR_COUNT = 8, /* how many places there are for a head in its page */
+    COLOUR_COUNT = 8, /* at how many different offsets in its page a head may be */
     COLOUR_SIZE = 128,
     HEAD_SIZE = 32,
     REFILL_COUNT = 16, /* how many stacks a cache that is empty takes at once */

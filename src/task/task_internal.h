@@ -490,7 +490,7 @@ int verge__io_wait(verge_task *self, uint64_t deadline_ns);
 void verge__io_end(verge_task *self);
 
 /* Cancels the timer that the task keeps for its operations (J6). */
-void verge__drop_io_timer(verge_task *task);
+void verge__end_io_timer(verge_task *task);
 
 /* The loop calls these: an operation is done; a task in IO_CANCEL has come through the inbox. */
 void verge__operation_done(verge__runner *runner, struct verge__operation *operation);

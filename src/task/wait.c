@@ -86,7 +86,7 @@ static bool is_virtual(const verge_task *task) {
 static int start_timer(verge_task *self, uint64_t deadline_ns, verge_callback callback, verge_timer *ret_timer) {
     verge_service *service = self->runtime->service;
     if (!is_virtual(self)) {
-        if (self->source == VERGE__SOURCE_OTHERS) { /* its first timer, or there is no place for its key */
+        if (self->source == VERGE__SOURCE_OTHERS) { /* its first timer, or there is no number left for its key */
             const uint64_t key = self->label != NULL ? verge__key_of_label(self->label)
                                                      : verge__key_of_function((void (*)(void))self->function);
             self->source = verge__service_source(service, key);
@@ -262,7 +262,7 @@ static void cancel_operation(verge__runner *runner, struct verge__operation *ope
  *   J6  While the task is in I/O with a deadline, io_timer runs at io_timer_ns <= io_deadline_ns. The runner's thread
  *       starts it and runs it; a task that moves has none. Only the thread that has the task (J1)
  *       writes io_timer. It touches the other fields only when the timer cannot run: on the thread that runs the timer,
- *       or after the timer was dropped.
+ *       or after the timer has ended.
  */
 
 static void on_operation_time(const verge_firing *firing) {
@@ -285,7 +285,7 @@ static void on_operation_time(const verge_firing *firing) {
     }
 }
 
-void verge__drop_io_timer(verge_task *task) {
+void verge__end_io_timer(verge_task *task) {
     if (task->io_timer != 0) {
         end_timer(task, task->io_timer);
         task->io_timer = 0;
@@ -297,7 +297,7 @@ static int arm(verge_task *self, uint64_t deadline_ns) {
     if (deadline_ns == VERGE_NEVER || (self->io_timer != 0 && self->io_timer_ns <= deadline_ns)) {
         return 0;
     }
-    verge__drop_io_timer(self);
+    verge__end_io_timer(self);
     self->io_timer_ns = deadline_ns;
     return start_timer(self, deadline_ns, on_operation_time, &self->io_timer);
 }
@@ -305,7 +305,7 @@ static int arm(verge_task *self, uint64_t deadline_ns) {
 static void disarm(verge_task *self) {
     self->io_deadline_ns = VERGE_NEVER;
     if (is_virtual(self)) { /* the clock must not move to a time at which nothing happens */
-        verge__drop_io_timer(self);
+        verge__end_io_timer(self);
     }
 }
 

@@ -569,7 +569,7 @@ static const char *simulate(uint64_t seed) {
     world->acts *= world->is_crowded ? 8 : 1;
     world->steps_back = chance(4);
     verge__orphans_min = chance(2) ? (uint32_t)below(8) : VERGE__ORPHANS_MIN;
-    verge__run_length = 1 + (uint32_t)below(64);
+    verge__fresh_at_once = 1 + (uint32_t)below(64);
     world->scheduler = (struct scheduler){.random = &world->random,
                                           .clock = &world->clock,
                                           .stay_in = 1 + (unsigned)below(6),
