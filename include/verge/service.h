@@ -294,19 +294,19 @@ typedef struct verge_service_stats {
     size_t struct_size; /* set by the caller */
     uint64_t pending;   /* timers that exist: pending and running */
     uint64_t started;
-    uint64_t fired; /* callbacks that ran; a periodic timer counts each time */
-    uint64_t ended; /* timers that ran for the last time */
-    uint64_t cancelled_locally;
-    uint64_t cancelled_remotely;
+    uint64_t fired;              /* callbacks that ran; a periodic timer counts each time */
+    uint64_t ended;              /* timers that ran for the last time */
+    uint64_t cancelled_locally;  /* by the thread of their own worker */
+    uint64_t cancelled_remotely; /* by other threads */
     uint64_t reset;
-    uint64_t migrated; /* timers that changed their worker */
-    uint64_t rescued;  /* of them, those of a worker that was stuck */
-    uint64_t orphans;
-    uint64_t stuck; /* callbacks that ran too long */
-    uint64_t entries;
-    uint64_t garbage; /* entries that belong to no timer, about */
-    uint64_t entries_moved;
-    uint64_t wakeups; /* of workers that slept */
+    uint64_t migrated;      /* timers that changed their worker */
+    uint64_t rescued;       /* of them, those of a worker that was stuck */
+    uint64_t orphans;       /* timers without a worker, now */
+    uint64_t stuck;         /* callbacks that ran too long */
+    uint64_t entries;       /* in the wheels of all workers, now: usually one for each timer */
+    uint64_t garbage;       /* entries that belong to no timer, about */
+    uint64_t entries_moved; /* from one level of a wheel to a lower one */
+    uint64_t wakeups;       /* of workers that slept */
     uint64_t metronome_ticks;
     uint64_t clock_reads; /* by workers, in passes */
     uint64_t bytes;

@@ -155,9 +155,10 @@ VERGE_API VERGE_MUST_USE int verge_runtime_create(const verge_runtime_options *o
  * run.
  *
  * -EBUSY: the runtime is running. -EAGAIN: a thread could not be started. -EMFILE and others: there is no reactor.
- * -ESHUTDOWN: the runtime was stopped before; nothing has run, and tasks that were spawned before still have to run
- * (call it with function NULL). -EOWNERDEAD: a worker was lost (T8), for good, and all tasks have ended. If the calling
- * thread is the lost worker, the call does not return: the thread ends when all tasks have ended.
+ * -ESHUTDOWN: verge_runtime_stop was called before, and nothing has run. If tasks were spawned before that, call run
+ * again with function NULL: they are cancelled, and run to their end. -EOWNERDEAD: a worker was lost (T8), for good,
+ * and all tasks have ended. If the calling thread is the lost worker, the call does not return: the thread ends when
+ * all tasks have ended.
  *
  * -EDEADLK: in virtual time (T7), all tasks that are left wait for each other. They still wait. verge_runtime_dump_to
  * shows what for. verge_runtime_destroy cancels them and runs them to their end; until then they use their memory. If
