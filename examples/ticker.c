@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A rate limit: jobs come in bursts, and ten a second are done. The limit is an interval. With the policy `delay`, two
- * jobs are never less than a period apart, however late the first one was.
+ * jobs are a period apart (less the tolerance, 5 ms by default), however late the first one was.
  *
  * The program runs in virtual time. So its minute takes no time at all, and every run is the same. Without
  * `virtual_clock` it would do the same in a minute.
