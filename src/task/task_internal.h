@@ -84,12 +84,12 @@ typedef struct verge__waiter verge__waiter;
 struct verge_task {
     verge__context context;
     _Atomic uint8_t state;
-    uint8_t wake_reason;       /* 0, -ETIMEDOUT or -ECANCELED, negated; written by the thread that made it READY */
-    bool is_pinned;            /* J7 */
-    bool is_detached;          /* under guard */
-    bool has_ended;            /* under guard */
-    bool is_unjoined;          /* it had no joiner when it ended, and is counted as unjoined; set under guard */
-    _Atomic bool is_lost;      /* its worker's thread has ended in it (lost.c); its stack is not used again */
+    uint8_t wake_reason;  /* why its wait ended: 0, ETIMEDOUT or ECANCELED; written by the thread that made it READY */
+    bool is_pinned;       /* J7 */
+    bool is_detached;     /* under guard */
+    bool has_ended;       /* under guard */
+    bool is_unjoined;     /* it had no joiner when it ended, and is counted as unjoined; set under guard */
+    _Atomic bool is_lost; /* its worker's thread has ended in it (lost.c); its stack is not used again */
     _Atomic bool is_cancelled; /* once set, it stays set */
     uint32_t guard;
     verge_task *next; /* in a queue or an inbox */
@@ -98,9 +98,9 @@ struct verge_task {
     verge_timer io_timer;               /* J6; 0: none */
     uint64_t io_timer_ns;               /* VERGE_NEVER: it has run */
     uint64_t io_deadline_ns;            /* of the operation; VERGE_NEVER: none, or not in I/O */
-    int io_error;                       /* why the operation was cancelled, other than by verge__cancel; 0 */
+    int io_error;                       /* why the operation was cancelled, if not by verge__cancel; otherwise 0 */
     uint32_t source;                    /* of its timers (service/sources.h); found with the first of them */
-    int drained_fd;                     /* a socket from which it has received all there was; -1 */
+    int drained_fd;                     /* the socket that its last receive has emptied; -1: none */
     verge_deadline *scope;
     verge__waiter *joiner; /* under guard */
 
@@ -127,7 +127,7 @@ struct verge_task {
     verge_deadline inherited;                  /* the scope it was spawned in */
 };
 
-/* As much of the name as fits. */
+/* Copies as much of the name as fits. */
 static inline void verge__set_name(verge_task *task, const char *name) {
     size_t size = 0;
     while (name != NULL && size < VERGE_TASK_NAME_SIZE - 1 && name[size] != '\0') {
@@ -170,13 +170,13 @@ typedef struct verge__blocking_pool {
     struct verge__blocking_call *first, *last;
     uint32_t queued_count;
     uint32_t thread_count;
-    uint32_t idle_count; /* of them, those that wait for work; some may have been woken for what is queued */
+    uint32_t idle_count; /* how many of them wait for work, or were woken for a queued call and have not taken it yet */
     bool is_closing;
     bool has_ended; /* the thread that ended last is to be joined */
     pthread_t ended;
 } verge__blocking_pool;
 
-/* What a thread that runs tasks has for the handler of overflow.c. */
+/* The alternate signal stack of a thread that runs tasks (overflow.c). */
 typedef struct verge__overflow_stack {
     bool is_on;
     void *alternate; /* the stack of the handler; NULL: the thread's own, or none */
@@ -232,7 +232,8 @@ typedef struct verge__runner {
     verge_task *listed;        /* all tasks of the runner */
     _Atomic uint64_t credit;   /* tasks that runtime->tasks counts, but that do not exist; 0 while the runner waits */
     _Atomic uint64_t switches, operations, timeouts, migrated, spawned; /* written by the runner's thread */
-    _Atomic uint64_t unjoined, collected; /* the same: tasks that ended unjoined; of these, joined or detached since */
+    _Atomic uint64_t unjoined,
+        collected; /* the same: tasks that ended unjoined; how many of these were joined or detached since */
 
     pthread_t thread;
     bool has_thread; /* under the runtime's lock */
