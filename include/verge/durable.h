@@ -327,9 +327,9 @@ VERGE_API VERGE_MUST_USE int verge_durable_count(verge_durable *durable, uint64_
 VERGE_API int verge_durable_metrics(verge_durable *durable, char *buffer, size_t size);
 
 /*
- * Shows it on the page of a scope: whether the store answers, how long the lease lasts, who owns which shards, timers
- * in memory and overdue, dead ones, what was done, how late, and how long commits took. While somebody looks, the store
- * is asked once more at each renewal of the lease, for what other nodes own and for the dead timers. Before
+ * Shows this node on the page of a scope: whether the store answers, how long the lease lasts, who owns which shards,
+ * timers in memory and overdue, dead ones, what was done, how late, and how long commits took. While somebody looks,
+ * the store is asked once more at each renewal of the lease, for what other nodes own and for the dead timers. Before
  * verge_durable_close, remove the panel (verge_scope_remove_panel) or stop the scope. ret_panel may be NULL. -EINVAL,
  * -ENOSPC, -ENOMEM.
  */

@@ -17,8 +17,9 @@
  * Promises
  *   V1 read only    no request changes anything.
  *   V2 private      a Unix socket has mode 0600. A port accepts connections on the loopback only, unless the address
- *                   names another one. A client must know the token in the path. A request is refused (403) if its Host
- *                   is neither numeric nor "localhost", or if its Origin is another page: this stops DNS rebinding.
+ *                   names another one. There, a client must know the token in the path. A request is refused (403) if
+ *                   its Host is neither numeric nor "localhost", or if its Origin is another page: this stops DNS
+ *                   rebinding.
  *   V3 no harm      all work is done on one thread of scope's own, with limits and deadlines for each client. It takes
  *                   no lock that calls on timers take, and no such call waits for scope.
  *   V4 cost         while nobody looks, calls on timers do nothing more than without scope. While somebody looks, a
@@ -121,9 +122,9 @@ typedef struct verge_scope_figure {
 } verge_scope_figure;
 
 /*
- * ask writes up to count figures and returns how many: always the same ones in the same order, but for the parts, which
- * are the last ones, and may come and go. It runs on scope's thread, so it may take a lock for a moment, but must not
- * wait, nor add or remove panels. release, which may be NULL, is called once with the context when ask will not be
+ * ask writes up to count figures and returns how many. It writes the same figures in the same order each time, except
+ * PARTs: these come last, and may come and go. It runs on scope's thread, so it may take a lock for a moment, but must
+ * not wait, nor add or remove panels. release, which may be NULL, is called once with the context when ask will not be
  * called any more: in verge_scope_remove_panel, or in verge_scope_stop, which removes the panels that are left. remove
  * waits for an ask that runs. name is copied. -EINVAL; -ENOSPC: VERGE_SCOPE_PANELS_MAX; -ENOMEM. After an error release
  * is not called.
