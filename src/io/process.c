@@ -350,7 +350,7 @@ static void handle_events(running_program *child) {
     }
 }
 
-static int run_to_end(running_program *child, uint64_t deadline_ns) {
+static int run_child(running_program *child, uint64_t deadline_ns) {
     child->pidfd = open_pidfd(child->pid);
     int error = child->pidfd < 0 ? child->pidfd : watch(child, child->pidfd, EPOLLIN, STREAM_COUNT);
     if (child->pidfd < 0) {
@@ -425,7 +425,7 @@ static int run(running_program *child, uint64_t deadline_ns) {
     for (int i = INPUT; i < STREAM_COUNT; i++) {
         close_fd(&child->streams[i].far);
     }
-    return run_to_end(child, deadline_ns);
+    return run_child(child, deadline_ns);
 }
 
 int verge_run_process(const verge_process_options *options, verge_process_result *ret_result, uint64_t deadline_ns) {
