@@ -16,7 +16,8 @@ static void set_stage(verge_runtime *runtime, verge__runtime_stage stage) {
     (void)pthread_mutex_unlock(&runtime->lock);
 }
 
-/* Reports whether the runner could be opened; true: it is to run. */
+/* Tells the thread that started this one whether the runner could be opened, and waits for the others. True: the runner
+ * is to run. */
 static bool report(verge__runner *runner, int error) {
     verge_runtime *runtime = runner->runtime;
     (void)pthread_mutex_lock(&runtime->lock);
@@ -34,8 +35,8 @@ static bool report(verge__runner *runner, int error) {
     return runs;
 }
 
-/* The handler of a thread that ends in a task (lost.c); if another task wants to end it here, it is called once
- * more. */
+/* The cleanup handler of a thread that ends in a task (lost.c). If another task ends the thread in this handler, it is
+ * called once more. */
 static void retire_lost(void *argument) {
     verge__runner *runner = argument;
     verge__lose_running_task();
@@ -63,7 +64,7 @@ static void *runner_main(void *argument) {
     return NULL;
 }
 
-/* The lock is held; it is released while the thread opens. */
+/* Called with the lock held. The lock is released while the thread opens its runner. */
 static int start_thread(verge__runner *runner) {
     runner->has_reported = false;
     if (pthread_create(&runner->thread, NULL, runner_main, runner) != 0) {
@@ -141,7 +142,7 @@ static void join_main(verge__task_run *run) {
     }
 }
 
-/* No loop runs yet. */
+/* Clears the flag of the last run, unless there is no task. No loop runs yet. */
 static void begin_run(verge_runtime *runtime) {
     uint64_t tasks = atomic_load(&runtime->tasks);
     uint64_t begun;
@@ -170,7 +171,7 @@ static bool is_virtual(const verge_runtime *runtime) {
 
 static int open_run(verge_runtime *runtime) {
     for (uint32_t i = 0; i < atomic_load(&runtime->runner_count); i++) {
-        atomic_store(&runtime->runners[i]->reactor_error, 0); /* of the run before */
+        atomic_store(&runtime->runners[i]->reactor_error, 0); /* it may be that of the run before */
     }
     if (!is_virtual(runtime)) {
         return verge__runner_open(runtime->runners[0], NULL);
@@ -208,7 +209,8 @@ static void close_run(verge_runtime *runtime) {
     }
 }
 
-/* A stop that came before is not over while there are tasks that it was meant for: nothing may have run. */
+/* A stop ends with the run, unless tasks are left for which it was meant: the run may have failed before it ran
+ * them. */
 static void end_run(verge_runtime *runtime) {
     if (verge__task_count(runtime) == 0) {
         atomic_store(&runtime->is_stopping, false);
@@ -216,7 +218,7 @@ static void end_run(verge_runtime *runtime) {
     set_stage(runtime, VERGE__RUNTIME_IDLE);
 }
 
-/* As retire_lost, for the thread that runs worker 0: the runtime ends with it. */
+/* The same as retire_lost for the thread of worker 0, with which the whole run ends. */
 static void end_lost(void *argument) {
     verge__task_run *run = argument;
     verge_runtime *runtime = run->runtime;
@@ -305,7 +307,7 @@ int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_index) {
     }
     (void)pthread_mutex_lock(&runtime->lock);
     VERGE__STEP("add: stage");
-    while (runtime->stage == VERGE__RUNTIME_STARTING) { /* threads are being started, and this one might be left out */
+    while (runtime->stage == VERGE__RUNTIME_STARTING) { /* run is starting threads, and might not see the new runner */
         (void)pthread_cond_wait(&runtime->changed, &runtime->lock);
     }
     const uint32_t index = atomic_load(&runtime->runner_count);
