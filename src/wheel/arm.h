@@ -11,19 +11,20 @@
 
 #include "wheel/wheel_internal.h"
 
-/* Gives a node, pending or not, a deadline if its entry serves for it. A deadline beyond the end of time makes the sum
- * wrap to tick 0, which is the past. */
-static VERGE__ALWAYS_INLINE bool verge__wheel_try_arm(verge_wheel *wheel, verge__node *node, uint64_t deadline_ns) {
+/* Gives a node a deadline if its entry serves for it. `was_idle`: the node is not pending; who knows that need not wait
+ * for the node. A deadline beyond the end of time makes the sum wrap to tick 0, which is the past. */
+static VERGE__ALWAYS_INLINE bool verge__wheel_try_arm(verge_wheel *wheel, verge__node *node, uint64_t deadline_ns,
+                                                      bool was_idle) {
     verge__calendar *calendar = &wheel->calendar;
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    uint64_t before_ns = node->deadline_ns;
-    if (VERGE__UNLIKELY(tick - calendar->cursor >= calendar->short_reach || before_ns == wheel->earliest_ns ||
+    if (VERGE__UNLIKELY(tick - calendar->cursor >= calendar->short_reach || node->deadline_ns == wheel->earliest_ns ||
                         !verge__calendar_serves(calendar, node, tick))) {
         return false;
     }
     VERGE__INVARIANT(verge__node_has_entry(node), "W1: every pending timer has an entry");
+    VERGE__INVARIANT(was_idle == !verge__node_is_pending(node), "W3: idle entries are counted");
     node->deadline_ns = deadline_ns;
-    calendar->idle_ended += before_ns == VERGE_NEVER;
+    calendar->idle_ended += was_idle;
     verge__wheel_note_deadline(wheel, deadline_ns);
     return true;
 }

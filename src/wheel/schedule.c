@@ -176,7 +176,7 @@ int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, v
     VERGE__ENTER(wheel);
     if (VERGE__LIKELY(wheel != NULL && (wheel->nodes.spare != 0 || verge__nodes_pop(&wheel->nodes)))) {
         verge__timer_node *node = verge__nodes_at(&wheel->nodes, (uint32_t)wheel->nodes.spare);
-        if (verge__wheel_try_arm(wheel, &node->node, deadline_ns)) {
+        if (verge__wheel_try_arm(wheel, &node->node, deadline_ns, true)) {
             return begin_timer(wheel, node, data, ret_timer);
         }
     }
@@ -199,11 +199,21 @@ static VERGE__NOINLINE int reschedule_slowly(verge_wheel *wheel, verge_timer tim
 int verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadline_ns) {
     VERGE__ENTER(wheel);
     verge__timer_node *node = VERGE__UNLIKELY(wheel == NULL) ? NULL : verge__nodes_find(&wheel->nodes, timer);
-    if (VERGE__UNLIKELY(node == NULL || !verge__wheel_try_arm(wheel, &node->node, deadline_ns))) {
+    if (VERGE__UNLIKELY(node == NULL || !verge__wheel_try_arm(wheel, &node->node, deadline_ns, false))) {
         return reschedule_slowly(wheel, timer, deadline_ns);
     }
     VERGE__PROBE3(reschedule, wheel, timer, deadline_ns);
     return 0;
+}
+
+static VERGE__NOINLINE int rearm_slowly(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data) {
+    verge__timer_node *node = verge__nodes_find(&wheel->nodes, *timer);
+    if (node == NULL) {
+        return verge_wheel_schedule(wheel, deadline_ns, data, timer);
+    }
+    int error = reschedule_slowly(wheel, *timer, deadline_ns);
+    node->data = error == 0 ? data : node->data;
+    return error;
 }
 
 int verge_wheel_rearm(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data) {
@@ -212,14 +222,12 @@ int verge_wheel_rearm(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_
         return -EINVAL;
     }
     verge__timer_node *node = verge__nodes_find(&wheel->nodes, *timer);
-    if (node == NULL) {
-        return verge_wheel_schedule(wheel, deadline_ns, data, timer);
+    if (VERGE__UNLIKELY(node == NULL || !verge__wheel_try_arm(wheel, &node->node, deadline_ns, false))) {
+        return rearm_slowly(wheel, timer, deadline_ns, data);
     }
-    int error = verge_wheel_reschedule(wheel, *timer, deadline_ns);
-    if (error == 0) {
-        node->data = data;
-    }
-    return error;
+    node->data = data;
+    VERGE__PROBE3(reschedule, wheel, *timer, deadline_ns);
+    return 0;
 }
 
 static VERGE__NOINLINE int cancel_slowly(verge_wheel *wheel, verge_timer timer, void **ret_data) {

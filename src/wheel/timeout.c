@@ -86,7 +86,8 @@ int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadl
     if (VERGE__UNLIKELY(wheel == NULL || timeout == NULL)) {
         return -EINVAL;
     }
-    if (!verge__wheel_try_arm(wheel, &node_of(timeout)->node, deadline_ns)) {
+    verge__node *node = &node_of(timeout)->node;
+    if (!verge__wheel_try_arm(wheel, node, deadline_ns, !verge__node_is_pending(node))) {
         return set_slowly(wheel, timeout, deadline_ns);
     }
     VERGE__PROBE3(schedule, wheel, timeout, deadline_ns);
