@@ -13,14 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "durable/store.h"
 #include "durable/support.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 
 /* ---- the allocator ---- */
 
-static _Atomic(int64_t) fails_at = -1; /* the library's allocations until one fails; below 0: none */
-static _Atomic(uint32_t) fails_one_in; /* 0: none */
+static _Atomic(int64_t) fails_at = -1;        /* the library's allocations until one fails; below 0: none */
+static _Atomic(int64_t) sqlite_fails_at = -1; /* the same of SQLite */
+static _Atomic(uint32_t) fails_one_in;        /* 0: none */
 static _Atomic(uint64_t) dice;
 static _Atomic(uint64_t) failed;
 static _Thread_local bool is_exempt; /* the test's own */
@@ -36,12 +38,16 @@ static bool fails_by_chance(void) {
     return fails;
 }
 
-static bool fails(void) {
-    if (!is_exempt && fails_at >= 0 && atomic_fetch_sub(&fails_at, 1) == 0) {
+static bool fails_after(_Atomic(int64_t) *at) {
+    if (!is_exempt && *at >= 0 && atomic_fetch_sub(at, 1) == 0) {
         failed++;
         return true;
     }
     return fails_by_chance();
+}
+
+static bool fails(void) {
+    return fails_after(&fails_at);
 }
 
 void *__real_malloc(size_t size);
@@ -72,11 +78,11 @@ char *__wrap_strdup(const char *text) {
 static sqlite3_mem_methods sqlite_memory;
 
 static void *sqlite_allocate(int size) {
-    return fails_by_chance() ? NULL : sqlite_memory.xMalloc(size);
+    return fails_after(&sqlite_fails_at) ? NULL : sqlite_memory.xMalloc(size);
 }
 
 static void *sqlite_reallocate(void *memory, int size) {
-    return fails_by_chance() ? NULL : sqlite_memory.xRealloc(memory, size);
+    return fails_after(&sqlite_fails_at) ? NULL : sqlite_memory.xRealloc(memory, size);
 }
 
 static int set_up_sqlite(void **state) {
@@ -87,6 +93,7 @@ static int set_up_sqlite(void **state) {
     failing.xMalloc = sqlite_allocate;
     failing.xRealloc = sqlite_reallocate;
     assert_int_equal(sqlite3_config(SQLITE_CONFIG_MALLOC, &failing), SQLITE_OK);
+    assert_int_equal(sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0), SQLITE_OK); /* which would do without malloc */
     is_exempt = true;
     return 0;
 }
@@ -225,8 +232,122 @@ static void any_allocation_fails_by_chance(void **state) {
     }
 }
 
+/* ---- SQLite has no memory at one point of a transaction ---- */
+
+static const verge__store *const store = &verge__sqlite_store;
+
+/* Until the failure has come too late to be one. */
+static bool arm(int64_t at) {
+    const bool goes_on = at == 0 || failed > 0;
+    failed = 0;
+    sqlite_fails_at = at;
+    is_exempt = false;
+    return goes_on;
+}
+
+static void disarm(void) {
+    is_exempt = true;
+    sqlite_fails_at = -1;
+}
+
+static verge__connection *connect_to_tables(void) {
+    verge__connection *connection;
+    begin();
+    assert_int_equal(verge_durable_migrate(url, 4), 0);
+    assert_int_equal(store->connect(url, 2 * S, &connection), 0);
+    return connection;
+}
+
+static void insert(verge__connection *connection, uint64_t id) {
+    verge__row row = {.id = id << 8, .due_ns = 1, .handler = "x", .payload = ""};
+    assert_int_equal(store->begin(connection), 0);
+    assert_int_equal(store->insert(connection, &row, 1), 0);
+}
+
+/* The connection is good for another transaction, in which there is nothing of the last one. */
+static void insert_another(verge__connection *connection, int64_t expected) {
+    insert(connection, 2);
+    assert_int_equal(store->commit(connection, 1), 0);
+    store->disconnect(connection);
+    assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), expected + 1);
+    durable_drop(url);
+}
+
+static void a_commit_tells_what_became_of_it(void **state) {
+    (void)state;
+    uint32_t refused = 0;
+    bool goes_on = true;
+    for (int64_t n = 0; goes_on; n++) {
+        verge__connection *connection = connect_to_tables();
+        insert(connection, 1);
+        goes_on = arm(n);
+        const int error = store->commit(connection, 1);
+        disarm();
+        const int64_t rows = sql_ask(url, "SELECT count(*) FROM verge_timer");
+        assert_true(error == 0 ? rows == 1 : rows == 0 || error == -EREMOTEIO);
+        refused += error != 0;
+        insert_another(connection, rows);
+    }
+    assert_true(refused > 0);
+}
+
+static void a_rollback_is_tried_again(void **state) {
+    (void)state;
+    bool goes_on = true;
+    for (int64_t n = 0; goes_on; n++) {
+        verge__connection *connection = connect_to_tables();
+        insert(connection, 1);
+        goes_on = arm(n);
+        store->rollback(connection);
+        disarm();
+        insert_another(connection, 0);
+    }
+}
+
+static void a_transaction_that_cannot_be_ended_ends_its_connection(void **state) {
+    (void)state;
+    verge__connection *connection = connect_to_tables();
+    sqlite3_stmt *statement = NULL;
+    insert(connection, 1);
+    sqlite3 *handle = store->handle(connection);
+    assert_int_equal(sqlite3_prepare_v2(handle, "SELECT shard FROM verge_shard", -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    sqlite3_interrupt(handle); /* all statements, as long as one is under way */
+    store->rollback(connection);
+    (void)sqlite3_finalize(statement);
+    assert_int_equal(store->begin(connection), -EHOSTUNREACH);
+    store->disconnect(connection);
+    assert_int_equal(store->connect(url, 2 * S, &connection), 0);
+    insert_another(connection, 0);
+}
+
+static void tables_are_made_or_not(void **state) {
+    (void)state;
+    uint32_t refused = 0;
+    bool goes_on = true;
+    for (int64_t n = 0; goes_on; n += n < 60 ? 1 : n / 4) { /* the first are those of looking for tables */
+        verge__connection *connection;
+        verge__store_meta meta;
+        begin();
+        assert_int_equal(store->connect(url, 2 * S, &connection), 0);
+        goes_on = arm(n);
+        const int error = store->make_tables(connection, 4);
+        disarm();
+        const int found = store->read_meta(connection, &meta);
+        assert_true(error == 0 ? found == 0 : found == -ENOENT || error == -EREMOTEIO);
+        refused += error != 0;
+        store->disconnect(connection);
+        durable_drop(url);
+    }
+    assert_true(refused > 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_commit_tells_what_became_of_it),
+        cmocka_unit_test(a_rollback_is_tried_again),
+        cmocka_unit_test(a_transaction_that_cannot_be_ended_ends_its_connection),
+        cmocka_unit_test(tables_are_made_or_not),
         cmocka_unit_test(each_allocation_fails_once),
         cmocka_unit_test(any_allocation_fails_by_chance),
     };
