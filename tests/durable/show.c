@@ -10,25 +10,50 @@
 #undef MS
 #include "durable/support.h"
 
+static char url[512];
+static verge_durable *durable;
+static verge_scope *scope;
+
+static int set_up(void **state) {
+    (void)state;
+    (void)snprintf(url, sizeof(url), "%s", durable_url("show"));
+    scope = peer_scope(NULL, NULL);
+    durable = NULL;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    durable_drop(url);
+    return 0;
+}
+
+static void open_and_show(const verge_durable_options *options) {
+    assert_int_equal(verge_durable_open(options, &durable), 0);
+    assert_int_equal(verge_durable_show(durable, scope, NULL), 0);
+}
+
 static verge_durable_verdict obey(const verge_durable_firing *firing) {
     const char *order = firing->payload;
     verge_durable_retry_after(firing, 0);
     return order[0] == 'd' ? VERGE_DURABLE_DEAD : order[0] == 'r' && firing->attempt == 1 ? VERGE_DURABLE_RETRY : 0;
 }
 
-static void schedule(verge_durable *durable, const char *order, uint64_t delay_ns) {
+static void schedule(const char *order, uint64_t delay_ns) {
     const verge_durable_request request = {
         .handler = "obey", .delay_ns = delay_ns, .payload = order, .payload_size = strlen(order) + 1};
     assert_int_equal(verge_durable_schedule(durable, &request, NULL), 0);
 }
 
-static verge_durable_stats stats_of(verge_durable *durable) {
-    verge_durable_stats stats = {.struct_size = sizeof(stats)};
-    assert_int_equal(verge_durable_get_stats(durable, &stats), 0);
-    return stats;
+static verge_durable_stats stats(void) {
+    verge_durable_stats now = {.struct_size = sizeof(now)};
+    assert_int_equal(verge_durable_get_stats(durable, &now), 0);
+    return now;
 }
 
-static const char *snapshot(verge_scope *scope) {
+static const char *snapshot(void) {
     const char *answer = peer_ask(peer_port(scope), "GET", "/" TOKEN "/snapshot", "");
     assert_int_equal(peer_status(answer), 200);
     return answer;
@@ -67,11 +92,10 @@ static bool owns(const char *answer, const char *name, unsigned count, const cha
     } while (0)
 
 /* It is that of the last seconds: each look has something new, however long a busy machine takes for it. */
-static void shows_commit_time(verge_durable *durable, verge_scope *scope) {
+static void shows_commit_time(void) {
     const char *answer = NULL;
     verge_histogram commit_time = {0};
-    LOOK_UNTIL((schedule(durable, "o", 3600 * S), answer = snapshot(scope),
-                figure(answer, "Commit time, median", "value") != 0));
+    LOOK_UNTIL((schedule("o", 3600 * S), answer = snapshot(), figure(answer, "Commit time, median", "value") != 0));
     assert_true(figure(answer, "Commit time, 99 %", "value") >= figure(answer, "Commit time, median", "value"));
     assert_int_equal(verge_durable_get_commit_time(durable, &commit_time), 0);
     assert_true(figure(answer, "Commit time, 99 %", "value") / 2 <= verge_histogram_max(&commit_time));
@@ -79,109 +103,90 @@ static void shows_commit_time(verge_durable *durable, verge_scope *scope) {
 
 static void a_scope_shows_what_get_stats_has(void **state) {
     (void)state;
-    const char *url = durable_url("show");
-    verge_durable *durable = durable_open(url);
-    verge_scope *scope = peer_scope(NULL, NULL);
     verge_scope_panel *panel = NULL;
+    durable = durable_open(url);
     assert_int_equal(verge_durable_register(durable, "obey", obey, NULL), 0);
     assert_int_equal(verge_durable_show(durable, scope, &panel), 0);
     for (int i = 0; i < 20; i++) {
-        schedule(durable, "o", 0);
+        schedule("o", 0);
     }
-    schedule(durable, "retry", 0);
-    schedule(durable, "die", 0);
-    schedule(durable, "o", 3600 * S); /* not in the window */
-    WAIT_UNTIL(stats_of(durable).done == 21 && stats_of(durable).died == 1 && stats_of(durable).shards == 16);
-    const char *answer = snapshot(scope);
-    const verge_durable_stats stats = stats_of(durable);
+    schedule("retry", 0);
+    schedule("die", 0);
+    schedule("o", 3600 * S); /* not in the window */
+    WAIT_UNTIL(stats().done == 21 && stats().died == 1 && stats().shards == 16);
+    const char *answer = snapshot();
+    const verge_durable_stats now = stats();
     assert_non_null(strstr(answer, "\"panels\":[{\"name\":\"Durable: "));
     assert_int_equal(figure(answer, "Done", "value"), 21);
-    assert_int_equal(figure(answer, "Retried", "value"), stats.retried);
-    assert_int_equal(stats.retried, 1);
+    assert_int_equal(figure(answer, "Retried", "value"), now.retried);
+    assert_int_equal(now.retried, 1);
     assert_int_equal(figure(answer, "Given up", "value"), 1);
     assert_int_equal(figure(answer, "Scheduled", "value"), 23);
-    assert_int_equal(figure(answer, "Commits", "value"), stats.commits);
+    assert_int_equal(figure(answer, "Commits", "value"), now.commits);
     assert_int_equal(figure(answer, "Shards owned", "value"), 16);
     assert_int_equal(figure(answer, "Shards owned", "of"), 16);
     assert_int_equal(figure(answer, "Nodes", "value"), 1);
-    assert_int_equal(figure(answer, "In the window", "value"), stats.window);
+    assert_int_equal(figure(answer, "In the window", "value"), now.window);
     assert_int_equal(figure(answer, "Lease left", "of"), 2 * S);
     assert_true(figure(answer, "Lease left", "value") <= 2 * S);
     assert_true(figure(answer, "Late, 99 %", "value") >= figure(answer, "Late, median", "value"));
     verge_histogram commit_time = {0};
     assert_int_equal(verge_durable_get_commit_time(durable, &commit_time), 0);
-    assert_true(verge_histogram_count(&commit_time) > stats.commits); /* those of calls, and of firings */
-    assert_true(verge_histogram_count(&commit_time) <= stats_of(durable).commits + stats_of(durable).firings);
-    shows_commit_time(durable, scope);
-    LOOK_UNTIL(figure(snapshot(scope), "Dead letters", "value") == 1);
-    LOOK_UNTIL(owns(snapshot(scope), " (this node)", 16, "shards 0-15\"}"));
+    assert_true(verge_histogram_count(&commit_time) > now.commits); /* those of calls, and of firings */
+    assert_true(verge_histogram_count(&commit_time) <= stats().commits + stats().firings);
+    shows_commit_time();
+    LOOK_UNTIL(figure(snapshot(), "Dead letters", "value") == 1);
+    LOOK_UNTIL(owns(snapshot(), " (this node)", 16, "shards 0-15\"}"));
     assert_int_equal(verge_scope_remove_panel(panel), 0);
-    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
-    assert_null(strstr(snapshot(scope), "Durable"));
-    assert_int_equal(verge_scope_stop(scope), 0);
-    durable_drop(url);
+    assert_null(strstr(snapshot(), "Durable"));
 }
 
 /* How late the timers of the last seconds were; nothing is told if there were none. */
 static void lateness_is_that_of_late(void **state) {
     (void)state;
-    const char *url = durable_url("show_late");
-    verge_durable *durable = durable_open(url);
-    verge_scope *scope = peer_scope(NULL, NULL);
+    const verge_durable_options options = durable_options(url);
+    open_and_show(&options);
     assert_int_equal(verge_durable_register(durable, "obey", obey, NULL), 0);
-    assert_int_equal(verge_durable_show(durable, scope, NULL), 0);
-    schedule(durable, "o", 0);
-    WAIT_UNTIL(stats_of(durable).done == 1);
-    LOOK_UNTIL(figure(snapshot(scope), "Late, median", "value") == 0); /* half a lease on, or a whole one */
-    LOOK_UNTIL(figure(snapshot(scope), "Commit time, 99 %", "value") == 0);
-    LOOK_UNTIL((schedule(durable, "o", 0), figure(snapshot(scope), "Late, median", "value") != 0));
-    shows_commit_time(durable, scope);
-    assert_int_equal(verge_scope_stop(scope), 0);
-    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
-    durable_drop(url);
+    schedule("o", 0);
+    WAIT_UNTIL(stats().done == 1);
+    LOOK_UNTIL(figure(snapshot(), "Late, median", "value") == 0); /* half a lease on, or a whole one */
+    LOOK_UNTIL(figure(snapshot(), "Commit time, 99 %", "value") == 0);
+    LOOK_UNTIL((schedule("o", 0), figure(snapshot(), "Late, median", "value") != 0));
+    shows_commit_time();
 }
 
 static void a_store_that_does_not_answer_is_told(void **state) {
     (void)state;
-    const char *url = durable_url("show_lock");
-    verge_durable *durable = durable_open(url);
-    verge_scope *scope = peer_scope(NULL, NULL);
-    assert_int_equal(verge_durable_show(durable, scope, NULL), 0);
-    LOOK_UNTIL(figure(snapshot(scope), "Store answers", "value") == 1);
+    const verge_durable_options options = durable_options(url);
+    open_and_show(&options);
+    LOOK_UNTIL(figure(snapshot(), "Store answers", "value") == 1);
     void *other = sql_open(url);
     assert_int_equal(sql_run(other, durable_is_postgres() ? "BEGIN; LOCK TABLE verge_node IN ACCESS EXCLUSIVE MODE"
                                                           : "BEGIN IMMEDIATE"),
                      0);
-    LOOK_UNTIL(figure(snapshot(scope), "Store answers", "value") == 0);
-    LOOK_UNTIL(figure(snapshot(scope), "Lease left", "value") == 0);
+    LOOK_UNTIL(figure(snapshot(), "Store answers", "value") == 0);
+    LOOK_UNTIL(figure(snapshot(), "Lease left", "value") == 0);
     assert_int_equal(sql_run(other, "ROLLBACK"), 0);
-    LOOK_UNTIL(figure(snapshot(scope), "Store answers", "value") == 1);
-    LOOK_UNTIL(figure(snapshot(scope), "Lease left", "value") != 0);
+    LOOK_UNTIL(figure(snapshot(), "Store answers", "value") == 1);
+    LOOK_UNTIL(figure(snapshot(), "Lease left", "value") != 0);
     sql_close(other);
-    assert_int_equal(verge_scope_stop(scope), 0);
-    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
-    durable_drop(url);
 }
 
 /* ---- who owns what ---- */
 
 static void owners_of_shards_are_told(void **state) {
     (void)state;
-    const char *url = durable_url("show_owners");
     verge_durable_options options = durable_options(url);
     verge_durable_owner owners[3];
     verge_durable *other = NULL;
     options.lease_ns = 600 * S; /* no lease ends, however busy the machine is */
     options.name = "here";
-    verge_durable *durable = NULL;
-    assert_int_equal(verge_durable_open(&options, &durable), 0);
-    verge_scope *scope = peer_scope(NULL, NULL);
-    assert_int_equal(verge_durable_show(durable, scope, NULL), 0);
-    LOOK_UNTIL(owns(snapshot(scope), "\"here (this node)", 16, "shards 0-15\"}"));
+    open_and_show(&options);
+    LOOK_UNTIL(owns(snapshot(), "\"here (this node)", 16, "shards 0-15\"}"));
     options.name = "there \"<b>\"";
     assert_int_equal(verge_durable_open(&options, &other), 0);
-    LOOK_UNTIL(owns(snapshot(scope), "\"here (this node)", 8, "shards 0-7\"}"));
-    LOOK_UNTIL(owns(snapshot(scope), "\"there \\u0022\\u003cb\\u003e\\u0022", 8, "shards 8-15\"}"));
+    LOOK_UNTIL(owns(snapshot(), "\"here (this node)", 8, "shards 0-7\"}"));
+    LOOK_UNTIL(owns(snapshot(), "\"there \\u0022\\u003cb\\u003e\\u0022", 8, "shards 8-15\"}"));
     assert_int_equal(verge_durable_list_owners(NULL, owners, 3), -EINVAL);
     assert_int_equal(verge_durable_list_owners(durable, NULL, 3), -EINVAL);
     assert_int_equal(verge_durable_list_owners(durable, owners, 1), 1); /* there are more, but no room */
@@ -197,26 +202,19 @@ static void owners_of_shards_are_told(void **state) {
         assert_true(owners[i].lease_until_ns > 0);
     }
     assert_int_equal(verge_durable_close(other, VERGE_NEVER), 0);
-    LOOK_UNTIL(owns(snapshot(scope), "\"here (this node)", 16, "shards 0-15\"}"));
-    assert_null(strstr(snapshot(scope), "there"));
-    assert_int_equal(verge_scope_stop(scope), 0);
-    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
-    durable_drop(url);
+    LOOK_UNTIL(owns(snapshot(), "\"here (this node)", 16, "shards 0-15\"}"));
+    assert_null(strstr(snapshot(), "there"));
 }
 
 /* Of a node whose lease is over; and of nobody, since there are two nodes more that have not taken theirs yet. */
 static void shards_without_a_lease_are_told(void **state) {
     (void)state;
-    const char *url = durable_url("show_dead");
     verge_durable_options options = durable_options(url);
     options.lease_ns = 600 * S;
     options.rescan_ns = S / 10;
     options.name = "here";
-    verge_durable *durable = NULL;
-    assert_int_equal(verge_durable_open(&options, &durable), 0);
-    verge_scope *scope = peer_scope(NULL, NULL);
-    assert_int_equal(verge_durable_show(durable, scope, NULL), 0);
-    LOOK_UNTIL(owns(snapshot(scope), "\"here (this node)", 16, "shards 0-15\"}"));
+    open_and_show(&options);
+    LOOK_UNTIL(owns(snapshot(), "\"here (this node)", 16, "shards 0-15\"}"));
     void *other = sql_open(url);
     assert_int_equal(sql_run(other, "INSERT INTO verge_node VALUES (1000001, 'x', 9000000000000000000, 0)"), 0);
     assert_int_equal(sql_run(other, "INSERT INTO verge_node VALUES (1000002, 'y', 9000000000000000000, 0)"), 0);
@@ -224,39 +222,40 @@ static void shards_without_a_lease_are_told(void **state) {
                                     "FROM verge_node WHERE name = 'here'"),
                      0);
     assert_int_equal(sql_run(other, "UPDATE verge_shard SET owner = 1000000 WHERE shard IN (1, 2, 3, 5)"), 0);
-    LOOK_UNTIL(owns(snapshot(scope), "\"here (this node)", 6, "shards 0, 4, 6-9\"}"));
-    const char *answer = snapshot(scope);
+    LOOK_UNTIL(owns(snapshot(), "\"here (this node)", 6, "shards 0, 4, 6-9\"}"));
+    const char *answer = snapshot();
     assert_non_null(strstr(answer, "{\"name\":\"late\",\"unit\":\"part\",\"value\":4,\"of\":16,"
                                    "\"text\":\"no lease; shards 1-3, 5\"}"));
     assert_non_null(strstr(answer, "{\"name\":\"nobody\",\"unit\":\"part\",\"value\":6,\"of\":16,"
                                    "\"text\":\"shards 10-15\"}"));
     sql_close(other);
-    assert_int_equal(verge_scope_stop(scope), 0);
-    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
-    durable_drop(url);
+}
+
+/* When a connection of verge has asked the server last. */
+static int64_t last_question(void) {
+    return !durable_is_postgres()
+               ? 0
+               : sql_ask(url, "SELECT (extract(epoch FROM max(query_start)) * 1000000)::bigint FROM pg_stat_activity "
+                              "WHERE application_name = 'verge-durable' AND datname = current_database()");
 }
 
 /* Looks cost the store nothing but a query at each renewal of the lease, of which there is none here. */
 static void looks_ask_the_store_nothing(void **state) {
     (void)state;
-    const char *url = durable_url("show_quiet");
     verge_durable_options options = durable_options(url);
     options.lease_ns = options.rescan_ns = options.horizon_ns = 3600 * S;
-    verge_durable *durable = NULL;
-    assert_int_equal(verge_durable_open(&options, &durable), 0);
-    verge_scope *scope = peer_scope(NULL, NULL);
-    WAIT_UNTIL(stats_of(durable).shards == 16 && stats_of(durable).queries > 0);
-    assert_int_equal(verge_durable_show(durable, scope, NULL), 0);
-    (void)snapshot(scope);
+    open_and_show(&options);
+    WAIT_UNTIL(stats().shards == 16 && stats().queries > 0);
+    (void)snapshot();
     uint64_t before = 0;
-    for (int i = 0; i < 5 || before != stats_of(durable).queries; i++) { /* the first window may still be read */
-        assert_true(i < 100);
-        before = stats_of(durable).queries;
-        (void)snapshot(scope);
+    int64_t last = -1;
+    for (int i = 0; i < 5 || before != stats().queries || last != last_question(); i++) {
+        assert_true(i < 100); /* the first window may still be read */
+        before = stats().queries;
+        last = last_question();
+        (void)snapshot();
+        durable_nap(10); /* for the keeper, if it had been asked to do something */
     }
-    assert_int_equal(verge_scope_stop(scope), 0);
-    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
-    durable_drop(url);
 }
 
 /* ---- the backlog ---- */
@@ -273,54 +272,44 @@ static verge_durable_verdict wait(const verge_durable_firing *firing) {
 
 static void timers_that_are_overdue_are_told(void **state) {
     (void)state;
-    const char *url = durable_url("show_overdue");
-    verge_durable *durable = durable_open(url);
-    verge_scope *scope = peer_scope(NULL, NULL);
+    const verge_durable_options options = durable_options(url);
     const verge_durable_request requests[] = {
         {.handler = "wait"}, {.handler = "wait"}, {.handler = "wait"}, {.handler = "wait", .delay_ns = 3600 * S}};
+    open_and_show(&options);
     assert_int_equal(verge_durable_register(durable, "wait", wait, NULL), 0);
-    assert_int_equal(verge_durable_show(durable, scope, NULL), 0);
     assert_int_equal(verge_durable_schedule_many(durable, requests, 4, NULL), 4);
-    LOOK_UNTIL(figure(snapshot(scope), "Overdue", "value") == 3);
+    LOOK_UNTIL(figure(snapshot(), "Overdue", "value") == 3);
     atomic_store(&may_go_on, true);
-    LOOK_UNTIL(figure(snapshot(scope), "Overdue", "value") == 0);
-    assert_int_equal(verge_scope_stop(scope), 0);
-    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
-    durable_drop(url);
+    LOOK_UNTIL(figure(snapshot(), "Overdue", "value") == 0);
 }
 
 static void a_client_shows_its_calls(void **state) {
     (void)state;
-    const char *url = durable_url("show_client");
     verge_durable_options options = durable_options(url);
-    verge_durable *client = NULL;
-    verge_scope *scope = peer_scope(NULL, NULL);
     options.client = true;
-    assert_int_equal(verge_durable_open(&options, &client), 0);
+    open_and_show(&options);
     assert_int_equal(verge_durable_show(NULL, scope, NULL), -EINVAL);
-    assert_int_equal(verge_durable_show(client, NULL, NULL), -EINVAL);
-    assert_int_equal(verge_durable_show(client, scope, NULL), 0);
-    schedule(client, "o", 3600 * S);
-    const char *answer = snapshot(scope);
+    assert_int_equal(verge_durable_show(durable, NULL, NULL), -EINVAL);
+    schedule("o", 3600 * S);
+    const char *answer = snapshot();
     assert_int_equal(figure(answer, "Scheduled", "value"), 1);
     assert_null(strstr(answer, "Shards owned")); /* it has none, and no lease */
     char text[16384];
-    const int size = verge_durable_metrics(client, text, sizeof(text));
+    const int size = verge_durable_metrics(durable, text, sizeof(text));
     assert_true(size > 0 && (size_t)size < sizeof(text));
     assert_non_null(strstr(text, "\n# TYPE verge_durable_commit_seconds histogram\n"));
     assert_non_null(strstr(text, "\nverge_durable_commit_seconds_count 1\n"));
-    shows_commit_time(client, scope);
-    assert_int_equal(verge_scope_stop(scope), 0);
-    assert_int_equal(verge_durable_close(client, VERGE_NEVER), 0);
-    durable_drop(url);
+    shows_commit_time();
 }
+
+#define ON_A_SCOPE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_scope_shows_what_get_stats_has),     cmocka_unit_test(lateness_is_that_of_late),
-        cmocka_unit_test(a_store_that_does_not_answer_is_told), cmocka_unit_test(owners_of_shards_are_told),
-        cmocka_unit_test(shards_without_a_lease_are_told),      cmocka_unit_test(looks_ask_the_store_nothing),
-        cmocka_unit_test(timers_that_are_overdue_are_told),     cmocka_unit_test(a_client_shows_its_calls),
+        ON_A_SCOPE(a_scope_shows_what_get_stats_has),     ON_A_SCOPE(lateness_is_that_of_late),
+        ON_A_SCOPE(a_store_that_does_not_answer_is_told), ON_A_SCOPE(owners_of_shards_are_told),
+        ON_A_SCOPE(shards_without_a_lease_are_told),      ON_A_SCOPE(looks_ask_the_store_nothing),
+        ON_A_SCOPE(timers_that_are_overdue_are_told),     ON_A_SCOPE(a_client_shows_its_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
