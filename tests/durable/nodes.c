@@ -200,10 +200,11 @@ static void test_a_handler_kills_its_process(void **state) {
     assert_int_equal(ask("SELECT count(*) FROM verge_dead"), 1);
 }
 
-#if defined(VERGE_HAVE_SQLITE)
+/* ---- a full disk ---- */
 
 static _Atomic(bool) is_full;
 
+#if defined(VERGE_HAVE_SQLITE)
 static ssize_t pwrite_or_full(int fd, const void *bytes, size_t size, off_t offset) {
     if (is_full) {
         errno = ENOSPC;
@@ -211,41 +212,87 @@ static ssize_t pwrite_or_full(int fd, const void *bytes, size_t size, off_t offs
     }
     return pwrite(fd, bytes, size, offset);
 }
+#endif
 
-/* SQLite on a disk that is full: an error, and nothing is lost. */
+/* SQLite: in this process. PostgreSQL: an error of the server, as if no table had room for another row. */
+static void set_full(bool full) {
+    static const char *const tables[] = {"verge_timer", "verge_mark", "verge_node", "verge_shard", "ledger"};
+    is_full = full;
+    if (durable_is_postgres() && full) {
+        assert_int_equal(sql_run(asker, "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE "
+                                        "EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$"),
+                         0);
+        for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+            char text[200];
+            (void)snprintf(text, sizeof(text),
+                           "CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION refuse()",
+                           tables[i]);
+            assert_int_equal(sql_run(asker, text), 0);
+        }
+    } else if (durable_is_postgres()) {
+        for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) { /* one lock at a time: nobody waits for two */
+            char text[200];
+            (void)snprintf(text, sizeof(text), "DROP TRIGGER refuse ON %s", tables[i]);
+            assert_int_equal(sql_run(asker, text), 0);
+        }
+    }
+}
+
+static void set_writes(bool may_fail) {
+#if defined(VERGE_HAVE_SQLITE)
+    static const char *const calls[] = {"pwrite", "pwrite64"};
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    for (int i = 0; i < 2; i++) {
+        const sqlite3_syscall_ptr call = may_fail ? (sqlite3_syscall_ptr)pwrite_or_full : NULL;
+        assert_int_equal(vfs->xSetSystemCall(vfs, calls[i], call), SQLITE_OK);
+    }
+#else
+    (void)may_fail;
+#endif
+}
+
+static _Atomic(int) tries;
+
+static verge_durable_verdict write_row(const verge_durable_firing *firing) {
+    char text[100];
+    (void)snprintf(text, sizeof(text), "INSERT INTO ledger VALUES (%llu, 1, 1)", (unsigned long long)firing->id);
+    const bool is_written = sql_run(verge_durable_transaction(firing), text) == 0;
+    tries++;
+    verge_durable_retry_after(firing, MS);
+    return is_written ? VERGE_DURABLE_DONE : VERGE_DURABLE_RETRY;
+}
+
+/* Calls return an error and nothing is lost. What is due in the meantime runs when there is room again. */
 static void test_disk_full(void **state) {
     (void)state;
-    if (durable_is_postgres()) {
-        skip();
-    }
-    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
-    static const char *const calls[] = {"pwrite", "pwrite64"};
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(vfs->xSetSystemCall(vfs, calls[i], (sqlite3_syscall_ptr)pwrite_or_full), SQLITE_OK);
-    }
-    const verge_durable_id id = schedule("ledger", 3600 * S);
-    const verge_durable_request request = {.handler = "ledger", .delay_ns = 3600 * S};
-    is_full = true;
+    set_writes(true);
+    const verge_durable_id id = schedule("other", 3600 * S);
+    const verge_durable_request request = {.handler = "other", .delay_ns = 3600 * S};
+    verge_durable_handler_options options;
+    (void)verge_durable_handler_init(&options);
+    options.handler = write_row;
+    options.attempts_max = 2; /* an attempt that could not be written down does not count */
+    verge_durable *node = durable_open(url);
+    WAIT_UNTIL(ask("SELECT count(*) FROM verge_shard WHERE owner <> 0") == 16);
+    (void)schedule("write", 0); /* it waits for its handler */
+    set_full(true);
+    assert_int_equal(verge_durable_register_with(node, "write", &options), 0);
     assert_int_equal(verge_durable_schedule(client, &request, NULL), -ENOSPC);
     assert_int_equal(verge_durable_cancel(client, id), -ENOSPC);
-    is_full = false;
-    assert_int_equal(ask("SELECT count(*) FROM verge_timer"), 1);
+    assert_int_equal(verge_durable_reset(client, id, verge_durable_now(client)), -ENOSPC);
+    WAIT_UNTIL(tries >= 5);
+    assert_int_equal(ask("SELECT count(*) FROM ledger"), 0);
+    assert_int_equal(ask("SELECT count(*) FROM verge_timer"), 2);
+    set_full(false);
+    WAIT_UNTIL(ask("SELECT count(*) FROM verge_timer") == 1);
     assert_int_equal(verge_durable_schedule(client, &request, NULL), 0);
     assert_int_equal(verge_durable_cancel(client, id), 0);
     assert_int_equal(ask("SELECT count(*) FROM verge_timer"), 1);
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(vfs->xSetSystemCall(vfs, calls[i], NULL), SQLITE_OK);
-    }
+    assert_int_equal(ask("SELECT count(*) FROM ledger"), 1);
+    assert_int_equal(ask("SELECT count(*) FROM verge_dead"), 0);
+    assert_int_equal(verge_durable_close(node, VERGE_NEVER), 0);
+    set_writes(false);
 }
-
-#else
-
-static void test_disk_full(void **state) {
-    (void)state;
-    skip();
-}
-
-#endif
 
 #define WITH_NODES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
