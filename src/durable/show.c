@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "durable/durable_internal.h"
 
@@ -196,6 +197,13 @@ static size_t tell_owners(verge__shown *shown, verge_scope_figure *ret_figures, 
 
 /* ---- all ---- */
 
+/* Returns how many there was room for. */
+static size_t copy_figures(verge_scope_figure *to, size_t room, const verge_scope_figure *from, size_t count) {
+    const size_t copied = count < room ? count : room;
+    memcpy(to, from, copied * sizeof(*to));
+    return copied;
+}
+
 static size_t ask(void *context, verge_scope_figure *ret_figures, size_t count) {
     verge__shown *shown = context;
     verge_durable *durable = shown->durable;
@@ -235,13 +243,9 @@ static size_t ask(void *context, verge_scope_figure *ret_figures, size_t count) 
         {"Commit time, 99 %", VERGE_SCOPE_NS, times.commit_99_ns, 0, NULL},
         {"Connections made", VERGE_SCOPE_TOTAL, stats.connects, 0, NULL},
     };
-    size_t written = 0;
-    for (size_t i = 0; !durable->options.client && i < sizeof(keeper) / sizeof(*keeper) && written < count; i++) {
-        ret_figures[written++] = keeper[i];
-    }
-    for (size_t i = 0; i < sizeof(calls) / sizeof(*calls) && written < count; i++) {
-        ret_figures[written++] = calls[i];
-    }
+    const size_t keeper_count = durable->options.client ? 0 : sizeof(keeper) / sizeof(*keeper);
+    size_t written = copy_figures(ret_figures, count, keeper, keeper_count);
+    written += copy_figures(ret_figures + written, count - written, calls, sizeof(calls) / sizeof(*calls));
     (void)pthread_mutex_lock(&durable->lock);
     written += tell_owners(shown, ret_figures + written, count - written);
     (void)pthread_mutex_unlock(&durable->lock);

@@ -25,14 +25,22 @@ int verge_durable_get_stats(verge_durable *durable, verge_durable_stats *ret_sta
     return 0;
 }
 
-int verge_durable_get_lateness(verge_durable *durable, verge_histogram *lateness) {
-    if (durable == NULL || lateness == NULL) {
+static int add_histogram(verge_durable *durable, const verge_histogram *from, verge_histogram *to) {
+    if (to == NULL) {
         return -EINVAL;
     }
     (void)pthread_mutex_lock(&durable->lock);
-    verge_histogram_add(lateness, &durable->lateness);
+    verge_histogram_add(to, from);
     (void)pthread_mutex_unlock(&durable->lock);
     return 0;
+}
+
+int verge_durable_get_lateness(verge_durable *durable, verge_histogram *lateness) {
+    return durable == NULL ? -EINVAL : add_histogram(durable, &durable->lateness, lateness);
+}
+
+int verge_durable_get_commit_time(verge_durable *durable, verge_histogram *commit_time) {
+    return durable == NULL ? -EINVAL : add_histogram(durable, &durable->commit_time, commit_time);
 }
 
 void verge__note_commit(verge_durable *durable, uint64_t began_ns) {
@@ -40,16 +48,6 @@ void verge__note_commit(verge_durable *durable, uint64_t began_ns) {
     (void)pthread_mutex_lock(&durable->lock);
     verge_histogram_record(&durable->commit_time, now_ns - began_ns);
     (void)pthread_mutex_unlock(&durable->lock);
-}
-
-int verge_durable_get_commit_time(verge_durable *durable, verge_histogram *commit_time) {
-    if (durable == NULL || commit_time == NULL) {
-        return -EINVAL;
-    }
-    (void)pthread_mutex_lock(&durable->lock);
-    verge_histogram_add(commit_time, &durable->commit_time);
-    (void)pthread_mutex_unlock(&durable->lock);
-    return 0;
 }
 
 typedef struct verge__family {
