@@ -198,8 +198,8 @@ static size_t tell_owners(verge__shown *shown, verge_scope_figure *ret_figures, 
 /* ---- all ---- */
 
 /* Returns how many there was room for. */
-static size_t copy_figures(verge_scope_figure *to, size_t room, const verge_scope_figure *from, size_t count) {
-    const size_t copied = count < room ? count : room;
+static size_t copy_figures(verge_scope_figure *to, size_t room, const verge_scope_figure *from, size_t length) {
+    const size_t copied = length < room ? length : room;
     memcpy(to, from, copied * sizeof(*to));
     return copied;
 }

@@ -232,7 +232,7 @@ static void any_allocation_fails_by_chance(void **state) {
     }
 }
 
-/* ---- SQLite has no memory at one point of a transaction ---- */
+/* ---- SQLite fails at one point of a transaction ---- */
 
 static const verge__store *const store = &verge__sqlite_store;
 
@@ -291,28 +291,67 @@ static void a_commit_tells_what_became_of_it(void **state) {
     assert_true(refused > 0);
 }
 
+static int refuse(void *context) {
+    (void)context;
+    return 1;
+}
+
+/* SQLite rolls back instead of committing, and then no transaction is open, as after a commit. */
+static void a_commit_that_was_undone_is_no_commit(void **state) {
+    (void)state;
+    verge__connection *connection = connect_to_tables();
+    insert(connection, 1);
+    (void)sqlite3_commit_hook(store->handle(connection), refuse, NULL);
+    assert_int_not_equal(store->commit(connection, 1), 0);
+    (void)sqlite3_commit_hook(store->handle(connection), NULL, NULL);
+    insert_another(connection, 0);
+}
+
+/* As it does in any statement, if it has no memory. */
+static void a_transaction_that_sqlite_has_ended_is_noticed(void **state) {
+    (void)state;
+    verge__connection *connection = connect_to_tables();
+    insert(connection, 1);
+    assert_int_equal(sql_run(store->handle(connection), "ROLLBACK"), 0);
+    assert_int_equal(store->savepoint(connection), -EIO); /* it would be a transaction of its own */
+    assert_int_equal(store->end_savepoint(connection, false), -EIO);
+    assert_int_equal(store->commit(connection, 1), -EREMOTEIO);
+    insert_another(connection, 0);
+}
+
+/* A statement under way, and an interrupt: all others fail until this one is over. */
+static sqlite3_stmt *interrupt(sqlite3 *handle) {
+    sqlite3_stmt *statement = NULL;
+    assert_int_equal(sqlite3_prepare_v2(handle, "SELECT shard FROM verge_shard", -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    sqlite3_interrupt(handle);
+    return statement;
+}
+
+static int end_other(unsigned kind, void *other, void *statement, void *time) {
+    (void)kind, (void)statement, (void)time;
+    (void)sqlite3_reset(other);
+    return 0;
+}
+
 static void a_rollback_is_tried_again(void **state) {
     (void)state;
-    bool goes_on = true;
-    for (int64_t n = 0; goes_on; n++) {
-        verge__connection *connection = connect_to_tables();
-        insert(connection, 1);
-        goes_on = arm(n);
-        store->rollback(connection);
-        disarm();
-        insert_another(connection, 0);
-    }
+    verge__connection *connection = connect_to_tables();
+    sqlite3 *handle = store->handle(connection);
+    insert(connection, 1);
+    sqlite3_stmt *statement = interrupt(handle);
+    assert_int_equal(sqlite3_trace_v2(handle, SQLITE_TRACE_PROFILE, end_other, statement), SQLITE_OK);
+    store->rollback(connection); /* after the first try, the other statement is over */
+    assert_int_equal(sqlite3_trace_v2(handle, 0, NULL, NULL), SQLITE_OK);
+    (void)sqlite3_finalize(statement);
+    insert_another(connection, 0);
 }
 
 static void a_transaction_that_cannot_be_ended_ends_its_connection(void **state) {
     (void)state;
     verge__connection *connection = connect_to_tables();
-    sqlite3_stmt *statement = NULL;
     insert(connection, 1);
-    sqlite3 *handle = store->handle(connection);
-    assert_int_equal(sqlite3_prepare_v2(handle, "SELECT shard FROM verge_shard", -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    sqlite3_interrupt(handle); /* all statements, as long as one is under way */
+    sqlite3_stmt *statement = interrupt(store->handle(connection));
     store->rollback(connection);
     (void)sqlite3_finalize(statement);
     assert_int_equal(store->begin(connection), -EHOSTUNREACH);
@@ -345,6 +384,8 @@ static void tables_are_made_or_not(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_commit_tells_what_became_of_it),
+        cmocka_unit_test(a_commit_that_was_undone_is_no_commit),
+        cmocka_unit_test(a_transaction_that_sqlite_has_ended_is_noticed),
         cmocka_unit_test(a_rollback_is_tried_again),
         cmocka_unit_test(a_transaction_that_cannot_be_ended_ends_its_connection),
         cmocka_unit_test(tables_are_made_or_not),
