@@ -324,7 +324,7 @@ static void test_a_late_commit_is_told(void **state) {
     assert_int_equal(sql_run(handle, "BEGIN"), 0);
     assert_int_equal(verge_durable_schedule_in(client, handle, &request, NULL), 0);
     assert_int_equal(verge_durable_schedule_in(durable, handle, &request, NULL), 0); /* it looks at the time, in vain */
-    WAIT_UNTIL(stats_of(durable).vanished == 1 && verge_durable_now(client) > due_ns);
+    WAIT_UNTIL(stats_of(durable).vanished >= 1 && verge_durable_now(client) > due_ns);
     assert_int_equal(sql_run(handle, "COMMIT"), 0);
     WAIT_UNTIL(runs == 3);
     sql_close(handle);
@@ -351,7 +351,9 @@ static void test_a_late_commit_of_a_node_is_told(void **state) {
     assert_int_equal(sql_run(handle, "BEGIN; LOCK TABLE verge_mark"), 0);
     const uint64_t due_ns = verge_durable_now(client) + 300 * MS; /* later than that of the timer */
     assert_int_equal(pthread_create(&thread, NULL, schedule_in_thread, client), 0);
-    WAIT_UNTIL(sql_number(handle, "SELECT count(*) FROM pg_locks WHERE NOT granted") == 1);
+    WAIT_UNTIL(sql_number(handle, "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = "
+                                  "'verge_mark'::regclass AND database = (SELECT oid FROM pg_database WHERE datname = "
+                                  "current_database())") == 1);
     WAIT_UNTIL(verge_durable_now(client) > due_ns);
     assert_int_equal(sql_run(handle, "COMMIT"), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
@@ -362,12 +364,8 @@ static void test_a_late_commit_of_a_node_is_told(void **state) {
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
 }
 
-static verge_durable_verdict die_once(const verge_durable_firing *firing) {
-    if (last_id == firing->id) {
-        return note(firing);
-    }
-    last_id = firing->id;
-    return VERGE_DURABLE_DEAD;
+static verge_durable_verdict die_before_gate(const verge_durable_firing *firing) {
+    return gate == 0 ? VERGE_DURABLE_DEAD : note(firing);
 }
 
 /* Moves the timer whose id is its payload, or retries it if it is dead. */
@@ -389,17 +387,20 @@ static void test_no_scan_finds_what_is_woken(void **state) {
     (void)state;
     verge_durable *durable = open_without_scans();
     assert_int_equal(verge_durable_register(durable, "wake", wake_another, NULL), 0);
-    assert_int_equal(verge_durable_register(durable, "dies", die_once, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "dies", die_before_gate, NULL), 0);
     wake_by_handler(durable, schedule(durable, "x", 7200 * S, NULL));
     WAIT_UNTIL(runs == 2);
     const verge_durable_id dead = schedule(durable, "dies", 0, NULL);
     WAIT_UNTIL(stats_of(durable).died == 1);
+    gate = 1;
     wake_by_handler(durable, dead);
     WAIT_UNTIL(runs == 3);
     if (durable_is_postgres()) {
         verge_durable *client = open_client();
+        gate = 0;
         const verge_durable_id another = schedule(client, "dies", 0, NULL);
         WAIT_UNTIL(stats_of(durable).died == 2);
+        gate = 1;
         assert_int_equal(verge_durable_retry(client, another), 0);
         WAIT_UNTIL(runs == 4);
         assert_int_equal(verge_durable_close(client, VERGE_NEVER), 0);

@@ -216,7 +216,7 @@ static ssize_t pwrite_or_full(int fd, const void *bytes, size_t size, off_t offs
 
 /* SQLite: in this process. PostgreSQL: an error of the server, as if no table had room for another row. */
 static void set_full(bool full) {
-    static const char *const tables[] = {"verge_timer", "verge_mark", "verge_node", "verge_shard", "ledger"};
+    static const char *const tables[] = {"ledger", "verge_timer", "verge_mark", "verge_node", "verge_shard"};
     is_full = full;
     if (durable_is_postgres() && full) {
         assert_int_equal(sql_run(asker, "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE "
@@ -230,7 +230,8 @@ static void set_full(bool full) {
             assert_int_equal(sql_run(asker, text), 0);
         }
     } else if (durable_is_postgres()) {
-        for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) { /* one lock at a time: nobody waits for two */
+        for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]);
+             i++) { /* the ledger first, so that no attempt is lost */
             char text[200];
             (void)snprintf(text, sizeof(text), "DROP TRIGGER refuse ON %s", tables[i]);
             assert_int_equal(sql_run(asker, text), 0);

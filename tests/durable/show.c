@@ -216,12 +216,14 @@ static void shards_without_a_lease_are_told(void **state) {
     open_and_show(&options);
     LOOK_UNTIL(owns(snapshot(), "\"here (this node)", 16, "shards 0-15\"}"));
     void *other = sql_open(url);
+    assert_int_equal(sql_run(other, durable_is_postgres() ? "BEGIN" : "BEGIN IMMEDIATE"), 0); /* at one moment */
     assert_int_equal(sql_run(other, "INSERT INTO verge_node VALUES (1000001, 'x', 9000000000000000000, 0)"), 0);
     assert_int_equal(sql_run(other, "INSERT INTO verge_node VALUES (1000002, 'y', 9000000000000000000, 0)"), 0);
     assert_int_equal(sql_run(other, "INSERT INTO verge_node SELECT 1000000, 'late', lease_until - 601000000000, 0 "
                                     "FROM verge_node WHERE name = 'here'"),
                      0);
     assert_int_equal(sql_run(other, "UPDATE verge_shard SET owner = 1000000 WHERE shard IN (1, 2, 3, 5)"), 0);
+    assert_int_equal(sql_run(other, "COMMIT"), 0);
     LOOK_UNTIL(owns(snapshot(), "\"here (this node)", 6, "shards 0, 4, 6-9\"}"));
     const char *answer = snapshot();
     assert_non_null(strstr(answer, "{\"name\":\"late\",\"unit\":\"part\",\"value\":4,\"of\":16,"
