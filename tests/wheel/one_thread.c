@@ -91,14 +91,18 @@ static void look_only(verge_wheel *wheel) {
     (void)verge_wheel_next_wakeup(wheel);
 }
 
+static char said[256]; /* by the child, to stderr */
+
 static int status_of_child(void (*use)(verge_wheel *wheel)) {
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         const struct rlimit no_core = {0, 0};
         (void)setrlimit(RLIMIT_CORE, &no_core);
         (void)signal(SIGABRT, SIG_DFL);
-        (void)close(STDERR_FILENO);
+        (void)dup2(fds[1], STDERR_FILENO);
         const verge_allocator allocator = {.allocate = allocate, .release = release};
         verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
         options.allocator = &allocator;
@@ -112,6 +116,11 @@ static int status_of_child(void (*use)(verge_wheel *wheel)) {
     }
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
+    (void)close(fds[1]);
+    const ssize_t size = read(fds[0], said, sizeof(said) - 1);
+    assert_true(size >= 0);
+    said[size] = '\0';
+    (void)close(fds[0]);
     return status;
 }
 
@@ -124,6 +133,7 @@ static void two_threads_inside_are_noticed(void **state) {
         const int status = status_of_child(uses[i]);
         assert_true(WIFSIGNALED(status));
         assert_int_equal(WTERMSIG(status), SIGABRT);
+        assert_non_null(strstr(said, "two threads use one wheel at the same time"));
     }
 #else
     const int status = status_of_child(look_only); /* which changes nothing */
