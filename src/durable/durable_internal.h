@@ -181,8 +181,8 @@ struct verge_durable {
     /* keeper */
     uint64_t renew_at_ns;
     uint64_t scan_at_ns;
-    uint64_t scan_all_at_ns; /* before that, a scan leaves out what was due long ago */
-    bool is_scan_slow;       /* one of all rows has taken long */
+    uint64_t scan_all_at_ns; /* until then, a scan leaves out timers that were due long ago */
+    bool is_scan_slow;       /* the last scan of all rows took long */
     uint64_t read_until_ns;  /* store time: up to there the window was read; R in keeper.c */
     bool scan_now;
     uint32_t scan_rows; /* of one page */

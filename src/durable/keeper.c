@@ -139,8 +139,8 @@ typedef struct verge__page {
     uint32_t rows;
     uint64_t last_due_ns;
     uint64_t last_id;
-    uint32_t unknown; /* rows */
-    bool is_told;     /* of rows that are committed now; a scan has seen them some time ago */
+    uint32_t unknown; /* rows whose handler is not registered */
+    bool is_told; /* the rows come from notifications: they are committed now. (A scan saw its rows some time ago) */
     uint32_t found_count;
     struct {
         uint64_t id;
@@ -167,7 +167,7 @@ static void visit_row(void *context, const verge__row *row) {
     page->rows++;
     page->last_due_ns = row->due_ns;
     page->last_id = row->id;
-    uint32_t handler = 0; /* handlers stay where they are */
+    uint32_t handler = 0; /* handlers do not move in memory */
     while (handler < page->handler_count && strcmp(page->durable->handlers[handler].name, row->handler) != 0) {
         handler++;
     }
@@ -189,21 +189,22 @@ static void visit_notified(void *context, const verge__row *row) {
     (void)pthread_mutex_lock(&durable->lock);
     page->handler_count = durable->handler_count;
     const bool is_near = durable->epochs[verge__shard_of(row->id)] != 0 && row->due_ns <= durable->read_until_ns;
-    durable->scan_now |= is_near && row->handler[0] == '\0'; /* only a scan knows its handler */
+    durable->scan_now |=
+        is_near && row->handler[0] == '\0'; /* the timer was moved, and only a scan finds its handler */
     (void)pthread_mutex_unlock(&durable->lock);
-    if (is_near && row->handler[0] != '\0') { /* what is far is found by the scan that comes to it */
+    if (is_near && row->handler[0] != '\0') { /* a later scan finds the rows beyond read_until_ns */
         visit_row(context, row);
         add_found(page);
     }
 }
 
-/* Notifications may be missed from now on. */
+/* Disconnects. From now on notifications may be missed, so the next scan reads all rows. */
 static void lose_connection(verge_durable *durable) {
     verge__disconnect(durable, &durable->keeper_connection);
     durable->scan_at_ns = durable->scan_all_at_ns = 0;
 }
 
-/* Waits, and hears of timers that other nodes have scheduled. */
+/* Waits. Meanwhile, notifications tell of timers that other nodes have scheduled. */
 static void wait(verge_durable *durable, uint64_t wait_ns) {
     verge__page page = {.durable = durable, .is_told = true};
     verge__connection *connection = durable->keeper_connection;
@@ -223,27 +224,28 @@ static void wait(verge_durable *durable, uint64_t wait_ns) {
  * is due at R(k) = s(k) + horizon_ns, so that R is read_until_ns. It begins with what is due at R(k - 1), or before.
  * Let k be the first scan with d <= R(k).
  *
- * If c <= s(k), scan k finds the row. Otherwise the window was read beyond d before the row could be seen, and it is
- * told:
+ * If c <= s(k), scan k finds the row. Otherwise the window was read beyond d before the row could be seen. Then the
+ * owner is told of the row:
  *   - If the thread that commits belongs to the owner of the shard, it puts the row into the window.
  *   - If another node commits, the transaction notifies the owner if d <= i + horizon_ns + lease_ns. This is so: from
  *     c > s(k) follows d <= s(k) + horizon_ns < c + horizon_ns, and c <= i + lease_ns, since a transaction of ours is
  *     over within the lease. If it took longer, or if the shard was its own at i and is another's at c, the node
  *     notifies after the commit.
- *   - If a user commits (schedule_in), nobody knows c: such a transaction always notifies.
- * Who is told of a row that is due later than R forgets it: c <= s(k). The node hears of notifications between scans
- * and between the pieces of a scan. Having lost the connection, it may have missed some, and scans all rows; so it does
- * after it has got a shard. The nodes of a store have the same options.
+ *   - If a user commits (schedule_in), c is not known: such a transaction always notifies.
+ * An owner that is told of a row with d > R ignores this: k is a later scan, so c <= s(k). The node hears notifications
+ * between scans and between the pieces of a scan. If it has lost its connection, it may have missed some, so it scans
+ * all rows. It also does so after it has got a shard. All nodes of a store must have the same options.
  *
- * So a scan could always begin at R(k - 1). It begins with the first row of all, since this costs little and finds what
- * was not told because a process died, except while such scans take long: while somebody holds a snapshot, the server
- * keeps the rows that were fired, and a scan of all rows has to pass them, a second for two or three million. Then they
- * are made for one part in SCAN_SHARE of the time only, if the store has notifications. They are made in pieces, with a
- * rest after each. In the rests, the lease is renewed, notifications are heard, and the other scans go on. */
+ * So a scan could always begin at R(k - 1). Usually it begins with the first row of all. This costs little, and finds
+ * rows of which nobody was told because a process died. But while somebody holds a snapshot, the server keeps the rows
+ * that were fired, and a scan of all rows has to pass them: a second for two or three million. If such scans take long,
+ * and the store has notifications, they are made for one part in SCAN_SHARE of the time only. They are then made in
+ * pieces, with a rest after each. In the rests, the lease is renewed, notifications are heard, and other scans go
+ * on. */
 typedef enum verge__scan_from {
     FROM_THE_FIRST,
     FROM_RECENT,
-    FROM_LEASES_AGO, /* what a node may have left that has died */
+    FROM_LEASES_AGO, /* finds what a node that died may have left */
     FROM_THE_CUT,    /* the window was full */
 } verge__scan_from;
 
@@ -253,17 +255,17 @@ typedef struct verge__scan {
     uint32_t shard_count;
     uint64_t now_ns;
     uint64_t until_ns;
-    uint64_t took_ns; /* the store was busy with it */
+    uint64_t took_ns; /* how long the store was busy with it */
     bool is_over;
 } verge__scan;
 
 #define SCAN_SHARE 100
-#define SCAN_REST 4   /* times as long as the piece has taken */
-#define PIECE_AGES 16 /* a piece is as wide as one part in so many of its age */
+#define SCAN_REST 4   /* a rest is so many times as long as the piece before it took */
+#define PIECE_AGES 16 /* a piece spans one part in so many of its age */
 #define PIECE_MIN_NS UINT64_C(2000000000)
 #define PIECE_AGE_MAX_NS UINT64_C(86400000000000)
 
-/* Under the lock: the last row that is left out. */
+/* Under the lock: sets after which row the scan begins. */
 static void begin_page(verge_durable *durable, verge__scan_from from, verge__scan *scan) {
     verge__window *window = &durable->window;
     verge__page *page = &scan->page;
@@ -287,7 +289,8 @@ static void begin_scan(verge_durable *durable, verge__scan_from from, bool is_in
     scan->now_ns = verge__store_now(durable);
     begin_page(durable, from, scan);
     /* Set before the store is asked: timers that are committed from now on are put into the window by the thread that
-     * commits them. What is read in pieces would come to the new rows too late. */
+     * commits them. A scan in pieces would come to new rows too late, so it ends where the window
+     * was read already. */
     scan->until_ns = is_in_pieces ? durable->read_until_ns : scan->now_ns + durable->options.horizon_ns;
     durable->read_until_ns = scan->until_ns;
     scan->is_over = scan->shard_count == 0;
@@ -297,7 +300,7 @@ static void begin_scan(verge_durable *durable, verge__scan_from from, bool is_in
     }
 }
 
-/* One page, which ends there at the latest. */
+/* Reads one page, of rows that are due by end_ns. */
 static int read_page(verge_durable *durable, verge__scan *scan, uint64_t end_ns) {
     verge__page *page = &scan->page;
     const uint64_t asked_ns = verge__local_now(durable);
@@ -321,7 +324,7 @@ static int read_page(verge_durable *durable, verge__scan *scan, uint64_t end_ns)
 }
 
 static int end_scan(verge_durable *durable, const verge__scan *scan, int error, uint64_t *ret_took_ns) {
-    if (error != 0) { /* what was not read is to be read again */
+    if (error != 0) { /* the rest must be read again */
         (void)pthread_mutex_lock(&durable->lock);
         durable->scan_now = true;
         (void)pthread_mutex_unlock(&durable->lock);

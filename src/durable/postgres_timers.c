@@ -397,7 +397,7 @@ static void match_changes(const PGresult *result, verge__change *changes, size_t
                 if (PQnfields(result) > 2) {
                     (void)snprintf(changes[i].handler, sizeof(changes[i].handler), "%s", PQgetvalue(result, row, 2));
                 }
-                break; /* the same again, in one group: gone for the second */
+                break; /* the same timer twice in one group: for the second change it is gone */
             }
         }
     }

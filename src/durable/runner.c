@@ -433,7 +433,7 @@ static void end_batch(verge__runner *runner, const verge__selection *selection, 
     durable->is_careful_running = false;
     durable->stats.firings++;
     note_success(durable, error);
-    durable->scan_now |= verge__is_lost(error); /* handlers may have scheduled, and been committed all the same */
+    durable->scan_now |= verge__is_lost(error); /* the commit may have succeeded, with timers that handlers scheduled */
     wake = durable->scan_now || verge__window_has_room(durable);
     (void)pthread_mutex_unlock(&durable->lock);
     if (wake) {

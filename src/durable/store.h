@@ -74,8 +74,8 @@ typedef struct verge__row {
     size_t payload_size;
     uint32_t attempt;
     uint32_t policy;
-    int outcome;       /* of this one; the call itself returns 0 */
-    bool due_is_delay; /* insert: from the store's now; the store replaces due_ns */
+    int outcome;       /* the result for this row; the call itself returns 0 */
+    bool due_is_delay; /* insert: due_ns is a delay from store time, which the store replaces by the due time */
     bool is_new;       /* insert: its id was never used before */
     bool is_moved;     /* a row that was there, or dead, has got another time */
     bool is_announced; /* its owner is notified */

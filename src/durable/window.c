@@ -146,7 +146,7 @@ static void move(verge_durable *durable, verge__entry *entry, uint64_t due_ns, b
         entry->is_moved = true;
     } else if (verge_wheel_reschedule(durable->window.wheel, entry->timer, due_ns) == 0) {
         wake_runners(durable);
-    } /* else it comes out at the old time, and is found not to be due */
+    } /* otherwise it comes out at the old time, and firing finds that it is not due */
 }
 
 bool verge__window_has_room(const verge_durable *durable) {

@@ -262,7 +262,7 @@ static bool finish_group(verge_durable *durable, const verge__group *group) {
     verge__rows_committed(durable, durable->writer_connection, durable->group_rows, group->row_count);
     verge__call *next;
     for (verge__call *call = group->calls; call != NULL; call = next) {
-        next = call->next; /* from finish on it is the caller's */
+        next = call->next; /* after finish, the call belongs to the caller */
         verge__change *change = NULL;
         switch (call->kind) {
         case VERGE__CALL_SCHEDULE:
