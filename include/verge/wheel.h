@@ -141,8 +141,8 @@ typedef struct verge_wheel_level {
  * Memory goes back by the slab, because handles stay valid and timers do not move in memory. Timers with handles are in
  * slabs of 512 (16 KiB). A slab goes back when none of its timers is left, so each long-lived timer keeps at most one
  * slab. Entries, of 8 bytes each, are in slabs of up to 2 MiB. Such a slab goes back when it holds no entry, and
- * verge_wheel_compact moves entries so that the fewest slabs are left. A default wheel takes 2.2 KB without timers, and
- * 17.5 KB with 10 of them: its two lowest levels take 12.5 KB. With VERGE_PRESET_RUNTIME it is 8.1 KB.
+ * verge_wheel_compact moves all entries to memory of the right size, if it can be had. A default wheel takes 4.8 KB
+ * without timers, and 7.1 KB with 10 of them: up to 128 timers, it has levels of fewer slots.
  */
 typedef struct verge_wheel_compaction {
     uint32_t minimum;
@@ -445,7 +445,7 @@ VERGE_API int verge_wheel_get_stats(const verge_wheel *wheel, verge_wheel_stats 
 typedef struct verge_wheel_level_stats {
     size_t struct_size;     /* set by the caller */
     uint64_t resolution_ns; /* of one slot */
-    uint64_t slots;         /* of the whole ring, which is two blocks; 0: the level has no memory yet */
+    uint64_t slots;         /* twice as many as it covers; fewer while there are few timers */
     uint64_t slots_used;
     uint64_t capacity; /* entries its chunks have room for */
     uint64_t active;   /* entries that belong to a timer */

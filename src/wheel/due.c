@@ -255,6 +255,10 @@ static void admit_deferred(verge_wheel *wheel) {
 static size_t advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to, bool is_exact) {
     size_t budget = to->budget;
     bool is_run = to->on_expiry != NULL;
+    if (now_ns <= wheel->now_ns && wheel->now_ns >> wheel->calendar.shift < wheel->calendar.quiet_until && !is_exact) {
+        wheel->last_poll_work = 0;
+        return 0;
+    }
     move_now(wheel, now_ns);
     wheel->runs += is_run;
     hand_out_until_full(wheel, to);
@@ -268,19 +272,19 @@ static size_t advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to, b
     }
     settle(wheel, to->count, &to->budget);
     wheel->last_poll_work = budget - to->budget;
+    wheel->last_work_ns = wheel->now_ns;
     return to->count;
 }
 
-/* Moves time if that is all there is to do. */
+/* Moves time if that is all there is to do. If time stands still, `advance` sees that. That this poll had no work need
+ * not be written, which takes a tenth of a poll's time: last_work_ns is in the past. */
 static VERGE__ALWAYS_INLINE bool pass_quietly(verge_wheel *wheel, uint64_t now_ns) {
-    now_ns = now_ns > wheel->now_ns ? now_ns : wheel->now_ns;
     uint64_t tick = now_ns >> wheel->calendar.shift;
-    if (VERGE__UNLIKELY(tick >= wheel->calendar.quiet_until)) {
+    if (VERGE__UNLIKELY((tick >= wheel->calendar.quiet_until) | (now_ns <= wheel->now_ns))) {
         return false;
     }
     wheel->now_ns = now_ns;
     wheel->calendar.cursor = tick + 1;
-    wheel->last_poll_work = 0;
     return true;
 }
 

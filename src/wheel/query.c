@@ -94,7 +94,7 @@ int verge_wheel_get_stats(const verge_wheel *wheel, verge_wheel_stats *ret_stats
         .records_retired = wheel->nodes.retired_count,
         .bytes = sizeof(*wheel) + wheel->heap.room * sizeof(*wheel->heap.chunks) + wheel->nodes.bytes +
                  calendar->pool.bytes + calendar->level_bytes,
-        .last_poll_work = wheel->last_poll_work,
+        .last_poll_work = wheel->last_work_ns == wheel->now_ns ? wheel->last_poll_work : 0,
     };
     return 0;
 }

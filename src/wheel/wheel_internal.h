@@ -72,6 +72,7 @@ struct verge_wheel {
     uint64_t short_reach_max; /* ticks from the cursor on for which the short ways may apply */
     uint64_t sequence;        /* of the last schedule or reschedule, in ordered wheels */
     uint64_t last_poll_work;  /* entries that it moved, inspected or returned */
+    uint64_t last_work_ns;    /* when that was; polls of a later time have had no work */
     uint64_t tidy_tick;    /* the first poll from here on looks at memory, quiet or not; VERGE__NO_TICK: none has to */
     size_t attached;       /* timeouts; there is room for an entry of each (W6) */
     size_t loose;          /* timeouts that are set and not attached */
