@@ -105,7 +105,7 @@ typedef struct verge_runtime_options {
     size_t struct_size;    /* set by verge_runtime_options_init */
     uint32_t worker_count; /* 0: one for each processor */
     verge_backend backend;
-    verge_clock clock;                 /* now_ns NULL: monotonic */
+    verge_clock clock;                 /* now_ns NULL: monotonic. A manual clock belongs into virtual_clock */
     verge_manual_clock *virtual_clock; /* not NULL: virtual time on this clock (T7); clock is not used */
     uint64_t io_grace_ns;              /* virtual time, while I/O is pending: the clock moves on only after so much real
                                           time without a completion. VERGE_NEVER: it waits for ever */

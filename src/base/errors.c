@@ -26,7 +26,7 @@ const char *verge_strerror(int error) {
     case 0:
         return "success";
     case -EINVAL:
-        return "invalid argument, option or time (perhaps a duration where a deadline is wanted)";
+        return "invalid argument, option or time (verge_..._explain names an option; a deadline is not a duration)";
     case -ERANGE:
         return "the time is too far ahead";
     case -ENOENT:
@@ -48,7 +48,7 @@ const char *verge_strerror(int error) {
     case -EAGAIN:
         return "it cannot be done at once, and the call does not wait";
     case -EDEADLK:
-        return "deadlock: it would wait for itself";
+        return "deadlock: it would wait for itself, or all tasks wait for each other";
 #if defined(EALREADY)
     case -EALREADY:
         return "already done, or about to be";

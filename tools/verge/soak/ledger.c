@@ -84,6 +84,7 @@ static void run_again(struct slot *slot, const verge_firing *firing) {
     if (verdict == VERGE_RUNNING) {
         atomic_store(&slot->agreed_ns, deadline_ns);
         (void)atomic_fetch_add(&slot->expected, 1);
+        (void)atomic_fetch_add(&ledger->self_resets, 1);
     } else if (verdict != -ENOMEM) {
         ledger_find(ledger, FINDING_VERDICT);
     }
@@ -254,6 +255,7 @@ void ledger_visit_pending(void *context, const verge_pending *pending) {
 }
 
 void ledger_close(struct ledger *ledger, struct ledger_tally *tally) {
+    tally->resets += atomic_load(&ledger->self_resets);
     for (size_t i = 0; i < ledger->slot_count; i++) {
         if (ledger->slots[i].is_used) {
             count_generation(&ledger->slots[i], tally);

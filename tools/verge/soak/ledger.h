@@ -60,6 +60,7 @@ struct ledger {
     unsigned again_count_max; /* how often SELF resets itself */
     uint64_t again_after_ns;
     bool is_hostile; /* callbacks cancel others and take their time */
+    _Atomic(uint64_t) self_resets;
     _Atomic(uint64_t) findings[FINDING_COUNT];
 };
 
