@@ -5,46 +5,46 @@ set xlabel 'timers'
 set key outside right
 set grid
 $data0 << EOD
-1000 25.208
-10000 14.645
-100000 12.622
-1000000 36.527
+1000 25.646
+10000 14.531
+100000 12.310
+1000000 37.470
 EOD
 $data1 << EOD
-1000 18.312
-10000 27.652
-100000 35.402
-1000000 70.836
+1000 18.914
+10000 27.156
+100000 48.200
+1000000 71.527
 EOD
 $data2 << EOD
-1000 16.189
-10000 18.107
-100000 14.494
-1000000 30.611
+1000 17.415
+10000 17.848
+100000 15.420
+1000000 31.585
 EOD
 $data3 << EOD
-1000 19.414
-10000 27.519
-100000 28.796
-1000000 60.219
+1000 19.694
+10000 25.173
+100000 36.470
+1000000 65.930
 EOD
 $data4 << EOD
-1000 72.003
-10000 77.382
-100000 46.617
-1000000 122.920
+1000 71.374
+10000 77.800
+100000 48.408
+1000000 124.376
 EOD
 $data5 << EOD
-1000 133.224
-10000 202.925
-100000 314.306
-1000000 470.356
+1000 132.139
+10000 192.798
+100000 382.376
+1000000 479.349
 EOD
 $data6 << EOD
-1000 88.388
-10000 138.658
-100000 347.099
-1000000 609.609
+1000 88.676
+10000 137.439
+100000 401.757
+1000000 667.038
 EOD
 set output 'docs/bench/connections.svg'
 set title 'connections'
@@ -52,49 +52,49 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 4.823
-10000 4.877
-100000 4.889
-1000000 5.015
+1000 4.816
+10000 4.870
+100000 4.902
+1000000 4.928
 EOD
 $data1 << EOD
-1000 8.089
-10000 8.156
-100000 8.243
-1000000 9.121
+1000 8.442
+10000 8.475
+100000 8.592
+1000000 9.424
 EOD
 $data2 << EOD
-1000 5.416
-10000 5.481
-100000 5.587
-1000000 6.424
+1000 5.281
+10000 5.439
+100000 5.531
+1000000 6.400
 EOD
 $data3 << EOD
-1000 45.475
-10000 57.644
-100000 64.047
-1000000 75.681
+1000 45.707
+10000 57.714
+100000 64.157
+1000000 72.895
 EOD
 $data4 << EOD
-1000 51.755
-10000 76.312
-100000 91.207
-1000000 108.030
+1000 51.729
+10000 74.429
+100000 91.197
+1000000 107.498
 EOD
 $data5 << EOD
-1000 170.472
-10000 201.014
-100000 253.179
-1000000 308.054
+1000 166.850
+10000 200.692
+100000 255.989
+1000000 307.926
 EOD
 $data6 << EOD
-1000 92.103
-10000 119.964
-100000 160.969
-1000000 217.903
+1000 91.948
+10000 119.798
+100000 161.205
+1000000 215.908
 EOD
 $data7 << EOD
-1000 702.908
+1000 700.404
 EOD
 set output 'docs/bench/churn.svg'
 set title 'churn'
@@ -102,49 +102,49 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', $data7 using 1:2 with linespoints lw 2 title 'timerfd', 
 set output
 $data0 << EOD
-1000 5.844
-10000 6.298
-100000 12.273
-1000000 44.353
+1000 5.847
+10000 6.837
+100000 12.318
+1000000 45.990
 EOD
 $data1 << EOD
-1000 8.585
-10000 15.329
-100000 38.833
-1000000 109.587
+1000 8.937
+10000 15.843
+100000 66.678
+1000000 117.385
 EOD
 $data2 << EOD
-1000 5.686
-10000 7.529
-100000 15.950
-1000000 47.184
+1000 5.562
+10000 7.443
+100000 17.169
+1000000 47.824
 EOD
 $data3 << EOD
-1000 16.163
-10000 20.738
-100000 37.901
-1000000 110.081
+1000 15.976
+10000 21.172
+100000 54.047
+1000000 121.634
 EOD
 $data4 << EOD
-1000 24.937
-10000 30.317
-100000 52.434
-1000000 160.203
+1000 24.749
+10000 30.504
+100000 57.441
+1000000 174.028
 EOD
 $data5 << EOD
-1000 85.186
-10000 129.724
-100000 255.675
-1000000 504.661
+1000 84.713
+10000 167.866
+100000 378.986
+1000000 528.322
 EOD
 $data6 << EOD
-1000 79.763
-10000 108.971
-100000 313.884
-1000000 686.013
+1000 68.072
+10000 106.290
+100000 394.885
+1000000 719.338
 EOD
 $data7 << EOD
-1000 747.907
+1000 745.537
 EOD
 set output 'docs/bench/churn-rand.svg'
 set title 'churn-rand'
@@ -152,49 +152,49 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', $data7 using 1:2 with linespoints lw 2 title 'timerfd', 
 set output
 $data0 << EOD
-1000 6.166
-10000 5.469
-100000 9.136
-1000000 31.768
+1000 6.153
+10000 5.206
+100000 9.127
+1000000 32.749
 EOD
 $data1 << EOD
-1000 4.479
-10000 8.851
-100000 19.407
-1000000 61.891
+1000 4.480
+10000 8.738
+100000 26.544
+1000000 61.951
 EOD
 $data2 << EOD
-1000 3.186
-10000 4.411
-100000 7.318
-1000000 24.881
+1000 3.118
+10000 4.055
+100000 7.539
+1000000 25.544
 EOD
 $data3 << EOD
-1000 10.765
-10000 13.672
-100000 23.001
-1000000 53.920
+1000 10.778
+10000 13.842
+100000 25.363
+1000000 59.026
 EOD
 $data4 << EOD
-1000 14.427
-10000 18.379
-100000 33.235
-1000000 103.341
+1000 14.585
+10000 19.040
+100000 35.086
+1000000 109.834
 EOD
 $data5 << EOD
-1000 75.836
-10000 120.928
-100000 280.796
-1000000 451.817
+1000 75.721
+10000 144.074
+100000 342.275
+1000000 464.340
 EOD
 $data6 << EOD
-1000 43.843
-10000 83.130
-100000 292.254
-1000000 568.493
+1000 43.422
+10000 83.352
+100000 352.711
+1000000 614.014
 EOD
 $data7 << EOD
-1000 453.977
+1000 452.607
 EOD
 set output 'docs/bench/reset.svg'
 set title 'reset'
@@ -202,46 +202,46 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', $data7 using 1:2 with linespoints lw 2 title 'timerfd', 
 set output
 $data0 << EOD
-1000 169.460
-10000 43.664
-100000 64.018
-1000000 154.386
+1000 172.751
+10000 43.248
+100000 73.054
+1000000 157.980
 EOD
 $data1 << EOD
-1000 264.293
-10000 106.227
-100000 79.997
-1000000 90.257
+1000 261.449
+10000 100.878
+100000 76.712
+1000000 93.164
 EOD
 $data2 << EOD
-1000 246.818
-10000 93.122
-100000 63.319
-1000000 57.290
+1000 246.016
+10000 87.686
+100000 60.483
+1000000 58.822
 EOD
 $data3 << EOD
-1000 185.690
-10000 112.265
-100000 136.876
-1000000 224.169
+1000 184.776
+10000 111.959
+100000 138.390
+1000000 236.156
 EOD
 $data4 << EOD
-1000 2716.456
-10000 398.431
-100000 219.046
-1000000 389.655
+1000 2716.559
+10000 399.775
+100000 228.723
+1000000 413.586
 EOD
 $data5 << EOD
-1000 2325.096
-10000 528.077
-100000 647.197
-1000000 1526.349
+1000 2333.201
+10000 535.807
+100000 714.250
+1000000 1615.256
 EOD
 $data6 << EOD
-1000 1839.119
-10000 419.515
-100000 540.289
-1000000 1672.366
+1000 1854.670
+10000 420.782
+100000 635.660
+1000000 1785.206
 EOD
 set output 'docs/bench/expire.svg'
 set title 'expire'
@@ -249,39 +249,39 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-10000 8165.333
-100000 955.496
-1000000 275.668
+10000 8167.416
+100000 962.569
+1000000 277.066
 EOD
 $data1 << EOD
-10000 265.880
-100000 210.260
-1000000 168.263
+10000 290.954
+100000 222.242
+1000000 174.972
 EOD
 $data2 << EOD
-10000 237.249
-100000 173.044
-1000000 128.908
+10000 264.406
+100000 185.962
+1000000 131.743
 EOD
 $data3 << EOD
-10000 120.986
-100000 141.282
-1000000 227.204
+10000 122.470
+100000 141.001
+1000000 242.318
 EOD
 $data4 << EOD
-10000 595.733
-100000 243.555
-1000000 384.189
+10000 595.138
+100000 253.281
+1000000 416.792
 EOD
 $data5 << EOD
-10000 653.519
-100000 667.902
-1000000 1448.689
+10000 651.014
+100000 704.417
+1000000 1633.366
 EOD
 $data6 << EOD
-10000 521.512
-100000 551.368
-1000000 1593.000
+10000 530.076
+100000 641.066
+1000000 1763.275
 EOD
 set output 'docs/bench/expire-24h.svg'
 set title 'expire-24h'
@@ -289,46 +289,46 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 11.955
-10000 9.915
-100000 13.976
-1000000 42.484
+1000 12.000
+10000 10.332
+100000 14.355
+1000000 46.233
 EOD
 $data1 << EOD
-1000 31.158
-10000 38.590
-100000 61.134
-1000000 105.964
+1000 30.188
+10000 37.796
+100000 68.810
+1000000 107.149
 EOD
 $data2 << EOD
-1000 22.756
-10000 26.905
-100000 34.499
-1000000 56.419
+1000 21.970
+10000 26.638
+100000 38.399
+1000000 55.780
 EOD
 $data3 << EOD
-1000 21.816
-10000 38.073
-100000 69.474
-1000000 139.300
+1000 21.588
+10000 38.456
+100000 75.615
+1000000 149.395
 EOD
 $data4 << EOD
-1000 32.009
-10000 53.254
-100000 87.123
-1000000 204.211
+1000 31.774
+10000 51.715
+100000 95.648
+1000000 217.403
 EOD
 $data5 << EOD
-1000 104.436
-10000 180.092
-100000 373.458
-1000000 791.668
+1000 104.971
+10000 183.283
+100000 569.821
+1000000 849.468
 EOD
 $data6 << EOD
-1000 82.039
-10000 138.374
-100000 307.127
-1000000 770.048
+1000 82.667
+10000 142.668
+100000 384.991
+1000000 795.100
 EOD
 set output 'docs/bench/mixed.svg'
 set title 'mixed'
@@ -336,46 +336,46 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 195.983
-10000 195.575
-100000 195.913
-1000000 196.421
+1000 195.981
+10000 196.016
+100000 195.806
+1000000 196.298
 EOD
 $data1 << EOD
-1000 7.306
-10000 7.347
-100000 7.248
-1000000 7.285
+1000 7.483
+10000 7.633
+100000 7.501
+1000000 7.453
 EOD
 $data2 << EOD
-1000 7.336
-10000 7.323
-100000 7.221
-1000000 7.239
+1000 7.498
+10000 7.511
+100000 7.436
+1000000 7.480
 EOD
 $data3 << EOD
-1000 4.339
-10000 4.794
-100000 5.650
-1000000 4.861
+1000 4.773
+10000 5.009
+100000 5.410
+1000000 5.416
 EOD
 $data4 << EOD
-1000 47.822
-10000 51.351
-100000 48.971
-1000000 49.878
+1000 47.511
+10000 47.600
+100000 50.377
+1000000 48.426
 EOD
 $data5 << EOD
-1000 44.689
-10000 45.278
-100000 48.245
-1000000 48.599
+1000 45.278
+10000 46.402
+100000 48.286
+1000000 49.569
 EOD
 $data6 << EOD
-1000 30.501
-10000 31.240
-100000 31.935
-1000000 31.492
+1000 31.508
+10000 31.101
+100000 30.891
+1000000 31.775
 EOD
 set output 'docs/bench/idle.svg'
 set title 'idle'
@@ -383,39 +383,39 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-10000 1175.000
-100000 28768.000
-1000000 584500.000
+10000 1127.000
+100000 40883.000
+1000000 592517.000
 EOD
 $data1 << EOD
-10000 639.000
-100000 1067.000
-1000000 5462.000
+10000 610.000
+100000 1295.000
+1000000 5582.000
 EOD
 $data2 << EOD
-10000 679.000
-100000 1314.000
-1000000 3118.000
+10000 643.000
+100000 1590.000
+1000000 3000.000
 EOD
 $data3 << EOD
-10000 1034.000
-100000 2095.000
-1000000 24593.000
+10000 369.000
+100000 17328.000
+1000000 60423.000
 EOD
 $data4 << EOD
-10000 611.000
-100000 15642.000
-1000000 26426.000
+10000 1007.000
+100000 27039.000
+1000000 69837.000
 EOD
 $data5 << EOD
-10000 1061.000
-100000 22694.000
-1000000 84057.000
+10000 1307.000
+100000 35017.000
+1000000 109756.000
 EOD
 $data6 << EOD
-10000 935.000
-100000 15592.000
-1000000 72065.000
+10000 1754.000
+100000 36236.000
+1000000 956225.000
 EOD
 set output 'docs/bench/tail-p99-99.svg'
 set title 'tail p99.99'
@@ -423,39 +423,39 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-10000 1499.000
-100000 30509.000
-1000000 592452.000
+10000 1267.000
+100000 42823.000
+1000000 597402.000
 EOD
 $data1 << EOD
-10000 1256.000
-100000 2249.000
-1000000 8536.000
+10000 1201.000
+100000 2212.000
+1000000 7801.000
 EOD
 $data2 << EOD
-10000 1035.000
-100000 1812.000
-1000000 5290.000
+10000 1245.000
+100000 2303.000
+1000000 5433.000
 EOD
 $data3 << EOD
-10000 22140.000
-100000 26971.000
-1000000 979691.000
+10000 413.000
+100000 45936.000
+1000000 1567247.000
 EOD
 $data4 << EOD
-10000 18436.000
-100000 37998.000
-1000000 43536.000
+10000 36773.000
+100000 39027.000
+1000000 1550080.000
 EOD
 $data5 << EOD
-10000 20464.000
-100000 36778.000
-1000000 945518.000
+10000 49490.000
+100000 1505782.000
+1000000 1602491.000
 EOD
 $data6 << EOD
-10000 1549.000
-100000 19909.000
-1000000 85164.000
+10000 49512.000
+100000 65761.000
+1000000 4090008.000
 EOD
 set output 'docs/bench/tail-longest.svg'
 set title 'tail longest'
@@ -463,49 +463,49 @@ set ylabel 'ns'
 plot $data0 using 1:2 with linespoints lw 2 title 'textbook', $data1 using 1:2 with linespoints lw 2 title 'verge', $data2 using 1:2 with linespoints lw 2 title 'verge-timeouts', $data3 using 1:2 with linespoints lw 2 title 'heap', $data4 using 1:2 with linespoints lw 2 title 'libev', $data5 using 1:2 with linespoints lw 2 title 'libuv', $data6 using 1:2 with linespoints lw 2 title 'libevent', 
 set output
 $data0 << EOD
-1000 14.827
-10000 18.074
-100000 81.833
-1000000 262.402
+1000 15.019
+10000 20.231
+100000 117.990
+1000000 267.139
 EOD
 $data1 << EOD
-1000 42.944
-10000 39.907
-100000 45.689
-1000000 63.115
+1000 42.650
+10000 38.612
+100000 44.854
+1000000 62.104
 EOD
 $data2 << EOD
-1000 30.430
-10000 29.157
-100000 49.043
-1000000 94.299
+1000 30.541
+10000 28.539
+100000 48.537
+1000000 93.905
 EOD
 $data3 << EOD
-1000 49.125
-10000 86.429
-100000 128.333
-1000000 230.685
+1000 52.944
+10000 87.122
+100000 130.221
+1000000 238.108
 EOD
 $data4 << EOD
-1000 121.911
-10000 126.759
-100000 189.484
-1000000 414.232
+1000 121.868
+10000 127.347
+100000 197.209
+1000000 405.309
 EOD
 $data5 << EOD
-1000 184.086
-10000 275.861
-100000 826.660
-1000000 1058.080
+1000 184.166
+10000 280.141
+100000 671.103
+1000000 1072.137
 EOD
 $data6 << EOD
-1000 104.192
-10000 185.737
-100000 536.655
-1000000 1152.565
+1000 104.958
+10000 191.402
+100000 556.525
+1000000 1148.794
 EOD
 $data7 << EOD
-1000 971.213
+1000 1307.791
 EOD
 set output 'docs/bench/burst.svg'
 set title 'burst'
