@@ -94,7 +94,7 @@ static void what_is_right_is_found_right(void **state) {
     assert_int_equal(fixture.tally.ran, 2);
     assert_int_equal(fixture.tally.cancelled, 2);
     assert_int_equal(fixture.tally.handed_back, 1);
-    assert_int_equal(fixture.tally.runs, 4); /* 0 once, 3 three times */
+    assert_int_equal(fixture.tally.runs, 4);   /* 0 once, 3 three times */
     assert_int_equal(fixture.tally.resets, 3); /* 0 once, 3 twice by itself */
 }
 
