@@ -261,7 +261,7 @@ int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_set
         for (uint32_t i = 0; i <= level->mask; i++) {
             uint64_t position = (calendar->cursor >> level->shift) + i;
             const verge__list *list = &level->slots[(uint32_t)position & level->mask];
-            bool is_due = list == calendar->due_slot;
+            bool is_due = verge__calendar_has_due(calendar) && list == calendar->due_slot;
             move_list(&next, *list, VERGE__OWN_LISTS, is_due ? calendar->cursor - 1 : position << level->shift);
         }
     }

@@ -65,7 +65,9 @@ static int set_loose(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadli
     }
     if (error != 0) {
         wheel->loose -= !was_set;
-        *node = was_zeroed ? (verge__timer_node){0} : *node;
+        if (was_zeroed) {
+            *node = (verge__timer_node){0};
+        }
     }
     return error;
 }
