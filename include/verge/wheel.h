@@ -142,7 +142,7 @@ typedef struct verge_wheel_level {
  * slabs of 512 (16 KiB). A slab goes back when none of its timers is left, so each long-lived timer keeps at most one
  * slab. Entries, of 8 bytes each, are in slabs of up to 2 MiB. Such a slab goes back when it holds no entry, and
  * verge_wheel_compact moves all entries to memory of the right size, if it can be had. A default wheel takes 4.8 KB
- * without timers, and 7.1 KB with 10 of them: up to 128 timers, it has levels of fewer slots.
+ * without timers, and 7.1 KB with 10 of them: while it has room for at most 128, its levels have fewer slots.
  */
 typedef struct verge_wheel_compaction {
     uint32_t minimum;
@@ -323,7 +323,8 @@ VERGE_API uint64_t verge_timeout_deadline(const verge_timeout *timeout);
  *   verge_wheel_next_deadline found it. After that timer has been returned, cancelled or moved, the wheel does not know
  *   the first timer until next_deadline searches for it, or no timer is left.
  *   In that case, and in a coarse wheel, next_wakeup may be early: at most once for each timer and level. A timer that
- *   was cancelled, or moved later, may cause one such wake-up.
+ *   was cancelled, or moved later, may cause one such wake-up. While there are few timers, a wheel has up to three
+ *   times as many levels as its options say.
  */
 
 /*
@@ -377,7 +378,8 @@ VERGE_API VERGE_MUST_USE int verge_wheel_reserve(verge_wheel *wheel, size_t time
 VERGE_API void verge_wheel_clear(verge_wheel *wheel);
 
 /* Drops all idle entries and gives back what memory can be given back; keeps what is reserved. Takes time in
- * proportion to all timers. Handles stay valid. */
+ * proportion to all timers, and for that time memory for all entries once more, about 9 bytes each. Handles stay valid.
+ * Does nothing while verge_wheel_iterate visits a timeout. */
 VERGE_API void verge_wheel_compact(verge_wheel *wheel);
 
 /* ---- queries ---- */
@@ -445,7 +447,8 @@ VERGE_API int verge_wheel_get_stats(const verge_wheel *wheel, verge_wheel_stats 
 typedef struct verge_wheel_level_stats {
     size_t struct_size;     /* set by the caller */
     uint64_t resolution_ns; /* of one slot */
-    uint64_t slots;         /* twice as many as it covers; fewer while there are few timers */
+    uint64_t
+        slots; /* twice as many as it covers, or fewer while there are few timers. The last level counts those beyond it, too */
     uint64_t slots_used;
     uint64_t capacity; /* entries its chunks have room for */
     uint64_t active;   /* entries that belong to a timer */

@@ -59,22 +59,22 @@ static void add_narrow_levels(verge__calendar *calendar, unsigned covered, unsig
 static void add_levels(verge__calendar *calendar, const verge__calendar_setup *setup) {
     unsigned covered = 0;
     for (size_t k = 0; k < setup->level_count; k++) {
-        unsigned end = (unsigned)setup->levels[k].shift + setup->levels[k].bits;
+        unsigned level_end = (unsigned)setup->levels[k].shift + setup->levels[k].bits;
         if (setup->is_narrow) {
-            add_narrow_levels(calendar, covered, end);
+            add_narrow_levels(calendar, covered, level_end);
         } else {
             add_level(calendar, setup->levels[k], covered);
         }
+        covered = level_end;
+    }
+    unsigned end = 64U - setup->shift;
+    if (setup->is_narrow && covered < end) {
+        add_narrow_levels(calendar, covered, end);
         covered = end;
     }
-    for (unsigned end = 64U - setup->shift; covered < end;) {
-        unsigned bits = end - covered < LEVEL_BITS ? end - covered : (unsigned)LEVEL_BITS;
-        if (setup->is_narrow) {
-            add_narrow_levels(calendar, covered, covered + bits);
-        } else {
-            add_level(calendar, (verge__level_shape){.shift = (uint8_t)covered, .bits = (uint8_t)bits}, covered);
-        }
-        covered += bits;
+    for (unsigned bits = 0; covered < end; covered += bits) {
+        bits = end - covered < LEVEL_BITS ? end - covered : LEVEL_BITS;
+        add_level(calendar, (verge__level_shape){.shift = (uint8_t)covered, .bits = (uint8_t)bits}, covered);
     }
     for (; covered < 64; covered++) { /* no two ticks of time are so far apart */
         calendar->level_of_zeros[63 - covered] = (uint8_t)(calendar->level_count - 1);

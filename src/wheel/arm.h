@@ -42,7 +42,9 @@ static VERGE__ALWAYS_INLINE int verge__wheel_arm(verge_wheel *wheel, verge__entr
         return verge__wheel_arm_slowly(wheel, entry, node, deadline_ns);
     }
     calendar->idle_ended += verge__node_has_entry(node) && !verge__node_is_pending(node);
-    (void)verge__calendar_move(calendar, entry, node, tick);
+    bool is_moved = verge__calendar_move(calendar, entry, node, tick);
+    VERGE__INVARIANT(is_moved, "W6: there is room for an entry of each node that may need one");
+    (void)is_moved;
     node->deadline_ns = deadline_ns;
     verge__wheel_note_deadline(wheel, deadline_ns);
     return 0;

@@ -201,8 +201,13 @@ static void hand_out_exact(verge_wheel *wheel, verge__handout *to) {
 
 /* ---- a poll ---- */
 
+/* Entries that went for good. */
+static uint64_t entries_gone(const verge_wheel *wheel) {
+    return wheel->expired + wheel->calendar.entries_dropped;
+}
+
 /* After what is due was handed out, or as much as was asked for. */
-static void settle(verge_wheel *wheel, size_t count, size_t *budget) {
+static void settle(verge_wheel *wheel, uint64_t gone_before, size_t *budget) {
     verge__calendar *calendar = &wheel->calendar;
     if (VERGE__UNLIKELY(verge__wheel_has_due(wheel))) {
         calendar->quiet_until = 0; /* W5 */
@@ -215,7 +220,7 @@ static void settle(verge_wheel *wheel, size_t count, size_t *budget) {
         wheel->earliest_ns = VERGE_NEVER;
     }
     verge__wheel_set_short_reach(wheel);
-    if (count > 0) {
+    if (entries_gone(wheel) != gone_before) {
         verge__wheel_note_untidy(wheel);
     }
     if (VERGE__UNLIKELY(calendar->cursor >= wheel->tidy_tick)) {
@@ -259,6 +264,7 @@ static size_t advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to, b
         wheel->last_poll_work = 0;
         return 0;
     }
+    uint64_t gone_before = entries_gone(wheel);
     move_now(wheel, now_ns);
     wheel->runs += is_run;
     hand_out_until_full(wheel, to);
@@ -270,7 +276,7 @@ static size_t advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to, b
     if (wheel->runs == 0) {
         admit_deferred(wheel);
     }
-    settle(wheel, to->count, &to->budget);
+    settle(wheel, gone_before, &to->budget);
     wheel->last_poll_work = budget - to->budget;
     wheel->last_work_ns = wheel->now_ns;
     return to->count;

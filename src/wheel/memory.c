@@ -27,7 +27,7 @@ size_t verge__wheel_entries_needed(const verge_wheel *wheel) {
     return entries_for(wheel, wheel->nodes.node_count, wheel->nodes.node_count - wheel->nodes.free_count);
 }
 
-/* The calendar anew, as narrow as its entries allow. Not while somebody visits them: he stands at one. */
+/* The calendar anew, as narrow as its entries allow. Not while somebody visits them. */
 static int rebuild(verge_wheel *wheel, size_t entries) {
     const verge__calendar_setup setup = verge__wheel_calendar_setup(wheel, entries <= verge__narrow_max);
     int error = wheel->is_visiting ? -EBUSY : verge__calendar_rebuild(&wheel->calendar, &setup, entries);
@@ -186,7 +186,7 @@ static bool drop_idle(void *context, verge_wheel *wheel, verge__entry entry, ver
 
 void verge_wheel_compact(verge_wheel *wheel) {
     VERGE__ENTER(wheel);
-    if (wheel == NULL) {
+    if (wheel == NULL || wheel->is_visiting) { /* a visitor stands at an entry */
         return;
     }
     (void)verge__wheel_visit(wheel, drop_idle, NULL);

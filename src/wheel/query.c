@@ -138,7 +138,7 @@ int verge_wheel_get_level_stats(const verge_wheel *wheel, size_t level, verge_wh
             continue;
         }
         stats.slots += ring->mask + 1;
-        stats.bytes += (ring->mask + 1) * sizeof(verge__list) + (ring->mask + 1) / 8;
+        stats.bytes += (ring->mask + 1) * sizeof(verge__list) + (ring->mask / 64 + 1) * sizeof(uint64_t);
         for (uint32_t slot = 0; slot <= ring->mask; slot++) {
             count_list(calendar, ring->slots[slot], &stats);
         }

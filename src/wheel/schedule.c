@@ -65,6 +65,7 @@ void verge__wheel_withdraw(verge_wheel *wheel, verge__node *node) {
 void verge__wheel_drop(verge_wheel *wheel, verge__node *node) {
     wheel->calendar.entries_dropped++;
     verge__wheel_withdraw(wheel, node);
+    verge__wheel_note_untidy(wheel);
 }
 
 void verge__wheel_refile(verge_wheel *wheel, verge__entry entry, verge__node *node) {
@@ -131,7 +132,6 @@ void verge__wheel_retract(verge_wheel *wheel, verge__node *node) {
     } else {
         verge__wheel_drop(wheel, node);
         wheel->cancelled++;
-        verge__wheel_note_untidy(wheel);
     }
     node->deadline_ns = VERGE_NEVER;
     if (deadline_ns == wheel->earliest_ns) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All timers, one by one: for iterate, clear, the last deadline. */
+/* All timers, one by one: for iterate, clear, compact, the last deadline. */
 #include <errno.h>
 
 #include "wheel/wheel_internal.h"

@@ -105,6 +105,45 @@ static void a_small_wheel_takes_little(void **state) {
     }
 }
 
+/* All timers have gone, however: polls give their memory back, also what idle entries have kept for a while. */
+static void polls_give_back_after_the_last_timer(void **state) {
+    (void)state;
+    enum { COUNT = 300000, BYTES_MAX = 2 << 20, POLLS = 4000 };
+    static verge_timer timers[COUNT];
+    static verge_timeout timeouts[COUNT];
+    for (int kind = 0; kind < 4; kind++) {
+        verge_wheel *wheel = wheel_new(NULL);
+        struct verge_test_random random = verge_test_random_from(3);
+        for (size_t i = 0; i < COUNT; i++) {
+            const uint64_t at_ns = (1 + verge_test_below(&random, 60000)) * TICK;
+            if (kind < 2) {
+                timers[i] = schedule(wheel, at_ns, i);
+            } else {
+                assert_int_equal(verge_timeout_attach(wheel, &timeouts[i], NULL), 0);
+                assert_int_equal(verge_timeout_set(wheel, &timeouts[i], at_ns), 0);
+            }
+        }
+        if (kind == 1) {
+            verge_wheel_compact(wheel);
+        }
+        for (size_t i = 0; i < COUNT; i++) {
+            assert_int_equal(kind < 2    ? verge_wheel_cancel(wheel, timers[i], NULL)
+                             : kind == 2 ? verge_timeout_detach(wheel, &timeouts[i])
+                                         : verge_timeout_clear(wheel, &timeouts[i]),
+                             0);
+        }
+        for (size_t i = 0; kind == 3 && i < COUNT; i++) {
+            assert_int_equal(verge_timeout_detach(wheel, &timeouts[i]), 0);
+        }
+        for (uint64_t poll = 1; poll <= POLLS; poll++) {
+            assert_quiet(wheel, poll * 300 * TICK);
+        }
+        assert_int_equal(stats_of(wheel).garbage, 0);
+        assert_in_range(stats_of(wheel).bytes, 1, BYTES_MAX);
+        wheel_end(wheel);
+    }
+}
+
 static void a_million_moved_at_random(void **state) {
     struct fixture fixture;
     set_up(&fixture, *(verge_order *)*state);
@@ -593,6 +632,7 @@ int main(void) {
         {"a_million_cancelled_and_scheduled_again", a_million_cancelled_and_scheduled_again, NULL, NULL, &any},
         {"a_million_cancelled_and_scheduled_again_fifo", a_million_cancelled_and_scheduled_again, NULL, NULL, &fifo},
         cmocka_unit_test(a_small_wheel_takes_little),
+        cmocka_unit_test(polls_give_back_after_the_last_timer),
         cmocka_unit_test(garbage_of_moves_is_bounded_without_a_poll),
         cmocka_unit_test(garbage_of_cancels_is_bounded_without_a_poll),
         cmocka_unit_test(memory_shrinks_with_the_load),

@@ -183,6 +183,27 @@ static void sixteen_levels_reach_the_end_of_time(void **state) {
     wheel_end(wheel);
 }
 
+/* With few timers and with many: each level may be made of several. */
+static void levels_of_one_width_reach_the_end_of_time(void **state) {
+    (void)state;
+    for (uint8_t width = 1; width <= 14; width++) {
+        for (size_t count = 1; count <= VERGE_LEVEL_COUNT_MAX && count * width <= 64; count++) {
+            uint8_t bits[VERGE_LEVEL_COUNT_MAX + 1] = {0};
+            memset(bits, width, count);
+            const verge_wheel_options options = options_of_levels(1, bits);
+            verge_wheel *wheel = wheel_new(&options);
+            for (size_t timers = 0; timers < 2; timers++) {
+                const uint64_t last_ns = verge_wheel_largest_deadline(wheel);
+                const verge_timer timer = schedule(wheel, last_ns, 1);
+                assert_well(wheel);
+                assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
+                assert_int_equal(verge_wheel_reserve(wheel, 200), 0);
+            }
+            wheel_end(wheel);
+        }
+    }
+}
+
 static void compaction_settings_make_sense(void **state) {
     (void)state;
     static const verge_wheel_compaction wrong[] = {{64, 0, 2}, {64, 4, 0}, {64, 4, 4}, {64, 2, 3}, {0, 0, 0}};
@@ -388,6 +409,7 @@ int main(void) {
         cmocka_unit_test(levels_that_do_not_fit_together_are_refused),
         cmocka_unit_test(levels_that_fit_together_are_accepted),
         cmocka_unit_test(sixteen_levels_reach_the_end_of_time),
+        cmocka_unit_test(levels_of_one_width_reach_the_end_of_time),
         cmocka_unit_test(compaction_settings_make_sense),
         cmocka_unit_test(unknown_order_and_past_are_refused),
         cmocka_unit_test(levels_of_the_presets),

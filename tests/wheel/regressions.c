@@ -330,7 +330,7 @@ static void a_timer_set_in_a_run_comes_out_in_a_later_one(void **state) {
     }
 }
 
-/* A ring has 64 slots at least: those of a narrow level far up could not be told apart by 32 bits of a tick. */
+/* Slots far up cannot be told apart by 32 bits of a tick. */
 static void a_narrow_level_far_up_knows_its_lists(void **state) {
     (void)state;
     static const uint8_t bits[] = {14, 14, 3, 0};
