@@ -447,8 +447,7 @@ VERGE_API int verge_wheel_get_stats(const verge_wheel *wheel, verge_wheel_stats 
 typedef struct verge_wheel_level_stats {
     size_t struct_size;     /* set by the caller */
     uint64_t resolution_ns; /* of one slot */
-    uint64_t
-        slots; /* twice as many as it covers, or fewer while there are few timers. The last level counts those beyond it, too */
+    uint64_t slots; /* twice as many as it covers, and the last level those beyond; fewer while there are few timers */
     uint64_t slots_used;
     uint64_t capacity; /* entries its chunks have room for */
     uint64_t active;   /* entries that belong to a timer */

@@ -73,7 +73,7 @@ static void add_levels(verge__calendar *calendar, const verge__calendar_setup *s
         covered = end;
     }
     for (unsigned bits = 0; covered < end; covered += bits) {
-        bits = end - covered < LEVEL_BITS ? end - covered : LEVEL_BITS;
+        bits = end - covered < LEVEL_BITS ? end - covered : (unsigned)LEVEL_BITS;
         add_level(calendar, (verge__level_shape){.shift = (uint8_t)covered, .bits = (uint8_t)bits}, covered);
     }
     for (; covered < 64; covered++) { /* no two ticks of time are so far apart */
