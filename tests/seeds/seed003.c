@@ -21,6 +21,7 @@ static void seed003_64_slots_a_level_7_levels(void **state) {
 /* Levels come with the timers that need them and go again; the memory of empty parts is freed. */
 static void seed003_levels_grow_and_shrink(void **state) {
     (void)state;
+    enum { FAR = 200 };
     struct verge_test_allocator memory;
     verge_test_allocator_init(&memory);
     verge_wheel_options options = options_of(VERGE_PRESET_RUNTIME);
@@ -28,15 +29,19 @@ static void seed003_levels_grow_and_shrink(void **state) {
     verge_wheel *wheel = wheel_new(&options);
     const verge_timer near = schedule(wheel, 10 * MS, 1);
     const size_t bytes_near = memory.bytes_in_use;
-    verge_timer far[6];
-    for (uintptr_t i = 0; i < 6; i++) {
-        far[i] = schedule(wheel, TICK << (6 * (i + 1)), i);
+    const uint64_t slots_near = level_stats_of(wheel, 0).slots;
+    static verge_timeout far[FAR];
+    for (uintptr_t i = 0; i < FAR; i++) {
+        assert_int_equal(verge_timeout_attach(wheel, &far[i], NULL), 0);
+        assert_int_equal(verge_timeout_set(wheel, &far[i], TICK << (6 * (i % 6 + 1))), 0);
     }
     assert_true(memory.bytes_in_use > bytes_near);
-    for (size_t i = 0; i < 6; i++) {
-        assert_int_equal(verge_wheel_cancel(wheel, far[i], NULL), 0);
+    assert_true(level_stats_of(wheel, 0).slots > slots_near);
+    for (size_t i = 0; i < FAR; i++) {
+        assert_int_equal(verge_timeout_detach(wheel, &far[i]), 0);
     }
     verge_wheel_compact(wheel);
+    assert_int_equal(level_stats_of(wheel, 0).slots, slots_near);
     assert_true(memory.bytes_in_use <= bytes_near);
     assert_fires(wheel, 20 * MS, near);
     wheel_end(wheel);
