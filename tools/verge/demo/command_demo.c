@@ -153,10 +153,12 @@ static void print_result(const struct soak_result *result, uint64_t echoed, cons
     print_count("started", tally->started, seconds);
     print_count("reset", tally->resets, seconds);
     print_count("cancelled", tally->cancelled, seconds);
+    print_count("fired", tally->ran, seconds);
     print_count("callbacks", tally->runs, seconds);
     print_count("ticks of an interval", result->periodic, seconds);
     print_count("messages echoed", echoed, seconds);
-    printf("  %sat most %s pending at a time; %s of memory at the end;\n  %s timers moved to another worker%s\n",
+    printf("  %sA timer that its callback resets runs again, and has fired once.\n"
+           "  At most %s pending at a time; %s of memory at the end;\n  %s timers moved to another worker%s\n",
            look->dim, text_grouped(result->pending_max), text_bytes(result->stats.bytes),
            text_grouped(result->stats.migrated), look->plain);
     lateness_print(&result->lateness, look);
