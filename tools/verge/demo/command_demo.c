@@ -96,7 +96,7 @@ static void end_on_interrupt(void) {
 /* ---- telling ---- */
 
 static void print_introduction(const struct settings *settings, const struct look *look) {
-    printf("%sverge %s%s: %s timers at a time, of 1 ms to 2 minutes.\n"
+    printf("%sverge %s%s: up to %s timers at a time, of 1 ms to 2 minutes.\n"
            "Workers that run them: %" PRIu64 "; threads that start, reset and cancel them: %" PRIu64 ".\n"
            "Half-way, one worker is retired and another joins. An echo server runs at the\n"
            "same time; some of its clients stall. %" PRIu64 " s, seed %" PRIu64 "; ctrl-C ends it early.\n\n",
