@@ -156,42 +156,40 @@ bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, si
 /* ---- shares ---- */
 
 /*
- * The share of the next slot of level k that is due: of m chunks, drained from drain_begin to the slot's start, those
- * for the ticks since the last share. Powers of two in place of a division: at most twice too early, never too late. A
- * slot of a single chunk waits for its start. Returns the tick of the next share.
+ * The share of the next slot of level k that is due. Its m chunks are drained evenly from drain_begin to the slot's
+ * start, rounded so that all are gone by then; a slot of a single chunk waits for its start. Returns the tick of the
+ * next share.
  */
 static uint64_t drain_share(verge__calendar *calendar, size_t k, size_t *budget) {
     verge__level *level = &calendar->levels[k];
     uint64_t position = (calendar->cursor >> level->shift) + 1;
-    uint32_t slot = (uint32_t)position & level->mask;
-    size_t chunks = verge__list_chunks(level->slots[slot]);
+    size_t chunks = verge__list_chunks(level->slots[(uint32_t)position & level->mask]);
     if (chunks < 2) {
         return VERGE__NO_TICK;
     }
     uint64_t begin = verge__level_drain_begin(level, position);
     uint64_t from = level->drained_to > begin ? level->drained_to : begin;
-    uint64_t left = (position << level->shift) - from;
     VERGE__INVARIANT(from <= calendar->cursor, "C5: shares were drained up to the cursor, not beyond");
-    unsigned left_log = verge__bit_floor_index(left);
-    unsigned chunks_log = verge__bit_floor_index(chunks) + 1;
-    uint64_t interval = left_log > chunks_log ? UINT64_C(1) << (left_log - chunks_log) : 1;
+    uint64_t left = (position << level->shift) - from;
     uint64_t elapsed = calendar->cursor - from;
+    uint64_t interval = left > chunks ? left / chunks : 1; /* ticks from a share to the next */
+    uint64_t at_once = chunks / left + 1;
     if (elapsed < interval) {
         return from + interval;
     }
-    unsigned scale = left_log > 32 ? left_log - 32 : 0;
-    uint64_t share = ((chunks * (elapsed >> scale)) >> (left_log - scale)) + 1;
-    if (!drain(calendar, k, position, (size_t)share, budget)) {
+    if (!drain(calendar, k, position, (size_t)(elapsed / interval * at_once), budget)) {
         return calendar->cursor;
     }
-    level->drained_to = calendar->cursor;
-    return calendar->cursor + interval;
+    level->drained_to = calendar->cursor - elapsed % interval;
+    return level->drained_to + interval;
 }
 
-/* The same of all upper levels, from the highest down, and when the next share is due or slot starts. */
-static void settle_upper(verge__calendar *calendar, size_t *budget) {
+void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
+    if (calendar->cursor <= calendar->upper_quiet) {
+        return;
+    }
     calendar->upper_quiet = VERGE__NO_TICK;
-    for (size_t k = calendar->levels_used; k-- > 1;) {
+    for (size_t k = calendar->levels_used; k-- > 1;) { /* what the upper levels drain, the lower ones may have to */
         const verge__level *level = &calendar->levels[k];
         uint64_t quiet = drain_share(calendar, k, budget);
         uint64_t position = verge__level_next(level, calendar->cursor >> level->shift);
@@ -207,12 +205,6 @@ static void settle_upper(verge__calendar *calendar, size_t *budget) {
         }
         calendar->upper_quiet = quiet < calendar->upper_quiet ? quiet : calendar->upper_quiet;
     }
-}
-
-void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
-    if (calendar->cursor > calendar->upper_quiet) {
-        settle_upper(calendar, budget);
-        uint64_t next = verge__level_next(&calendar->levels[0], calendar->cursor);
-        calendar->quiet_until = next < calendar->upper_quiet ? next : calendar->upper_quiet;
-    }
+    uint64_t next = verge__level_next(&calendar->levels[0], calendar->cursor);
+    calendar->quiet_until = next < calendar->upper_quiet ? next : calendar->upper_quiet;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "calendar/level.h"
 
 enum {
@@ -12,8 +13,8 @@ enum {
     LOWEST_LEVEL_BITS = 9,
     SECOND_LEVEL_BITS = 8,
     LEVEL_BITS = 6,
-    NARROW_BITS = 5, /* at most */
-    NEAR_BITS = 32,  /* of `filed`; a ring is two blocks */
+    NARROW_BITS = 5,
+    NEAR_BITS = 32, /* of `filed`; a ring is two blocks */
 };
 
 /* ---- levels ---- */
@@ -47,9 +48,9 @@ static void add_level(verge__calendar *calendar, verge__level_shape shape, unsig
     }
 }
 
-/* The same for all that a level covers, in a narrow calendar: levels of few slots, which together cover as much. */
-static void add_narrow_levels(verge__calendar *calendar, unsigned covered, unsigned end) {
-    for (unsigned pieces = (end - covered) / NARROW_BITS + 1; pieces > 0; pieces--) {
+/* The same for a range of distances, in levels of at most 2^bits_max slots: as few as that takes, and about equal. */
+static void split(verge__calendar *calendar, unsigned covered, unsigned end, unsigned bits_max) {
+    for (unsigned pieces = (end - covered + bits_max - 1) / bits_max; pieces > 0; pieces--) {
         unsigned bits = (end - covered + pieces - 1) / pieces;
         add_level(calendar, (verge__level_shape){.shift = (uint8_t)covered, .bits = (uint8_t)bits}, covered);
         covered += bits;
@@ -61,37 +62,27 @@ static void add_levels(verge__calendar *calendar, const verge__calendar_setup *s
     for (size_t k = 0; k < setup->level_count; k++) {
         unsigned level_end = (unsigned)setup->levels[k].shift + setup->levels[k].bits;
         if (setup->is_narrow) {
-            add_narrow_levels(calendar, covered, level_end);
+            split(calendar, covered, level_end, NARROW_BITS);
         } else {
             add_level(calendar, setup->levels[k], covered);
         }
         covered = level_end;
     }
-    unsigned end = 64U - setup->shift;
-    if (setup->is_narrow && covered < end) {
-        add_narrow_levels(calendar, covered, end);
-        covered = end;
-    }
-    for (unsigned bits = 0; covered < end; covered += bits) {
-        bits = end - covered < LEVEL_BITS ? end - covered : (unsigned)LEVEL_BITS;
-        add_level(calendar, (verge__level_shape){.shift = (uint8_t)covered, .bits = (uint8_t)bits}, covered);
-    }
-    for (; covered < 64; covered++) { /* no two ticks of time are so far apart */
+    split(calendar, covered, 64U - setup->shift, setup->is_narrow ? NARROW_BITS : LEVEL_BITS);
+    for (covered = 64U - setup->shift; covered < 64; covered++) { /* no two ticks of time are so far apart */
         calendar->level_of_zeros[63 - covered] = (uint8_t)(calendar->level_count - 1);
     }
 }
 
 /* One piece of memory for all levels: the lists, then the bits. */
 static int allocate_levels(verge__calendar *calendar) {
-    size_t slots = 0;
+    size_t slots = calendar->list_count - VERGE__OWN_LISTS;
     size_t words = 0;
     for (size_t k = 0; k < calendar->level_count; k++) {
-        slots += calendar->levels[k].mask + 1;
         words += verge__level_words(&calendar->levels[k]);
     }
-    const verge_allocator *allocator = calendar->pool.allocator;
     calendar->level_bytes = slots * sizeof(verge__list) + words * sizeof(uint64_t);
-    void *memory = allocator->allocate(allocator->context, calendar->level_bytes, _Alignof(uint64_t));
+    void *memory = verge__allocate(calendar->pool.allocator, calendar->level_bytes, _Alignof(uint64_t));
     if (memory == NULL) {
         return -ENOMEM;
     }
@@ -109,58 +100,41 @@ static int allocate_levels(verge__calendar *calendar) {
 
 /* ---- life ---- */
 
-static void set_nothing_filed(verge__calendar *calendar, uint64_t first_tick) {
+void verge__calendar_restart(verge__calendar *calendar, uint64_t first_tick) {
+    VERGE__INVARIANT(calendar->entry_count == 0 && calendar->pool.used_count == 0, "C4: entries are counted");
     calendar->cursor = first_tick;
-    calendar->due_slot = NULL;
     calendar->quiet_until = VERGE__NO_TICK;
     calendar->upper_quiet = VERGE__NO_TICK;
     calendar->levels_used = 0;
-    calendar->entry_count = 0;
-    calendar->idle_ended = calendar->idle_begun;
+    for (size_t k = 0; k < calendar->level_count; k++) {
+        calendar->levels[k].drained_to = 0;
+    }
 }
 
-int verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup *setup) {
-    *calendar = (verge__calendar){
-        .bias_ns = setup->bias_ns,
-        .shift = setup->shift,
-        .leaves_filed = setup->leaves_filed,
-        .is_narrow = setup->is_narrow,
-        .list_count = VERGE__OWN_LISTS,
-    };
+/* The levels of a setup, without entries. */
+static int build(verge__calendar *calendar, const verge__calendar_setup *setup) {
+    calendar->is_narrow = setup->is_narrow;
+    calendar->level_count = 0;
+    calendar->list_count = VERGE__OWN_LISTS;
+    calendar->entry_count = 0;
+    calendar->entry_capacity = 0;
+    calendar->due_slot = NULL;
+    memset(calendar->own, 0, sizeof(calendar->own));
     verge__chunk_pool_init(&calendar->pool, setup->allocator);
     add_levels(calendar, setup);
-    set_nothing_filed(calendar, setup->first_tick);
+    verge__calendar_restart(calendar, setup->first_tick);
     return allocate_levels(calendar);
 }
 
+int verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup *setup) {
+    *calendar =
+        (verge__calendar){.bias_ns = setup->bias_ns, .shift = setup->shift, .leaves_filed = setup->leaves_filed};
+    return build(calendar, setup);
+}
+
 void verge__calendar_deinit(verge__calendar *calendar) {
-    const verge_allocator *allocator = calendar->pool.allocator;
-    allocator->release(allocator->context, calendar->levels[0].slots, calendar->level_bytes);
+    verge__release(calendar->pool.allocator, calendar->levels[0].slots, calendar->level_bytes);
     verge__chunk_pool_deinit(&calendar->pool);
-}
-
-static void forget_list(verge__calendar *calendar, verge__list *list) {
-    while (*list != NULL) {
-        verge__chunk *chunk = verge__list_chunk(*list);
-        *list = verge__list_from_full_chunk(chunk->below);
-        verge__chunk_pool_give(&calendar->pool, chunk);
-    }
-}
-
-void verge__calendar_reset(verge__calendar *calendar, uint64_t first_tick) {
-    for (size_t k = 0; k < calendar->level_count; k++) {
-        verge__level *level = &calendar->levels[k];
-        for (uint32_t slot = 0; slot <= level->mask; slot++) {
-            forget_list(calendar, &level->slots[slot]);
-        }
-        memset(level->occupied, 0, verge__level_words(level) * sizeof(uint64_t));
-        level->drained_to = 0;
-    }
-    for (size_t own = 0; own < VERGE__OWN_LISTS; own++) {
-        forget_list(calendar, &calendar->own[own]);
-    }
-    VERGE__INVARIANT(calendar->pool.used_count == 0, "C6: each chunk in use belongs to a list");
-    set_nothing_filed(calendar, first_tick);
 }
 
 /* ---- room (C6) ---- */
@@ -234,43 +208,33 @@ static void move_list(verge__calendar *to, verge__list list, size_t own, uint64_
 }
 
 int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_setup *setup, size_t entries) {
-    verge__calendar next;
+    verge__calendar next = *calendar;
     entries = larger(entries, calendar->entry_count);
     if (setup->is_narrow == calendar->is_narrow && calendar->pool.chunk_count <= chunks_for(calendar, entries)) {
         return 0; /* there is nothing to gain */
     }
-    int error = verge__calendar_init(&next, setup);
-    if (error != 0) {
-        return error;
-    }
-    error = verge__calendar_secure(&next, entries);
+    int error = build(&next, setup);
+    error = error == 0 ? verge__calendar_secure(&next, entries) : error;
     if (error != 0) {
         verge__calendar_deinit(&next);
         return error;
     }
-    next.slabs = calendar->slabs;
-    next.short_reach = calendar->short_reach;
-    next.idle_begun = calendar->idle_begun;
-    next.idle_ended = calendar->idle_ended;
-    next.entries_moved = calendar->entries_moved;
-    next.entries_refiled = calendar->entries_refiled;
-    next.entries_dropped = calendar->entries_dropped;
     next.cursor = calendar->cursor - verge__calendar_has_due(calendar);
     for (size_t k = 0; k < calendar->level_count; k++) {
         const verge__level *level = &calendar->levels[k];
         for (uint32_t i = 0; i <= level->mask; i++) {
             uint64_t position = (calendar->cursor >> level->shift) + i;
             const verge__list *list = &level->slots[(uint32_t)position & level->mask];
-            bool is_due = verge__calendar_has_due(calendar) && list == calendar->due_slot;
+            bool is_due = list == calendar->due_slot;
             move_list(&next, *list, VERGE__OWN_LISTS, is_due ? calendar->cursor - 1 : position << level->shift);
         }
     }
     for (size_t own = 0; own < VERGE__OWN_LISTS; own++) {
         move_list(&next, calendar->own[own], own, 0);
     }
-    if (next.cursor != calendar->cursor && *verge__calendar_cursor_slot(&next) != NULL) {
-        next.due_slot = verge__calendar_cursor_slot(&next);
-    }
+    VERGE__INVARIANT(next.entry_count == calendar->entry_count, "C4: entries are counted");
+    verge__list *due = verge__calendar_cursor_slot(&next);
+    next.due_slot = verge__calendar_has_due(calendar) && *due != NULL ? due : NULL;
     next.cursor = calendar->cursor;
     next.quiet_until = calendar->quiet_until < next.quiet_until ? calendar->quiet_until : next.quiet_until;
     verge__calendar_deinit(calendar);

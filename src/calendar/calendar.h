@@ -48,9 +48,9 @@
 #include "calendar/chunk_pool.h"
 
 enum {
-    /* Of a narrow calendar: 16 levels and the rest of 64 bits are 17 parts, and w bits make w / 5 + 1 levels. Of a wide
-     * one: 16 levels of a bit, and 8 of 6. */
-    VERGE__LEVELS_MAX = 29,
+    /* Of a narrow calendar: 16 levels and the rest of 64 bits are 17 parts, and w bits make (w - 1) / 5 + 1 levels. Of
+     * a wide one: 16 levels of a bit, and 8 of 6. */
+    VERGE__LEVELS_MAX = 26,
     VERGE__OWN_LEVEL = 31, /* chunks of the owner's lists have this level, and the list's number as their slot */
     VERGE__OWN_LISTS = 3,
     VERGE__PREFETCH_MIN = 4096, /* the nodes of so few entries are in the cache anyway */
@@ -128,8 +128,8 @@ size_t verge__calendar_default_levels(unsigned shift, verge__level_shape ret_lev
 int verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup *setup);
 void verge__calendar_deinit(verge__calendar *calendar);
 
-/* Forgets all entries and moves the cursor. The nodes are not told. */
-void verge__calendar_reset(verge__calendar *calendar, uint64_t first_tick);
+/* Moves the cursor of a calendar without entries to any tick. */
+void verge__calendar_restart(verge__calendar *calendar, uint64_t first_tick);
 
 /* Makes room for so many entries in all, and touches it. -ENOMEM changes nothing. */
 int verge__calendar_secure(verge__calendar *calendar, size_t entries);

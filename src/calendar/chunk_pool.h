@@ -8,7 +8,7 @@
  *
  * Invariants
  *   P1  a slab that is given back has no chunk in use
- *   P2  the pool's bytes are those of its slabs and of the array that lists them
+ *   P2  chunk_count is that of the slabs
  */
 #ifndef VERGE_SRC_CALENDAR_CHUNK_POOL_H
 #define VERGE_SRC_CALENDAR_CHUNK_POOL_H
@@ -32,7 +32,6 @@ typedef struct verge__chunk_pool {
     uint32_t lowest; /* no slab below this one has a chunk to take */
     size_t chunk_count;
     size_t used_count;
-    size_t bytes;
 } verge__chunk_pool;
 
 void verge__chunk_pool_init(verge__chunk_pool *pool, const verge_allocator *allocator);

@@ -89,19 +89,12 @@ static VERGE__ALWAYS_INLINE void hand_out_of_tick(verge_wheel *wheel, verge__han
     }
 }
 
-static void hand_out_past(verge_wheel *wheel, verge__handout *to) {
-    verge__entry entry = verge__calendar_list_pop(&wheel->calendar, VERGE__LIST_PAST);
+static void hand_out_popped(verge_wheel *wheel, verge__entry entry, verge__handout *to) {
     to->budget--;
     hand_out(wheel, entry, verge__wheel_node(wheel, entry), to);
 }
 
 /* ---- ordered: all of a tick goes to the heap, and then out of it ---- */
-
-static void hand_out_first(verge_wheel *wheel, verge__handout *to) {
-    verge__entry entry = verge__heap_pop(wheel);
-    to->budget--;
-    hand_out(wheel, entry, verge__wheel_node(wheel, entry), to);
-}
 
 /* An ordered wheel has no idle entries. */
 static void add_to_heap(verge_wheel *wheel, verge__entry entry, bool is_past) {
@@ -125,7 +118,7 @@ static bool hand_out_in_order(verge_wheel *wheel, verge__handout *to) {
         to->budget--;
         add_to_heap(wheel, verge__calendar_pop(calendar), false);
     } else if (calendar->own[VERGE__LIST_HEAP] != NULL) {
-        hand_out_first(wheel, to);
+        hand_out_popped(wheel, verge__heap_pop(wheel), to);
     } else {
         return false;
     }
@@ -144,7 +137,7 @@ static void hand_out_until_full(verge_wheel *wheel, verge__handout *to) {
                 continue;
             }
         } else if (VERGE__UNLIKELY(calendar->own[VERGE__LIST_PAST] != NULL)) {
-            hand_out_past(wheel, to);
+            hand_out_popped(wheel, verge__calendar_list_pop(calendar, VERGE__LIST_PAST), to);
             continue;
         } else if (verge__calendar_has_due(calendar)) {
             hand_out_of_tick(wheel, to);
@@ -219,17 +212,16 @@ static void settle(verge_wheel *wheel, uint64_t gone_before, size_t *budget) {
     if (verge__wheel_pending(wheel) == 0) {
         wheel->earliest_ns = VERGE_NEVER;
     }
-    verge__wheel_set_short_reach(wheel);
     if (entries_gone(wheel) != gone_before) {
         verge__wheel_note_untidy(wheel);
     }
     if (VERGE__UNLIKELY(calendar->cursor >= wheel->tidy_tick)) {
-        wheel->tidy_tick = VERGE__NO_TICK;
+        wheel->tidy_tick = VERGE__SHORT_END;
         if (verge__wheel_give_back(wheel)) {
             verge__wheel_note_untidy(wheel);
         }
     }
-    calendar->quiet_until = wheel->tidy_tick < calendar->quiet_until ? wheel->tidy_tick : calendar->quiet_until;
+    verge__wheel_set_short_reach(wheel);
 }
 
 /* The short ways do not apply before the cursor has caught up. */

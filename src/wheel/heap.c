@@ -2,33 +2,28 @@
 #include "wheel/heap.h"
 
 #include <errno.h>
-#include <string.h>
 
+#include "base/memory.h"
 #include "wheel/wheel_internal.h"
 
 /* ---- room ---- */
 
 static int resize(verge_wheel *wheel, size_t room) {
     verge__heap *heap = &wheel->heap;
-    const verge_allocator *allocator = &wheel->allocator;
     VERGE__INVARIANT(room >= verge__list_chunks(wheel->calendar.own[VERGE__LIST_HEAP]),
                      "WH2: there is room for all entries");
-    verge__chunk **chunks =
-        (verge__chunk **)allocator->allocate(allocator->context, room * sizeof(*chunks), _Alignof(verge__chunk *));
-    if (chunks == NULL) {
+    void *chunks = verge__resize(&wheel->allocator, heap->chunks, heap->room * sizeof(*heap->chunks),
+                                 room * sizeof(*heap->chunks), _Alignof(verge__chunk *));
+    if (chunks == NULL && room > 0) {
         return -ENOMEM;
     }
-    if (heap->chunks != NULL) {
-        memcpy(chunks, heap->chunks, (room < heap->room ? room : heap->room) * sizeof(*chunks));
-    }
-    verge__heap_deinit(wheel);
-    heap->chunks = chunks;
+    heap->chunks = (verge__chunk **)chunks;
     heap->room = room;
     return 0;
 }
 
 static size_t chunks_for(size_t entries) {
-    return entries / VERGE__CHUNK_ENTRIES + 1;
+    return entries == 0 ? 0 : entries / VERGE__CHUNK_ENTRIES + 1;
 }
 
 int verge__heap_secure(verge_wheel *wheel, size_t entries) {
@@ -37,21 +32,10 @@ int verge__heap_secure(verge_wheel *wheel, size_t entries) {
 }
 
 void verge__heap_shrink(verge_wheel *wheel, size_t entries) {
-    entries = entries > wheel->calendar.entry_count ? entries : wheel->calendar.entry_count;
-    if (entries == 0) {
-        verge__heap_deinit(wheel);
-    } else if (2 * chunks_for(entries) <= wheel->heap.room) {
-        (void)resize(wheel, chunks_for(entries));
+    size_t needed = chunks_for(entries > wheel->calendar.entry_count ? entries : wheel->calendar.entry_count);
+    if (2 * needed <= wheel->heap.room) {
+        (void)resize(wheel, needed);
     }
-}
-
-void verge__heap_deinit(verge_wheel *wheel) {
-    verge__heap *heap = &wheel->heap;
-    if (heap->chunks != NULL) {
-        wheel->allocator.release(wheel->allocator.context, heap->chunks, heap->room * sizeof(*heap->chunks));
-    }
-    heap->chunks = NULL;
-    heap->room = 0;
 }
 
 /* ---- order ---- */
@@ -102,10 +86,7 @@ static void sift_down(verge_wheel *wheel, size_t i, verge__entry entry) {
     put(wheel, i, entry);
 }
 
-static void tighten(verge_wheel *wheel) {
-    if (!wheel->heap.is_loose) {
-        return;
-    }
+void verge__heap_order(verge_wheel *wheel) {
     verge__list list = wheel->calendar.own[VERGE__LIST_HEAP];
     for (verge__chunk *chunk = list == NULL ? NULL : verge__list_chunk(list); chunk != NULL; chunk = chunk->below) {
         wheel->heap.chunks[chunk->depth] = chunk;
@@ -113,13 +94,11 @@ static void tighten(verge_wheel *wheel) {
     for (size_t i = count_of(wheel) / 2; i-- > 0;) {
         sift_down(wheel, i, *at(wheel, i));
     }
-    wheel->heap.is_loose = false;
 }
 
 /* ---- entries come and go ---- */
 
 void verge__heap_push(verge_wheel *wheel, verge__entry entry, verge__node *node) {
-    tighten(wheel);
     verge__calendar_list_add(&wheel->calendar, VERGE__LIST_HEAP, entry, node);
     verge__chunk *chunk = verge__chunk_of(verge__node_place(node));
     VERGE__INVARIANT(chunk->depth < wheel->heap.room, "WH2: there is room for all entries");
@@ -129,7 +108,6 @@ void verge__heap_push(verge_wheel *wheel, verge__entry entry, verge__node *node)
 
 verge__entry verge__heap_pop(verge_wheel *wheel) {
     VERGE__INVARIANT(wheel->calendar.own[VERGE__LIST_HEAP] != NULL, "WH1: entries are taken while there are some");
-    tighten(wheel);
     verge__entry first = *at(wheel, 0);
     verge__entry newest = verge__calendar_list_pop(&wheel->calendar, VERGE__LIST_HEAP);
     if (wheel->calendar.own[VERGE__LIST_HEAP] != NULL) {
@@ -139,27 +117,18 @@ verge__entry verge__heap_pop(verge_wheel *wheel) {
 }
 
 void verge__heap_withdraw(verge_wheel *wheel, verge__node *node) {
-    if (wheel->is_visiting) { /* entries that were not visited stay where they are */
-        wheel->heap.is_loose = true;
-        verge__calendar_withdraw(&wheel->calendar, node);
-        return;
-    }
-    tighten(wheel);
     const verge__chunk *chunk = verge__chunk_of(verge__node_place(node));
     size_t i = (size_t)chunk->depth * VERGE__CHUNK_ENTRIES + (size_t)(verge__node_place(node) - chunk->entries);
     verge__calendar_withdraw(&wheel->calendar, node);
-    if (i < count_of(wheel)) { /* the newest entry is there now */
+    if (i < count_of(wheel) && !wheel->is_visiting) { /* the newest entry is there now */
         sift_up(wheel, i, *at(wheel, i));
         sift_down(wheel, i, *at(wheel, i));
     }
 }
 
 bool verge__heap_has_past(verge_wheel *wheel) {
-    if (wheel->calendar.own[VERGE__LIST_HEAP] == NULL) {
-        return false;
-    }
-    tighten(wheel);
-    return (verge__wheel_sequence(wheel, *at(wheel, 0)) & VERGE__SEQUENCE_NOT_PAST) == 0;
+    return wheel->calendar.own[VERGE__LIST_HEAP] != NULL &&
+           (verge__wheel_sequence(wheel, *at(wheel, 0)) & VERGE__SEQUENCE_NOT_PAST) == 0;
 }
 
 const char *verge__heap_check(const verge_wheel *wheel) {
@@ -167,7 +136,7 @@ const char *verge__heap_check(const verge_wheel *wheel) {
     if (verge__wheel_is_ordered(wheel) && room < verge__wheel_entries_needed(wheel)) {
         return "WH2: there is room for all entries";
     }
-    for (size_t i = 1; i < count_of(wheel) && !wheel->heap.is_loose; i++) {
+    for (size_t i = 1; i < count_of(wheel); i++) {
         if (comes_first(wheel, *at(wheel, i), *at(wheel, (i - 1) / 2))) {
             return "WH1: no entry of the heap comes out after one below it";
         }

@@ -7,7 +7,7 @@
  * logarithmic time, and its node need not know more than its place.
  *
  * Invariants
- *   WH1  no entry comes out after one below it, unless `is_loose`
+ *   WH1  no entry comes out after one below it
  *   WH2  `chunks` has room for all entries of the calendar, and for those that room was reserved for
  */
 #ifndef VERGE_SRC_WHEEL_HEAP_H
@@ -20,7 +20,6 @@ typedef struct verge_wheel verge_wheel;
 typedef struct verge__heap {
     verge__chunk **chunks; /* by depth */
     size_t room;
-    bool is_loose; /* the order and `chunks` are to be found anew: entries or chunks were moved */
 } verge__heap;
 
 /* Makes room for so many entries, in an ordered wheel. -ENOMEM changes nothing. */
@@ -28,13 +27,15 @@ int verge__heap_secure(verge_wheel *wheel, size_t entries);
 
 /* Gives back room if there is twice as much, and memory for a smaller array. */
 void verge__heap_shrink(verge_wheel *wheel, size_t entries);
-void verge__heap_deinit(verge_wheel *wheel);
+
+/* Finds the order and `chunks` anew: entries or chunks were moved. */
+void verge__heap_order(verge_wheel *wheel);
 
 /* Adds a node without an entry; takes the entry that comes out first, of a heap that is not empty. */
 void verge__heap_push(verge_wheel *wheel, verge__entry entry, verge__node *node);
 verge__entry verge__heap_pop(verge_wheel *wheel);
 
-/* Takes the entry of a node out. */
+/* Takes the entry of a node out. While timeouts are visited, the others stay where they are, out of order. */
 void verge__heap_withdraw(verge_wheel *wheel, verge__node *node);
 
 /* Whether the first entry was set for the past. */

@@ -31,7 +31,9 @@ size_t verge__wheel_entries_needed(const verge_wheel *wheel) {
 static int rebuild(verge_wheel *wheel, size_t entries) {
     const verge__calendar_setup setup = verge__wheel_calendar_setup(wheel, entries <= verge__narrow_max);
     int error = wheel->is_visiting ? -EBUSY : verge__calendar_rebuild(&wheel->calendar, &setup, entries);
-    wheel->heap.is_loose = true;
+    if (error == 0) {
+        verge__heap_order(wheel);
+    }
     return error;
 }
 

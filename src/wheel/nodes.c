@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/memory.h"
 
 enum {
     FIRST_ROOM_MIN = 12,
@@ -16,17 +17,6 @@ enum {
 void verge__nodes_init(verge__nodes *nodes, uint32_t generation_base, bool has_sequences,
                        const verge_allocator *allocator) {
     *nodes = (verge__nodes){.generation_base = generation_base, .has_sequences = has_sequences, .allocator = allocator};
-}
-
-static void *allocate(verge__nodes *nodes, size_t size, size_t alignment) {
-    void *memory = nodes->allocator->allocate(nodes->allocator->context, size, alignment);
-    nodes->bytes += memory != NULL ? size : 0;
-    return memory;
-}
-
-static void release(verge__nodes *nodes, void *memory, size_t size) {
-    nodes->allocator->release(nodes->allocator->context, memory, size);
-    nodes->bytes -= size;
 }
 
 static size_t words_for(uint32_t bits) {
@@ -45,14 +35,9 @@ static size_t array_bytes(uint32_t room) {
 
 void verge__nodes_deinit(verge__nodes *nodes) {
     for (uint32_t i = 0; i < nodes->slab_count; i++) {
-        if (nodes->slabs[i] != NULL) {
-            release(nodes, nodes->slabs[i], slab_bytes(nodes, verge__nodes_slab_nodes(nodes, i)));
-        }
+        verge__release(nodes->allocator, nodes->slabs[i], slab_bytes(nodes, verge__nodes_slab_nodes(nodes, i)));
     }
-    if (nodes->slabs != NULL) {
-        release(nodes, nodes->with_free, array_bytes(nodes->slab_room));
-    }
-    VERGE__INVARIANT(nodes->bytes == 0, "WN3: the table's bytes are those of its slabs");
+    verge__release(nodes->allocator, nodes->with_free, array_bytes(nodes->slab_room));
 }
 
 /* How many free nodes a slab has in its bitmap has changed. */
@@ -61,10 +46,6 @@ static void note_free(verge__nodes *nodes, uint32_t slab) {
     uint64_t *word = &nodes->with_free[slab / 64];
     *word = nodes->info[slab].free_count > 0 ? *word | bit : *word & ~bit;
     nodes->lowest = *word != 0 && slab < nodes->lowest ? slab : nodes->lowest;
-}
-
-static void set_index_limit(verge__nodes *nodes) {
-    nodes->index_limit = nodes->slab_count == 1 ? nodes->first_room : nodes->slab_count << VERGE__SLAB_BITS;
 }
 
 /* Makes nodes free that were not there before. */
@@ -88,7 +69,7 @@ static int grow_arrays(verge__nodes *nodes) {
         return 0;
     }
     uint32_t room = nodes->slab_room == 0 ? 1 : nodes->slab_room * 2;
-    void *memory = allocate(nodes, array_bytes(room), _Alignof(uint64_t));
+    void *memory = verge__allocate(nodes->allocator, array_bytes(room), _Alignof(uint64_t));
     if (memory == NULL) {
         return -ENOMEM;
     }
@@ -102,88 +83,67 @@ static int grow_arrays(verge__nodes *nodes) {
         memcpy(nodes->with_free, before.with_free, words_for(before.slab_room) * sizeof(uint64_t));
         memcpy(nodes->slabs, before.slabs, before.slab_count * sizeof(*before.slabs));
         memcpy(nodes->info, before.info, before.slab_count * sizeof(*before.info));
-        release(nodes, before.with_free, array_bytes(before.slab_room));
+        verge__release(nodes->allocator, before.with_free, array_bytes(before.slab_room));
     }
     return 0;
 }
 
-static uint32_t larger_first(const verge__nodes *nodes) {
-    return nodes->first_room < VERGE__SLAB_NODES / 2 ? nodes->first_room * 2 : (uint32_t)VERGE__SLAB_NODES;
-}
+/* What grow does: a slab gets memory for so many nodes in all. */
+typedef struct growth {
+    uint32_t slab;
+    uint32_t before; /* nodes it has memory for already */
+    uint32_t after;
+} growth;
 
-/* Slab 0 becomes larger. */
-static int grow_first(verge__nodes *nodes) {
-    uint32_t before = nodes->first_room;
-    uint32_t room = larger_first(nodes);
-    unsigned char *slab = (unsigned char *)allocate(nodes, slab_bytes(nodes, room), 64);
-    if (slab == NULL) {
-        return -ENOMEM;
-    }
-    unsigned char *old = nodes->slabs[0];
-    memcpy(slab, old, (size_t)before * VERGE__TABLE_NODE_BYTES);
-    if (nodes->has_sequences) {
-        memcpy(slab + (size_t)room * VERGE__TABLE_NODE_BYTES, old + (size_t)before * VERGE__TABLE_NODE_BYTES,
-               before * sizeof(uint32_t));
-    }
-    release(nodes, old, slab_bytes(nodes, before));
-    nodes->slabs[0] = slab;
-    nodes->first_room = room;
-    set_index_limit(nodes);
-    add_nodes(nodes, 0, before, room);
-    return 0;
-}
-
-/* The lowest slab without memory; slab_count: there is none. */
-static uint32_t find_vacant(const verge__nodes *nodes) {
+/* Slab 0 becomes larger while it is alone; otherwise the lowest slab without memory gets some. */
+static growth next_growth(const verge__nodes *nodes) {
+    uint32_t first = nodes->first_room;
     uint32_t slab = 0;
     while (slab < nodes->slab_count && nodes->slabs[slab] != NULL) {
         slab++;
     }
-    return slab;
-}
-
-/* The nodes of a slab that is to get memory. */
-static uint32_t slab_room(const verge__nodes *nodes, uint32_t slab) {
-    return nodes->slab_count == 0 ? (uint32_t)FIRST_ROOM_MIN : verge__nodes_slab_nodes(nodes, slab);
-}
-
-static int add_slab(verge__nodes *nodes) {
-    uint32_t slab = find_vacant(nodes);
-    if (slab == SLAB_COUNT_MAX) {
-        return -ENOSPC;
+    if (slab == 1 && nodes->slab_count == 1 && first < VERGE__SLAB_NODES) {
+        return (growth){.before = first,
+                        .after = first < VERGE__SLAB_NODES / 2 ? 2 * first : (uint32_t)VERGE__SLAB_NODES};
     }
-    int error = grow_arrays(nodes);
-    if (error != 0) {
-        return error;
-    }
-    bool is_new = slab == nodes->slab_count;
-    uint32_t node_count = slab_room(nodes, slab);
-    unsigned char *memory = (unsigned char *)allocate(nodes, slab_bytes(nodes, node_count), 64);
-    if (memory == NULL) {
-        return -ENOMEM;
-    }
-    VERGE__INVARIANT(nodes->slabs[slab] == NULL, "WN3: a slab gets memory once");
-    nodes->slabs[slab] = memory;
-    nodes->first_room = slab == 0 ? node_count : nodes->first_room;
-    if (is_new) {
-        nodes->info[slab] = (verge__slab){.generation_floor = nodes->generation_base};
-        nodes->slab_count++;
-    }
-    set_index_limit(nodes);
-    add_nodes(nodes, slab, 0, node_count);
-    return 0;
-}
-
-static bool is_first_small(const verge__nodes *nodes) {
-    return nodes->slab_count == 1 && nodes->slabs[0] != NULL && nodes->first_room < VERGE__SLAB_NODES;
+    uint32_t room = nodes->slab_count == 0 ? (uint32_t)FIRST_ROOM_MIN : verge__nodes_slab_nodes(nodes, slab);
+    return (growth){.slab = slab, .after = room};
 }
 
 uint32_t verge__nodes_growth(const verge__nodes *nodes) {
-    return is_first_small(nodes) ? larger_first(nodes) - nodes->first_room : slab_room(nodes, find_vacant(nodes));
+    growth next = next_growth(nodes);
+    return next.after - next.before;
 }
 
 int verge__nodes_grow(verge__nodes *nodes) {
-    return is_first_small(nodes) ? grow_first(nodes) : add_slab(nodes);
+    growth next = next_growth(nodes);
+    if (next.slab == SLAB_COUNT_MAX) {
+        return -ENOSPC;
+    }
+    int error = next.before > 0 ? 0 : grow_arrays(nodes);
+    unsigned char *memory =
+        error != 0 ? NULL : (unsigned char *)verge__allocate(nodes->allocator, slab_bytes(nodes, next.after), 64);
+    if (memory == NULL) {
+        return -ENOMEM;
+    }
+    unsigned char *old = nodes->slabs[next.slab];
+    if (old != NULL) {
+        size_t bytes = (size_t)next.before * VERGE__TABLE_NODE_BYTES;
+        memcpy(memory, old, bytes);
+        if (nodes->has_sequences) {
+            memcpy(memory + (size_t)next.after * VERGE__TABLE_NODE_BYTES, old + bytes, next.before * sizeof(uint32_t));
+        }
+        verge__release(nodes->allocator, old, slab_bytes(nodes, next.before));
+    }
+    nodes->slabs[next.slab] = memory;
+    nodes->first_room = next.slab == 0 ? next.after : nodes->first_room;
+    if (next.slab == nodes->slab_count) {
+        nodes->info[next.slab] = (verge__slab){.generation_floor = nodes->generation_base};
+        nodes->slab_count++;
+    }
+    nodes->index_limit = nodes->slab_count == 1 ? nodes->first_room : nodes->slab_count << VERGE__SLAB_BITS;
+    add_nodes(nodes, next.slab, next.before, next.after);
+    return 0;
 }
 
 bool verge__nodes_is_slab_free(const verge__nodes *nodes, uint32_t slab) {
@@ -201,7 +161,7 @@ void verge__nodes_release_slab(verge__nodes *nodes, uint32_t slab) {
         VERGE__INVARIANT(!verge__node_has_entry(node), "C2: an entry does not outlive its node");
         floor = node->generation > floor ? node->generation : floor;
     }
-    release(nodes, nodes->slabs[slab], slab_bytes(nodes, node_count));
+    verge__release(nodes->allocator, nodes->slabs[slab], slab_bytes(nodes, node_count));
     nodes->slabs[slab] = NULL;
     nodes->node_count -= node_count;
     nodes->free_count -= info->free_count;

@@ -16,7 +16,7 @@
  * Invariants (verge__nodes_check)
  *   WN1  a node is live, free in its slab's bitmap, on the stack, or retired
  *   WN2  a free node has an even generation and is not pending; a live one has an odd generation and is pending
- *   WN3  the table's counts and bytes are those of its slabs
+ *   WN3  the table's counts are those of its slabs
  */
 #ifndef VERGE_SRC_WHEEL_NODES_H
 #define VERGE_SRC_WHEEL_NODES_H
@@ -64,9 +64,8 @@ typedef struct verge__nodes {
     uint32_t release_at; /* where giving back goes on */
     uint32_t retired_count;
     uint32_t generation_base;
-    size_t free_count; /* in bitmaps */
-    size_t node_count; /* with memory */
-    size_t bytes;
+    size_t free_count;  /* in bitmaps */
+    size_t node_count;  /* with memory */
     bool has_sequences; /* of an ordered wheel: 4 bytes a node, behind the nodes of a slab */
     verge__slab *info;
     uint64_t *with_free; /* a bit a slab: it has free nodes in its bitmap */

@@ -92,8 +92,7 @@ int verge_wheel_get_stats(const verge_wheel *wheel, verge_wheel_stats *ret_stats
         .garbage = calendar->entry_count - pending,
         .records = wheel->nodes.node_count - wheel->nodes.retired_count,
         .records_retired = wheel->nodes.retired_count,
-        .bytes = sizeof(*wheel) + wheel->heap.room * sizeof(*wheel->heap.chunks) + wheel->nodes.bytes +
-                 calendar->pool.bytes + calendar->level_bytes,
+        .bytes = wheel->bytes,
         .last_poll_work = wheel->last_work_ns == wheel->now_ns ? wheel->last_poll_work : 0,
     };
     return 0;

@@ -63,6 +63,7 @@ int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context, const ve
         wheel->is_visiting = true;
         (void)verge__wheel_visit(wheel, visit_timeout, &iteration_);
         wheel->is_visiting = false;
+        verge__heap_order(wheel);
     }
     return iteration_.result;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "wheel/wheel_internal.h"
 
 /* Where the generations of a new wheel's nodes start: even, from 2 to 2^31, and far from those of the wheels before it,
@@ -17,6 +18,24 @@ static uint32_t next_generation_base(void) {
 #endif
     return ((number * UINT32_C(2654435769)) >> 1 & ~UINT32_C(1)) | 2;
 }
+
+/* ---- memory: from the user's allocator, and counted ---- */
+
+static void *allocate_counted(void *context, size_t size, size_t alignment) {
+    verge_wheel *wheel = (verge_wheel *)context;
+    void *block = verge__allocate(&wheel->users_allocator, size, alignment);
+    wheel->bytes += block != NULL ? size : 0;
+    return block;
+}
+
+static void release_counted(void *context, void *block, size_t size) {
+    verge_wheel *wheel = (verge_wheel *)context;
+    VERGE__INVARIANT(wheel->bytes >= sizeof(*wheel) + size, "W7: bytes is what the wheel has allocated");
+    wheel->bytes -= size;
+    verge__release(&wheel->users_allocator, block, size);
+}
+
+/* ---- life ---- */
 
 static void set_now(verge_wheel *wheel, uint64_t start_ns) {
     wheel->start_ns = start_ns;
@@ -67,15 +86,17 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     }
     verge_allocator allocator = options->allocator != NULL ? *options->allocator : *verge_allocator_default();
     bool ordered = options->order != VERGE_ORDER_ANY;
-    verge_wheel *wheel = (verge_wheel *)allocator.allocate(allocator.context, sizeof(*wheel), 64);
+    verge_wheel *wheel = (verge_wheel *)verge__allocate(&allocator, sizeof(*wheel), 64);
     if (wheel == NULL) {
         return -ENOMEM;
     }
     memset(wheel, 0, sizeof(*wheel));
     wheel->options = *options;
-    wheel->allocator = allocator;
+    wheel->users_allocator = allocator;
+    wheel->allocator = (verge_allocator){.allocate = allocate_counted, .release = release_counted, .context = wheel};
+    wheel->bytes = sizeof(*wheel);
     wheel->last_tick = verge__wheel_last_tick(options, levels, level_count);
-    wheel->tidy_tick = VERGE__NO_TICK;
+    wheel->tidy_tick = VERGE__SHORT_END;
     wheel->earliest_ns = VERGE_NEVER;
     wheel->is_plain = !ordered && !options->coarse && options->past == VERGE_PAST_FIRES && options->timer_cap == 0;
     set_levels(wheel, levels, level_count);
@@ -85,7 +106,7 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     const verge__calendar_setup setup = verge__wheel_calendar_setup(wheel, true);
     error = verge__calendar_init(&wheel->calendar, &setup);
     if (error != 0) {
-        allocator.release(allocator.context, wheel, sizeof(*wheel));
+        verge__release(&allocator, wheel, sizeof(*wheel));
         return error;
     }
     verge__wheel_set_short_reach(wheel);
@@ -98,19 +119,20 @@ void verge_wheel_destroy(verge_wheel *wheel) {
     if (wheel == NULL) {
         return;
     }
-    verge__heap_deinit(wheel);
+    verge__release(&wheel->allocator, wheel->heap.chunks, wheel->heap.room * sizeof(*wheel->heap.chunks));
     verge__calendar_deinit(&wheel->calendar);
     verge__nodes_deinit(&wheel->nodes);
-    verge_allocator allocator = wheel->allocator;
-    allocator.release(allocator.context, wheel, sizeof(*wheel));
+    VERGE__INVARIANT(wheel->bytes == sizeof(*wheel), "W7: bytes is what the wheel has allocated");
+    verge_allocator allocator = wheel->users_allocator;
+    verge__release(&allocator, wheel, sizeof(*wheel));
 }
 
-/* A node forgets its entry; if it is a timer, it ends. */
+/* A node loses its entry; if it is a timer, it ends. */
 static bool end_one(void *context, verge_wheel *wheel, verge__entry entry, verge__node *node) {
     (void)context;
     bool is_pending = verge__node_is_pending(node);
+    verge__wheel_drop(wheel, node);
     node->deadline_ns = VERGE_NEVER;
-    node->place = VERGE__NO_PLACE;
     wheel->cleared += is_pending;
     if (is_pending && verge__entry_is_in_table(entry)) {
         node->generation++;
@@ -119,22 +141,21 @@ static bool end_one(void *context, verge_wheel *wheel, verge__entry entry, verge
     return true;
 }
 
-static void end_all(verge_wheel *wheel, uint64_t first_tick) {
+static void end_all(verge_wheel *wheel) {
     (void)verge__wheel_visit(wheel, end_one, NULL);
-    wheel->loose = 0;
-    wheel->calendar.entries_dropped += wheel->calendar.entry_count;
-    verge__calendar_reset(&wheel->calendar, first_tick);
     VERGE__INVARIANT(verge__wheel_pending(wheel) == 0 && verge__nodes_live(&wheel->nodes) == 0, "W2: all have ended");
-    verge__wheel_set_short_reach(wheel);
+    verge__calendar_restart(&wheel->calendar, verge__wheel_target(wheel));
+    wheel->loose = 0;
     wheel->earliest_ns = VERGE_NEVER;
-    wheel->tidy_tick = VERGE__NO_TICK;
+    wheel->tidy_tick = VERGE__SHORT_END;
     verge__wheel_note_untidy(wheel);
+    verge__wheel_set_short_reach(wheel);
 }
 
 void verge_wheel_clear(verge_wheel *wheel) {
     VERGE__ENTER(wheel);
     if (wheel != NULL) {
-        end_all(wheel, verge__wheel_target(wheel));
+        end_all(wheel);
     }
 }
 
@@ -147,6 +168,6 @@ int verge_wheel_set_start(verge_wheel *wheel, uint64_t start_ns) {
         return -EBUSY;
     }
     set_now(wheel, start_ns);
-    end_all(wheel, verge__wheel_target(wheel));
+    end_all(wheel);
     return 0;
 }

@@ -19,6 +19,7 @@
  *   W5  while something is due that was not handed out, the calendar is not quiet
  *   W6  there is room for an entry of each timer with a handle, of each node on the stack, of each timeout that is
  *       attached or set, and for as many idle ones as there may be
+ *   W7  bytes is what the wheel has allocated, itself included
  */
 #ifndef VERGE_SRC_WHEEL_WHEEL_INTERNAL_H
 #define VERGE_SRC_WHEEL_WHEEL_INTERNAL_H
@@ -42,6 +43,13 @@ enum {
 };
 
 #define VERGE__SEQUENCE_NOT_PAST (UINT64_C(1) << 62) /* what is set for the past comes out first */
+
+/*
+ * The tick at which the short ways and quiet polls end. The short ways know a deadline beyond the end of time by its
+ * tick, which wraps to 0. In a wheel with ticks of 1 it does not wrap; but before this tick, it is out of their reach.
+ * With longer ticks, time ends before.
+ */
+#define VERGE__SHORT_END (UINT64_C(1) << 63)
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
 extern size_t verge__idle_max; /* a test has less, so that few timers are enough to reach it */
@@ -73,16 +81,18 @@ struct verge_wheel {
     uint64_t sequence;        /* of the last schedule or reschedule, in ordered wheels */
     uint64_t last_poll_work;  /* entries that it moved, inspected or returned */
     uint64_t last_work_ns;    /* when that was; polls of a later time have had no work */
-    uint64_t tidy_tick;    /* the first poll from here on looks at memory, quiet or not; VERGE__NO_TICK: none has to */
-    size_t attached;       /* timeouts; there is room for an entry of each (W6) */
-    size_t loose;          /* timeouts that are set and not attached */
-    size_t reserved_nodes; /* timers with handles there must be room for */
+    uint64_t tidy_tick; /* the first poll from here on looks at memory, quiet or not; VERGE__SHORT_END: none has to */
+    size_t attached;    /* timeouts; there is room for an entry of each (W6) */
+    size_t loose;       /* timeouts that are set and not attached */
+    size_t reserved_nodes;    /* timers with handles there must be room for */
     size_t reserved_timeouts; /* timeouts there must be room for */
     size_t level_count;
     verge__level_shape levels[VERGE_LEVEL_COUNT_MAX];
     verge__heap heap; /* of an ordered wheel */
     verge_wheel_options options;
-    verge_allocator allocator;
+    verge_allocator allocator; /* the user's; counts `bytes` */
+    verge_allocator users_allocator;
+    size_t bytes;                        /* W7 */
     verge_timer stack[VERGE__STACK_MAX]; /* of the table */
     VERGE__ONE_THREAD
 };
@@ -189,10 +199,10 @@ static VERGE__ALWAYS_INLINE bool verge__wheel_may_keep_idle(const verge_wheel *w
 /* Timers have ended: there may be memory to give back. Polls that find nothing to do do not look, but one of them does,
  * in a while. */
 static inline void verge__wheel_note_untidy(verge_wheel *wheel) {
-    verge__calendar *calendar = &wheel->calendar;
-    if (wheel->tidy_tick == VERGE__NO_TICK && calendar->cursor < VERGE__NO_TICK - VERGE__TICKS_UNTIDY) {
-        wheel->tidy_tick = calendar->cursor + VERGE__TICKS_UNTIDY;
-        calendar->quiet_until = wheel->tidy_tick < calendar->quiet_until ? wheel->tidy_tick : calendar->quiet_until;
+    uint64_t tick = wheel->calendar.cursor + VERGE__TICKS_UNTIDY;
+    if (wheel->tidy_tick == VERGE__SHORT_END && tick < VERGE__SHORT_END) {
+        wheel->tidy_tick = tick;
+        wheel->calendar.quiet_until = tick < wheel->calendar.quiet_until ? tick : wheel->calendar.quiet_until;
     }
 }
 
@@ -201,31 +211,16 @@ static inline void verge__wheel_note_untidy(verge_wheel *wheel) {
 /* Whether something is due, or may be, that was not handed out. */
 bool verge__wheel_has_due(const verge_wheel *wheel);
 
-/*
- * The short ways know a deadline beyond the end of time by its tick, which wraps to 0. In a wheel with ticks of 1 it
- * does not wrap. There such a deadline is further away than short_reach_max, as long as the cursor is in the first half
- * of time: in the second half the short ways do not apply. A quiet poll moves the cursor without a look at that, so it
- * ends there, too.
- */
-static inline void verge__wheel_limit_short_ways(verge_wheel *wheel) {
-    const uint64_t half = UINT64_C(1) << 63;
-    verge__calendar *calendar = &wheel->calendar;
-    bool is_first_half = calendar->cursor < half;
-    calendar->short_reach = is_first_half ? calendar->short_reach : 0;
-    wheel->idle_limit = is_first_half ? wheel->idle_limit : 0;
-    calendar->quiet_until = calendar->quiet_until < half ? calendar->quiet_until : half;
-}
-
-/* The short ways apply if the wheel is plain and the cursor has caught up. To be called when one of these has
- * changed. */
+/* The short ways apply if the wheel is plain and the cursor has caught up; quiet polls, up to the next look at memory.
+ * To be called when one of these has changed. */
 static inline void verge__wheel_set_short_reach(verge_wheel *wheel) {
-    bool is_short = wheel->is_plain && wheel->calendar.cursor == verge__wheel_target(wheel);
-    wheel->calendar.short_reach = is_short ? wheel->short_reach_max : 0;
+    verge__calendar *calendar = &wheel->calendar;
+    bool is_short =
+        wheel->is_plain && calendar->cursor == verge__wheel_target(wheel) && calendar->cursor < VERGE__SHORT_END;
+    calendar->short_reach = is_short ? wheel->short_reach_max : 0;
     /* An idle entry in the tick that is being handed out would look like a backlog. */
-    wheel->idle_limit = is_short && !verge__calendar_has_due(&wheel->calendar) ? verge__idle_max : 0;
-    if (VERGE__UNLIKELY(wheel->calendar.shift == 0)) {
-        verge__wheel_limit_short_ways(wheel);
-    }
+    wheel->idle_limit = is_short && !verge__calendar_has_due(calendar) ? verge__idle_max : 0;
+    calendar->quiet_until = wheel->tidy_tick < calendar->quiet_until ? wheel->tidy_tick : calendar->quiet_until;
 }
 
 /* ---- next.c ---- */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* base/memory.h - blocks of memory of an allocator. */
+#ifndef VERGE_SRC_BASE_MEMORY_H
+#define VERGE_SRC_BASE_MEMORY_H
+
+#include <string.h>
+
+#include "verge/base.h"
+
+static inline void *verge__allocate(const verge_allocator *allocator, size_t size, size_t alignment) {
+    return allocator->allocate(allocator->context, size, alignment);
+}
+
+static inline void verge__release(const verge_allocator *allocator, void *block, size_t size) {
+    if (block != NULL) {
+        allocator->release(allocator->context, block, size);
+    }
+}
+
+/* A block of another size in place of one, with the same bytes as far as they go. NULL: there is no memory, and the
+ * block is still there; or the new size is 0. */
+static inline void *verge__resize(const verge_allocator *allocator, void *block, size_t size, size_t new_size,
+                                  size_t alignment) {
+    void *resized = new_size == 0 ? NULL : verge__allocate(allocator, new_size, alignment);
+    if (resized == NULL && new_size > 0) {
+        return NULL;
+    }
+    if (block != NULL && resized != NULL) {
+        memcpy(resized, block, size < new_size ? size : new_size);
+    }
+    verge__release(allocator, block, size);
+    return resized;
+}
+
+#endif
