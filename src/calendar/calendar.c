@@ -48,9 +48,9 @@ static void add_level(verge__calendar *calendar, verge__level_shape shape, unsig
     }
 }
 
-/* The same for a range of distances, in levels of at most 2^bits_max slots: as few as that takes, and about equal. */
+/* The same for a range of distances, in levels of about equal bits: on average fewer than bits_max. */
 static void split(verge__calendar *calendar, unsigned covered, unsigned end, unsigned bits_max) {
-    for (unsigned pieces = (end - covered + bits_max - 1) / bits_max; pieces > 0; pieces--) {
+    for (unsigned pieces = covered < end ? (end - covered) / bits_max + 1 : 0; pieces > 0; pieces--) {
         unsigned bits = (end - covered + pieces - 1) / pieces;
         add_level(calendar, (verge__level_shape){.shift = (uint8_t)covered, .bits = (uint8_t)bits}, covered);
         covered += bits;

@@ -48,9 +48,9 @@
 #include "calendar/chunk_pool.h"
 
 enum {
-    /* Of a narrow calendar: 16 levels and the rest of 64 bits are 17 parts, and w bits make (w - 1) / 5 + 1 levels. Of
-     * a wide one: 16 levels of a bit, and 8 of 6. */
-    VERGE__LEVELS_MAX = 26,
+    /* Of a narrow calendar: 16 levels and the rest of 64 bits are 17 parts, and w bits make w / 5 + 1 levels. Of
+     * a wide one: 16 levels of a bit, and 48 / 6 + 1. */
+    VERGE__LEVELS_MAX = 29,
     VERGE__OWN_LEVEL = 31, /* chunks of the owner's lists have this level, and the list's number as their slot */
     VERGE__OWN_LISTS = 3,
     VERGE__PREFETCH_MIN = 4096, /* the nodes of so few entries are in the cache anyway */
