@@ -19,7 +19,7 @@ enum {
 
 /* ---- levels ---- */
 
-size_t verge__calendar_default_levels(unsigned shift, verge__level_shape ret_levels[VERGE__LEVELS_MAX]) {
+size_t verge__calendar_default_levels(unsigned shift, verge__level_shape *ret_levels) {
     size_t count = 0;
     unsigned end = 64 - shift;
     for (unsigned covered = 0, bits = 0; covered < end; covered += bits) {

@@ -122,7 +122,7 @@ typedef struct verge__calendar_setup {
 
 /* A level of 512 slots, one of 256, then of 64, from ticks of 2^shift ns to the end of time; returns how many. What
  * most timers need, and what comes up often, is wide: it takes more memory. */
-size_t verge__calendar_default_levels(unsigned shift, verge__level_shape ret_levels[VERGE__LEVELS_MAX]);
+size_t verge__calendar_default_levels(unsigned shift, verge__level_shape *ret_levels);
 
 /* -ENOMEM: there is nothing to deinit. */
 int verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup *setup);

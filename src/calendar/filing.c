@@ -21,7 +21,7 @@ verge__list verge__calendar_add_chunk(verge__calendar *calendar, verge__level *l
     bool is_first = level->slots[slot] == NULL;
     VERGE__INVARIANT(start >= calendar->cursor, "C3: every slot starts at or after the cursor");
     if (is_first) {
-        verge__level_set_occupied(level, slot);
+        level->occupied[slot >> 6] |= UINT64_C(1) << (slot & 63);
         calendar->levels_used = k + 1 > calendar->levels_used ? (uint8_t)(k + 1) : calendar->levels_used;
     }
     uint64_t quiet = start;

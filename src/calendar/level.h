@@ -14,10 +14,6 @@ static inline bool verge__level_is_occupied(const verge__level *level, uint32_t 
     return (level->occupied[slot >> 6] >> (slot & 63) & 1) != 0;
 }
 
-static inline void verge__level_set_occupied(verge__level *level, uint32_t slot) {
-    level->occupied[slot >> 6] |= UINT64_C(1) << (slot & 63);
-}
-
 static inline void verge__level_clear_occupied(verge__level *level, uint32_t slot) {
     level->occupied[slot >> 6] &= ~(UINT64_C(1) << (slot & 63));
 }

@@ -22,7 +22,8 @@ static const char *count_one(void *context, verge__entry entry, const verge__nod
     if (verge__entry_is_in_table(entry) && (node->generation & 1) == 0) {
         return "WN2: a pending node has an odd generation";
     }
-    uint64_t rounding = wheel->options.coarse ? verge__bit_mask(wheel->levels[wheel->level_count - 1].shift) : 0;
+    uint64_t rounding =
+        wheel->options.coarse ? verge__bit_mask(wheel->geometry.levels[wheel->geometry.level_count - 1].shift) : 0;
     bool is_late = start != VERGE__NO_TICK && start > verge__wheel_tick(wheel, node->deadline_ns) + rounding;
     return is_late ? "W1: the entry of each pending timer comes up in time" : NULL;
 }

@@ -224,13 +224,6 @@ static void settle(verge_wheel *wheel, uint64_t gone_before, size_t *budget) {
     verge__wheel_set_short_reach(wheel);
 }
 
-/* The short ways do not apply before the cursor has caught up. */
-static void move_now(verge_wheel *wheel, uint64_t now_ns) {
-    wheel->now_ns = now_ns > wheel->now_ns ? now_ns : wheel->now_ns;
-    wheel->calendar.short_reach = 0;
-    wheel->idle_limit = 0;
-}
-
 static size_t work_limit(const verge_wheel *wheel) {
     return wheel->options.work_limit == 0 ? SIZE_MAX : wheel->options.work_limit;
 }
@@ -257,7 +250,9 @@ static size_t advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to, b
         return 0;
     }
     uint64_t gone_before = entries_gone(wheel);
-    move_now(wheel, now_ns);
+    wheel->now_ns = now_ns > wheel->now_ns ? now_ns : wheel->now_ns;
+    wheel->calendar.short_reach = 0; /* the short ways do not apply before the cursor has caught up */
+    wheel->idle_limit = 0;
     wheel->runs += is_run;
     hand_out_until_full(wheel, to);
     VERGE__INVARIANT(wheel->runs >= is_run, "W5: runs under way are counted");

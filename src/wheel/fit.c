@@ -33,11 +33,11 @@ static uint64_t undelayed(const verge_wheel *wheel, uint64_t deadline_ns) {
     if (tick < from) {
         return deadline_ns;
     }
-    for (size_t k = wheel->level_count; k-- > 1;) {
-        unsigned below_bits = (unsigned)wheel->levels[k - 1].shift + wheel->levels[k - 1].bits;
+    for (size_t k = wheel->geometry.level_count; k-- > 1;) {
+        unsigned below_bits = (unsigned)wheel->geometry.levels[k - 1].shift + wheel->geometry.levels[k - 1].bits;
         uint64_t span = UINT64_C(1) << below_bits;
         uint64_t below_end = span < UINT64_MAX - from ? from + span : UINT64_MAX;
-        uint64_t start = tick & ~verge__bit_mask(wheel->levels[k].shift);
+        uint64_t start = tick & ~verge__bit_mask(wheel->geometry.levels[k].shift);
         if (tick >= below_end && start >= below_end) {
             return start == tick ? deadline_ns : (start << shift) - (wheel->options.strict ? 1 : 0);
         }

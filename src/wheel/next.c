@@ -81,7 +81,8 @@ static bool look_at_slot(verge_wheel *wheel, size_t k, uint64_t position, extent
 /* The smallest tick a timer in a slot can have: a coarse wheel rounds up to the slot's start. */
 static uint64_t smallest_tick(const verge_wheel *wheel, const verge__level *level, uint64_t position) {
     uint64_t start = position << level->shift;
-    uint64_t rounding = wheel->options.coarse ? verge__bit_mask(wheel->levels[wheel->level_count - 1].shift) : 0;
+    uint64_t rounding =
+        wheel->options.coarse ? verge__bit_mask(wheel->geometry.levels[wheel->geometry.level_count - 1].shift) : 0;
     return start > rounding ? start - rounding : 0;
 }
 

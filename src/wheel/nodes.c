@@ -14,11 +14,6 @@ enum {
 
 /* ---- memory ---- */
 
-void verge__nodes_init(verge__nodes *nodes, uint32_t generation_base, bool has_sequences,
-                       const verge_allocator *allocator) {
-    *nodes = (verge__nodes){.generation_base = generation_base, .has_sequences = has_sequences, .allocator = allocator};
-}
-
 static size_t words_for(uint32_t bits) {
     return (bits + 63) / 64;
 }

@@ -49,6 +49,7 @@ typedef struct verge__slab {
     uint32_t generation_floor; /* what its nodes start with, if it has no memory */
 } verge__slab;
 
+/* Begins zeroed, but for the allocator, the stack, has_sequences and generation_base. */
 typedef struct verge__nodes {
     unsigned char **slabs; /* NULL: given back, or not there yet */
     /* The last timer of the node to be used next; 0: none. Where each cancel is followed by a schedule, neither waits
@@ -72,8 +73,6 @@ typedef struct verge__nodes {
     const verge_allocator *allocator;
 } verge__nodes;
 
-void verge__nodes_init(verge__nodes *nodes, uint32_t generation_base, bool has_sequences,
-                       const verge_allocator *allocator);
 void verge__nodes_deinit(verge__nodes *nodes);
 
 /* How many nodes grow adds; adds them. -ENOMEM, -ENOSPC. */

@@ -67,19 +67,17 @@ int verge_wheel_options_levels(verge_wheel_options *options, uint64_t precision_
         return -EINVAL;
     }
     unsigned shift = verge__bit_floor_index(precision_ns);
-    verge_wheel_level levels[VERGE_LEVEL_COUNT_MAX];
+    verge_wheel_options changed = *options;
+    changed.precision_ns = precision_ns;
+    changed.level_count = level_count;
     for (size_t k = 0; k < level_count; k++) {
         if (bits[k] == 0 || bits[k] > VERGE_LEVEL_BITS_MAX || shift + bits[k] > 64) {
             return -EINVAL;
         }
-        levels[k] = (verge_wheel_level){.shift = (uint8_t)shift, .bits = bits[k]};
+        changed.levels[k] = (verge_wheel_level){.shift = (uint8_t)shift, .bits = bits[k]};
         shift += bits[k];
     }
-    options->precision_ns = precision_ns;
-    options->level_count = level_count;
-    for (size_t k = 0; k < level_count; k++) {
-        options->levels[k] = levels[k];
-    }
+    *options = changed;
     return 0;
 }
 
@@ -130,34 +128,31 @@ static int check_level(const verge_wheel_level *levels, size_t k, verge__explana
     return 0;
 }
 
-static int read_levels(const verge_wheel_options *options, verge__explanation why, size_t *ret_level_count,
-                       verge_wheel_level ret_levels[VERGE_LEVEL_COUNT_MAX]) {
+static int read_levels(const verge_wheel_options *options, verge__explanation why, verge__geometry *ret_geometry) {
     if (options->level_count == 0) {
         int error = verge__explain_power_of_two(why, "precision_ns", options->precision_ns, 63);
         if (error != 0) {
             return error;
         }
-        unsigned shift = verge__bit_floor_index(options->precision_ns);
-        verge__level_shape shapes[VERGE__LEVELS_MAX];
-        *ret_level_count = verge__calendar_default_levels(shift, shapes);
-        for (size_t k = 0; k < *ret_level_count; k++) {
-            ret_levels[k] = (verge_wheel_level){.shift = (uint8_t)(shift + shapes[k].shift), .bits = shapes[k].bits};
-        }
+        ret_geometry->shift = (uint8_t)verge__bit_floor_index(options->precision_ns);
+        ret_geometry->level_count = verge__calendar_default_levels(ret_geometry->shift, ret_geometry->levels);
         return 0;
     }
+    ret_geometry->shift = options->levels[0].shift;
+    ret_geometry->level_count = options->level_count;
     for (size_t k = 0; k < options->level_count; k++) {
         int error = check_level(options->levels, k, why);
         if (error != 0) {
             return error;
         }
-        ret_levels[k] = options->levels[k];
+        ret_geometry->levels[k] = (verge__level_shape){
+            .shift = (uint8_t)(options->levels[k].shift - ret_geometry->shift), .bits = options->levels[k].bits};
     }
     /* A precision beside levels would not be used: it must be theirs, or none. */
-    if (options->precision_ns != 0 && options->precision_ns != UINT64_C(1) << options->levels[0].shift) {
+    if (options->precision_ns != 0 && options->precision_ns != UINT64_C(1) << ret_geometry->shift) {
         return verge__explain(why, "precision_ns is %" PRIu64 ": with levels it has to be 0, or 2^%u, as levels[0]",
-                              options->precision_ns, options->levels[0].shift);
+                              options->precision_ns, ret_geometry->shift);
     }
-    *ret_level_count = options->level_count;
     return 0;
 }
 
@@ -191,25 +186,21 @@ static int check_choices(const verge_wheel_options *options, verge__explanation 
     return 0;
 }
 
-uint64_t verge__wheel_last_tick(const verge_wheel_options *options, const verge_wheel_level *levels,
-                                size_t level_count) {
-    uint64_t last = (VERGE_NEVER - 1) >> levels[0].shift;
-    last = last < VERGE__NO_TICK - 2 ? last : VERGE__NO_TICK - 2;
-    unsigned coarsest = options->coarse ? (unsigned)levels[level_count - 1].shift - levels[0].shift : 0;
-    return last & ~verge__bit_mask(coarsest);
-}
-
-int verge__wheel_check_options(const verge_wheel_options *options, verge__explanation why, size_t *ret_level_count,
-                               verge_wheel_level ret_levels[VERGE_LEVEL_COUNT_MAX]) {
+int verge__wheel_read_options(const verge_wheel_options *options, verge__explanation why,
+                              verge__geometry *ret_geometry) {
     int error = check_choices(options, why);
     if (error == 0) {
-        error = read_levels(options, why, ret_level_count, ret_levels);
+        error = read_levels(options, why, ret_geometry);
     }
     if (error != 0) {
         return error;
     }
-    uint64_t last_tick = verge__wheel_last_tick(options, ret_levels, *ret_level_count);
-    if (options->start_ns >> ret_levels[0].shift >= last_tick) {
+    verge__level_shape top = ret_geometry->levels[ret_geometry->level_count - 1];
+    ret_geometry->reach = top.shift + top.bits < 64 ? UINT64_C(1) << (top.shift + top.bits) : UINT64_MAX;
+    uint64_t last = (VERGE_NEVER - 1) >> ret_geometry->shift;
+    last = last < VERGE__NO_TICK - 2 ? last : VERGE__NO_TICK - 2;
+    ret_geometry->last_tick = last & ~(options->coarse ? verge__bit_mask(top.shift) : 0);
+    if (options->start_ns >> ret_geometry->shift >= ret_geometry->last_tick) {
         return verge__explain(why, "start_ns is %" PRIu64 ": no tick is left after it before time ends",
                               options->start_ns);
     }
@@ -218,8 +209,7 @@ int verge__wheel_check_options(const verge_wheel_options *options, verge__explan
 
 int verge_wheel_options_explain(const verge_wheel_options *options, char *text, size_t size) {
     const verge__explanation why = verge__explanation_to(text, size);
-    size_t level_count = 0;
-    verge_wheel_level levels[VERGE_LEVEL_COUNT_MAX] = {{0}};
-    return options != NULL ? verge__wheel_check_options(options, why, &level_count, levels)
+    verge__geometry geometry;
+    return options != NULL ? verge__wheel_read_options(options, why, &geometry)
                            : verge__explain(why, "there are no options: the pointer is NULL");
 }

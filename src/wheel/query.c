@@ -28,14 +28,15 @@ uint32_t verge_wheel_worker_id(const verge_wheel *wheel) {
 }
 
 size_t verge_wheel_level_count(const verge_wheel *wheel) {
-    return wheel == NULL ? 0 : wheel->level_count;
+    return wheel == NULL ? 0 : wheel->geometry.level_count;
 }
 
 uint64_t verge_wheel_coverage(const verge_wheel *wheel, size_t level) {
-    if (wheel == NULL || level >= wheel->level_count) {
+    if (wheel == NULL || level >= wheel->geometry.level_count) {
         return 0;
     }
-    unsigned bits = (unsigned)wheel->calendar.shift + wheel->levels[level].shift + wheel->levels[level].bits;
+    unsigned bits =
+        (unsigned)wheel->calendar.shift + wheel->geometry.levels[level].shift + wheel->geometry.levels[level].bits;
     return bits >= 64 ? VERGE_NEVER : UINT64_C(1) << bits;
 }
 
@@ -44,8 +45,8 @@ uint64_t verge_wheel_largest_deadline(const verge_wheel *wheel) {
         return 0;
     }
     uint64_t target = verge__wheel_target(wheel); /* seen from now, also with a backlog */
-    uint64_t ahead = wheel->reach - 1;
-    if (target > wheel->last_tick || ahead > wheel->last_tick - target) {
+    uint64_t ahead = wheel->geometry.reach - 1;
+    if (target > wheel->geometry.last_tick || ahead > wheel->geometry.last_tick - target) {
         return verge__wheel_last_deadline(wheel);
     }
     return ((target + ahead) << wheel->calendar.shift) - (wheel->options.strict ? 1 : 0);
@@ -113,8 +114,8 @@ static void count_list(const verge__calendar *calendar, verge__list list, verge_
  * a backlog holds the cursor back, counts as the last one's. */
 static size_t level_of(const verge_wheel *wheel, const verge__level *ring) {
     size_t level = 0;
-    while (level + 1 < wheel->level_count &&
-           wheel->levels[level].shift + wheel->levels[level].bits < ring->shift + ring->bits) {
+    while (level + 1 < wheel->geometry.level_count &&
+           wheel->geometry.levels[level].shift + wheel->geometry.levels[level].bits < ring->shift + ring->bits) {
         level++;
     }
     return level;
@@ -123,13 +124,13 @@ static size_t level_of(const verge_wheel *wheel, const verge__level *ring) {
 int verge_wheel_get_level_stats(const verge_wheel *wheel, size_t level, verge_wheel_level_stats *ret_stats) {
     VERGE__LOOK(wheel);
     if (wheel == NULL || ret_stats == NULL || ret_stats->struct_size != sizeof(*ret_stats) ||
-        level >= wheel->level_count) {
+        level >= wheel->geometry.level_count) {
         return -EINVAL;
     }
     const verge__calendar *calendar = &wheel->calendar;
     verge_wheel_level_stats stats = {
         .struct_size = sizeof(*ret_stats),
-        .resolution_ns = UINT64_C(1) << (calendar->shift + wheel->levels[level].shift),
+        .resolution_ns = UINT64_C(1) << (calendar->shift + wheel->geometry.levels[level].shift),
     };
     for (size_t k = 0; k < calendar->level_count; k++) {
         const verge__level *ring = &calendar->levels[k];

@@ -25,10 +25,11 @@ uint64_t verge__wheel_rounded(const verge_wheel *wheel, uint64_t tick) {
         return tick;
     }
     size_t k = 0;
-    while (k + 1 < wheel->level_count && (tick - target) >> (wheel->levels[k].shift + wheel->levels[k].bits) != 0) {
+    while (k + 1 < wheel->geometry.level_count &&
+           (tick - target) >> (wheel->geometry.levels[k].shift + wheel->geometry.levels[k].bits) != 0) {
         k++;
     }
-    uint64_t mask = verge__bit_mask(wheel->levels[k].shift);
+    uint64_t mask = verge__bit_mask(wheel->geometry.levels[k].shift);
     return (tick + mask) & ~mask;
 }
 
@@ -206,28 +207,20 @@ int verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadl
     return 0;
 }
 
-static VERGE__NOINLINE int rearm_slowly(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data) {
-    verge__timer_node *node = verge__nodes_find(&wheel->nodes, *timer);
-    if (node == NULL) {
-        return verge_wheel_schedule(wheel, deadline_ns, data, timer);
-    }
-    int error = reschedule_slowly(wheel, *timer, deadline_ns);
-    node->data = error == 0 ? data : node->data;
-    return error;
-}
-
 int verge_wheel_rearm(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data) {
     VERGE__ENTER(wheel);
     if (VERGE__UNLIKELY(wheel == NULL || timer == NULL)) {
         return -EINVAL;
     }
     verge__timer_node *node = verge__nodes_find(&wheel->nodes, *timer);
-    if (VERGE__UNLIKELY(node == NULL || !verge__wheel_try_arm(wheel, &node->node, deadline_ns, false))) {
-        return rearm_slowly(wheel, timer, deadline_ns, data);
+    if (VERGE__UNLIKELY(node == NULL)) {
+        return verge_wheel_schedule(wheel, deadline_ns, data, timer);
     }
-    node->data = data;
-    VERGE__PROBE3(reschedule, wheel, *timer, deadline_ns);
-    return 0;
+    int error = verge_wheel_reschedule(wheel, *timer, deadline_ns);
+    if (VERGE__LIKELY(error == 0)) {
+        node->data = data;
+    }
+    return error;
 }
 
 static VERGE__NOINLINE int cancel_slowly(verge_wheel *wheel, verge_timer timer, void **ret_data) {

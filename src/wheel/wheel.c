@@ -43,23 +43,11 @@ static void set_now(verge_wheel *wheel, uint64_t start_ns) {
     wheel->last_poll_work = 0;
 }
 
-static void set_levels(verge_wheel *wheel, const verge_wheel_level *levels, size_t level_count) {
-    wheel->calendar.shift = levels[0].shift;
-    wheel->level_count = level_count;
-    for (size_t k = 0; k < level_count; k++) {
-        wheel->levels[k] =
-            (verge__level_shape){.shift = (uint8_t)(levels[k].shift - levels[0].shift), .bits = levels[k].bits};
-    }
-    unsigned bits = (unsigned)wheel->levels[level_count - 1].shift + wheel->levels[level_count - 1].bits;
-    wheel->reach = bits < 64 ? UINT64_C(1) << bits : UINT64_MAX;
-    wheel->short_reach_max = wheel->reach < UINT64_C(1) << 62 ? wheel->reach : UINT64_C(1) << 62;
-}
-
 verge__calendar_setup verge__wheel_calendar_setup(const verge_wheel *wheel, bool is_narrow) {
     uint64_t precision_ns = UINT64_C(1) << wheel->calendar.shift;
     return (verge__calendar_setup){
-        .levels = wheel->levels,
-        .level_count = wheel->level_count,
+        .levels = wheel->geometry.levels,
+        .level_count = wheel->geometry.level_count,
         .bias_ns = wheel->options.strict ? precision_ns : precision_ns - 1,
         .shift = (uint8_t)wheel->calendar.shift,
         .first_tick = verge__wheel_target(wheel),
@@ -78,9 +66,8 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
         (void)verge_wheel_options_init(&defaults);
         options = &defaults;
     }
-    size_t level_count = 0;
-    verge_wheel_level levels[VERGE_LEVEL_COUNT_MAX] = {{0}};
-    int error = verge__wheel_check_options(options, (verge__explanation){0}, &level_count, levels);
+    verge__geometry geometry;
+    int error = verge__wheel_read_options(options, (verge__explanation){0}, &geometry);
     if (error != 0) {
         return error;
     }
@@ -95,14 +82,16 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     wheel->users_allocator = allocator;
     wheel->allocator = (verge_allocator){.allocate = allocate_counted, .release = release_counted, .context = wheel};
     wheel->bytes = sizeof(*wheel);
-    wheel->last_tick = verge__wheel_last_tick(options, levels, level_count);
+    wheel->geometry = geometry;
+    wheel->calendar.shift = geometry.shift;
     wheel->tidy_tick = VERGE__SHORT_END;
     wheel->earliest_ns = VERGE_NEVER;
     wheel->is_plain = !ordered && !options->coarse && options->past == VERGE_PAST_FIRES && options->timer_cap == 0;
-    set_levels(wheel, levels, level_count);
     set_now(wheel, options->start_ns);
-    verge__nodes_init(&wheel->nodes, next_generation_base(), ordered, &wheel->allocator);
-    wheel->nodes.stack = wheel->stack;
+    wheel->nodes = (verge__nodes){.stack = wheel->stack,
+                                  .generation_base = next_generation_base(),
+                                  .has_sequences = ordered,
+                                  .allocator = &wheel->allocator};
     const verge__calendar_setup setup = verge__wheel_calendar_setup(wheel, true);
     error = verge__calendar_init(&wheel->calendar, &setup);
     if (error != 0) {
@@ -161,7 +150,7 @@ void verge_wheel_clear(verge_wheel *wheel) {
 
 int verge_wheel_set_start(verge_wheel *wheel, uint64_t start_ns) {
     VERGE__ENTER(wheel);
-    if (wheel == NULL || start_ns >> wheel->calendar.shift >= wheel->last_tick) {
+    if (wheel == NULL || start_ns >> wheel->calendar.shift >= wheel->geometry.last_tick) {
         return -EINVAL;
     }
     if (verge__wheel_pending(wheel) > 0) {

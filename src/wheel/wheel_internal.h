@@ -45,11 +45,11 @@ enum {
 #define VERGE__SEQUENCE_NOT_PAST (UINT64_C(1) << 62) /* what is set for the past comes out first */
 
 /*
- * The tick at which the short ways and quiet polls end. The short ways know a deadline beyond the end of time by its
- * tick, which wraps to 0. In a wheel with ticks of 1 it does not wrap; but before this tick, it is out of their reach.
- * With longer ticks, time ends before.
+ * How far the short ways reach, and the tick at which they and quiet polls end. The short ways know a deadline beyond
+ * the end of time by its tick, which wraps to 0. In a wheel with ticks of 1 it does not wrap; but so far from the end
+ * of time, it is out of their reach. With ticks of 4 or more, time ends before.
  */
-#define VERGE__SHORT_END (UINT64_C(1) << 63)
+#define VERGE__SHORT_END (UINT64_C(1) << 62)
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
 extern size_t verge__idle_max; /* a test has less, so that few timers are enough to reach it */
@@ -58,6 +58,17 @@ extern size_t verge__narrow_max;
 static const size_t verge__idle_max = VERGE__IDLE_MAX;
 static const size_t verge__narrow_max = VERGE__NARROW_MAX;
 #endif
+
+/* What options mean. */
+typedef struct verge__geometry {
+    uint8_t shift; /* ticks of 2^shift ns */
+    size_t level_count;
+    verge__level_shape levels[VERGE_LEVEL_COUNT_MAX];
+    /* The last tick of time; in a coarse wheel, that every level can name. There is always a tick number left after it,
+     * so that "the tick after the last" is not taken for VERGE__NO_TICK. */
+    uint64_t last_tick;
+    uint64_t reach; /* ticks from now on for which timers are accepted */
+} verge__geometry;
 
 struct verge_wheel {
     /* what every call reads or writes */
@@ -75,19 +86,15 @@ struct verge_wheel {
     size_t runs;      /* under way, one in the other */
     uint64_t cleared;
     uint64_t start_ns;
-    uint64_t last_tick;       /* of time */
-    uint64_t reach;           /* ticks from now on for which timers are accepted */
-    uint64_t short_reach_max; /* ticks from the cursor on for which the short ways may apply */
-    uint64_t sequence;        /* of the last schedule or reschedule, in ordered wheels */
-    uint64_t last_poll_work;  /* entries that it moved, inspected or returned */
-    uint64_t last_work_ns;    /* when that was; polls of a later time have had no work */
+    uint64_t sequence;       /* of the last schedule or reschedule, in ordered wheels */
+    uint64_t last_poll_work; /* entries that it moved, inspected or returned */
+    uint64_t last_work_ns;   /* when that was; polls of a later time have had no work */
     uint64_t tidy_tick; /* the first poll from here on looks at memory, quiet or not; VERGE__SHORT_END: none has to */
     size_t attached;    /* timeouts; there is room for an entry of each (W6) */
     size_t loose;       /* timeouts that are set and not attached */
     size_t reserved_nodes;    /* timers with handles there must be room for */
     size_t reserved_timeouts; /* timeouts there must be room for */
-    size_t level_count;
-    verge__level_shape levels[VERGE_LEVEL_COUNT_MAX];
+    verge__geometry geometry;
     verge__heap heap; /* of an ordered wheel */
     verge_wheel_options options;
     verge_allocator allocator; /* the user's; counts `bytes` */
@@ -125,7 +132,7 @@ uint64_t verge__wheel_rounded(const verge_wheel *wheel, uint64_t tick);
 
 /* The last deadline before the end of time. */
 static inline uint64_t verge__wheel_last_deadline(const verge_wheel *wheel) {
-    return (wheel->last_tick << wheel->calendar.shift) - (wheel->options.strict ? 1 : 0);
+    return (wheel->geometry.last_tick << wheel->calendar.shift) - (wheel->options.strict ? 1 : 0);
 }
 
 /* ---- what there is ---- */
@@ -217,7 +224,8 @@ static inline void verge__wheel_set_short_reach(verge_wheel *wheel) {
     verge__calendar *calendar = &wheel->calendar;
     bool is_short =
         wheel->is_plain && calendar->cursor == verge__wheel_target(wheel) && calendar->cursor < VERGE__SHORT_END;
-    calendar->short_reach = is_short ? wheel->short_reach_max : 0;
+    uint64_t reach = wheel->geometry.reach < VERGE__SHORT_END ? wheel->geometry.reach : VERGE__SHORT_END;
+    calendar->short_reach = is_short ? reach : 0;
     /* An idle entry in the tick that is being handed out would look like a backlog. */
     wheel->idle_limit = is_short && !verge__calendar_has_due(calendar) ? verge__idle_max : 0;
     calendar->quiet_until = wheel->tidy_tick < calendar->quiet_until ? wheel->tidy_tick : calendar->quiet_until;
@@ -247,13 +255,8 @@ bool verge__wheel_give_back(verge_wheel *wheel);
 
 /* ---- options.c ---- */
 
-/* 0, and the levels that the options mean; -EINVAL, and why. */
-int verge__wheel_check_options(const verge_wheel_options *options, verge__explanation why, size_t *ret_level_count,
-                               verge_wheel_level ret_levels[VERGE_LEVEL_COUNT_MAX]);
-
-/* The last tick of time. In a coarse wheel: the last tick of time that every level can name. There is always a tick
- * number left after it, so that "the tick after the last" is not taken for VERGE__NO_TICK. */
-uint64_t verge__wheel_last_tick(const verge_wheel_options *options, const verge_wheel_level *levels,
-                                size_t level_count);
+/* 0, and what the options mean; -EINVAL, and why. */
+int verge__wheel_read_options(const verge_wheel_options *options, verge__explanation why,
+                              verge__geometry *ret_geometry);
 
 #endif
