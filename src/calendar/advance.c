@@ -101,7 +101,7 @@ static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t
         } else {
             level->slots[slot] = verge__list_from_full_chunk(chunk->below);
             if (chunk->below == NULL) {
-                verge__level_clear_occupied(level, slot);
+                verge__calendar_slot_emptied(calendar, k, slot);
             }
         }
         scatter(calendar, k, position, list - moved, moved);
@@ -113,15 +113,11 @@ static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t
     return true;
 }
 
-static bool slot_starts_at(const verge__level *level, uint64_t tick) {
-    return (tick & verge__bit_mask(level->shift)) == 0 &&
-           verge__level_is_occupied(level, (uint32_t)(tick >> level->shift) & level->mask);
-}
-
 bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget) {
     for (size_t k = calendar->levels_used; k-- > 1;) {
-        if (slot_starts_at(&calendar->levels[k], calendar->cursor) &&
-            !drain(calendar, k, calendar->cursor >> calendar->levels[k].shift, SIZE_MAX, budget)) {
+        unsigned shift = calendar->levels[k].shift;
+        if ((calendar->cursor & verge__bit_mask(shift)) == 0 &&
+            !drain(calendar, k, calendar->cursor >> shift, SIZE_MAX, budget)) {
             return false;
         }
     }

@@ -120,7 +120,7 @@ static int build(verge__calendar *calendar, const verge__calendar_setup *setup) 
     calendar->entry_capacity = 0;
     calendar->due_slot = NULL;
     memset(calendar->own, 0, sizeof(calendar->own));
-    verge__chunk_pool_init(&calendar->pool, setup->allocator);
+    calendar->pool = (verge__chunk_pool){.allocator = setup->allocator};
     add_levels(calendar, setup);
     verge__calendar_restart(calendar, setup->first_tick);
     return allocate_levels(calendar);

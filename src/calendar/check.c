@@ -62,7 +62,7 @@ static const char *check_level(entry_counts *counts, size_t k) {
         uint32_t slot = (uint32_t)position & level->mask;
         uint64_t start = position << level->shift;
         verge__list list = level->slots[slot];
-        if ((list != NULL) != verge__level_is_occupied(level, slot)) {
+        if ((list != NULL) != (level->occupied[slot >> 6] >> (slot & 63) & 1)) {
             return "C1: a slot's bit is set if and only if its list is not empty";
         }
         if (list == NULL) {

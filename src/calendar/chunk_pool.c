@@ -11,10 +11,6 @@ enum {
     SLAB_COUNT_MAX = 1 << VERGE__CHUNK_SLAB_BITS,
 };
 
-void verge__chunk_pool_init(verge__chunk_pool *pool, const verge_allocator *allocator) {
-    *pool = (verge__chunk_pool){.allocator = allocator};
-}
-
 static void release_slab(verge__chunk_pool *pool, verge__chunk_slab *slab) {
     verge__release(pool->allocator, slab->chunks, (size_t)slab->count * VERGE__CHUNK_BYTES);
     pool->chunk_count -= slab->count;

@@ -24,6 +24,7 @@ typedef struct verge__chunk_slab {
     uint32_t used;
 } verge__chunk_slab;
 
+/* Begins zeroed, but for the allocator. */
 typedef struct verge__chunk_pool {
     const verge_allocator *allocator;
     verge__chunk_slab *slabs;
@@ -34,7 +35,6 @@ typedef struct verge__chunk_pool {
     size_t used_count;
 } verge__chunk_pool;
 
-void verge__chunk_pool_init(verge__chunk_pool *pool, const verge_allocator *allocator);
 void verge__chunk_pool_deinit(verge__chunk_pool *pool);
 
 /* Adds exactly `count` chunks. -ENOMEM changes nothing. */

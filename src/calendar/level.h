@@ -10,14 +10,6 @@ static inline uint32_t verge__level_words(const verge__level *level) {
     return (level->mask >> 6) + 1;
 }
 
-static inline bool verge__level_is_occupied(const verge__level *level, uint32_t slot) {
-    return (level->occupied[slot >> 6] >> (slot & 63) & 1) != 0;
-}
-
-static inline void verge__level_clear_occupied(verge__level *level, uint32_t slot) {
-    level->occupied[slot >> 6] &= ~(UINT64_C(1) << (slot & 63));
-}
-
 /* The tick from which on a slot of several chunks is drained: the start of the slot before. */
 static inline uint64_t verge__level_drain_begin(const verge__level *level, uint64_t position) {
     return (position - 1) << level->shift;
@@ -38,9 +30,10 @@ static VERGE__ALWAYS_INLINE void verge__calendar_drop_newest(verge__calendar *ca
 }
 
 static inline void verge__calendar_slot_emptied(verge__calendar *calendar, size_t k, uint32_t slot) {
-    VERGE__INVARIANT(calendar->levels[k].slots[slot] == NULL, "C1: a bit is cleared when its list is empty");
-    verge__level_clear_occupied(&calendar->levels[k], slot);
-    if (&calendar->levels[k].slots[slot] == calendar->due_slot) {
+    verge__level *level = &calendar->levels[k];
+    VERGE__INVARIANT(level->slots[slot] == NULL, "C1: a bit is cleared when its list is empty");
+    level->occupied[slot >> 6] &= ~(UINT64_C(1) << (slot & 63));
+    if (&level->slots[slot] == calendar->due_slot) {
         calendar->due_slot = NULL;
     }
 }

@@ -194,13 +194,8 @@ static void hand_out_exact(verge_wheel *wheel, verge__handout *to) {
 
 /* ---- a poll ---- */
 
-/* Entries that went for good. */
-static uint64_t entries_gone(const verge_wheel *wheel) {
-    return wheel->expired + wheel->calendar.entries_dropped;
-}
-
 /* After what is due was handed out, or as much as was asked for. */
-static void settle(verge_wheel *wheel, uint64_t gone_before, size_t *budget) {
+static void settle(verge_wheel *wheel, size_t *budget) {
     verge__calendar *calendar = &wheel->calendar;
     if (VERGE__UNLIKELY(verge__wheel_has_due(wheel))) {
         calendar->quiet_until = 0; /* W5 */
@@ -212,9 +207,7 @@ static void settle(verge_wheel *wheel, uint64_t gone_before, size_t *budget) {
     if (verge__wheel_pending(wheel) == 0) {
         wheel->earliest_ns = VERGE_NEVER;
     }
-    if (entries_gone(wheel) != gone_before) {
-        verge__wheel_note_untidy(wheel);
-    }
+    verge__wheel_note_untidy(wheel);
     if (VERGE__UNLIKELY(calendar->cursor >= wheel->tidy_tick)) {
         wheel->tidy_tick = VERGE__SHORT_END;
         if (verge__wheel_give_back(wheel)) {
@@ -249,7 +242,6 @@ static size_t advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to, b
         wheel->last_poll_work = 0;
         return 0;
     }
-    uint64_t gone_before = entries_gone(wheel);
     wheel->now_ns = now_ns > wheel->now_ns ? now_ns : wheel->now_ns;
     wheel->calendar.short_reach = 0; /* the short ways do not apply before the cursor has caught up */
     wheel->idle_limit = 0;
@@ -263,7 +255,7 @@ static size_t advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to, b
     if (wheel->runs == 0) {
         admit_deferred(wheel);
     }
-    settle(wheel, gone_before, &to->budget);
+    settle(wheel, &to->budget);
     wheel->last_poll_work = budget - to->budget;
     wheel->last_work_ns = wheel->now_ns;
     return to->count;

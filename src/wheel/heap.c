@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "wheel/heap.h"
-
+/*
+ * The due entries of an ordered wheel: a binary heap, in the own list HEAP of the calendar.
+ *
+ * Entry i comes out before entries 2 i + 1 and 2 i + 2. The entries are in the chunks of the list: the depth of a chunk
+ * says which entries it has, and `chunks` finds a chunk by its depth. So an entry is added, taken and withdrawn in
+ * logarithmic time, and its node need not know more than its place.
+ *
+ * Invariants
+ *   WH1  no entry comes out after one below it
+ *   WH2  `chunks` has room for all entries of the calendar, and for those that room was reserved for
+ */
 #include <errno.h>
 
 #include "base/memory.h"

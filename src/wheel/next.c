@@ -103,10 +103,7 @@ static bool try_find_first(verge_wheel *wheel, extent *found) {
             if (!look_at_slot(wheel, k, position, found)) {
                 return false;
             }
-            if (position - first == level->mask) {
-                break;
-            }
-            position = verge__level_next(level, position + 1);
+            position = verge__level_next(level, position + 1); /* from the start of the ring again: beyond its end */
         }
     }
     return true;

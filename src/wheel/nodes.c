@@ -197,42 +197,41 @@ void verge__nodes_empty_stack(verge__nodes *nodes, size_t count) {
     memmove(nodes->stack, nodes->stack + count, nodes->stack_count * sizeof(*nodes->stack));
 }
 
-/* Moves nodes from one word of a bitmap to the stack, and their memory towards the cache. */
-static void take_word(verge__nodes *nodes, uint32_t slab, uint32_t word, size_t count) {
-    verge__slab *info = &nodes->info[slab];
-    while (info->free[word] != 0 && nodes->stack_count < count) {
-        uint32_t bit = verge__bit_lowest_index(info->free[word]);
-        uint32_t index = (slab << VERGE__SLAB_BITS) + word * 64 + bit;
-        verge__timer_node *node = verge__nodes_at(nodes, index);
-        VERGE__PREFETCH_WRITE(node);
-        VERGE__INVARIANT(info->free_count > 0, "WN1: a slab's free nodes are counted");
-        info->free[word] &= info->free[word] - 1;
-        info->free_count--;
-        nodes->free_count--;
-        nodes->stack[nodes->stack_count++] = index;
+/* Takes a node, of which there are some, from the bitmap of the lowest slab. */
+static uint32_t take_lowest(verge__nodes *nodes) {
+    uint32_t at = nodes->lowest / 64;
+    while (nodes->with_free[at] == 0) {
+        at++;
     }
+    nodes->lowest = at * 64 + verge__bit_lowest_index(nodes->with_free[at]);
+    verge__slab *info = &nodes->info[nodes->lowest];
+    VERGE__INVARIANT(info->free_count > 0, "WN1: a slab's free nodes are counted");
+    uint64_t *word = info->free;
+    while (*word == 0) {
+        word++;
+    }
+    uint32_t bit = (uint32_t)(word - info->free) * 64 + verge__bit_lowest_index(*word);
+    *word &= *word - 1;
+    info->free_count--;
+    nodes->free_count--;
+    if (info->free_count == 0) {
+        note_free(nodes, nodes->lowest);
+    }
+    return (nodes->lowest << VERGE__SLAB_BITS) + bit;
 }
 
+/* The lowest is the first to be used. Generations are asked for when all nodes are on their way to the cache. */
 void verge__nodes_refill(verge__nodes *nodes) {
     VERGE__INVARIANT(nodes->stack_count == 0 && nodes->free_count > 0, "WN1: free nodes are counted");
-    for (uint32_t at = nodes->lowest / 64; nodes->stack_count < VERGE__REFILL_NODES && nodes->free_count > 0; at++) {
-        while (nodes->with_free[at] != 0 && nodes->stack_count < VERGE__REFILL_NODES) {
-            uint32_t slab = at * 64 + verge__bit_lowest_index(nodes->with_free[at]);
-            nodes->lowest = slab;
-            for (uint32_t word = 0; word < VERGE__SLAB_WORDS && nodes->info[slab].free_count > 0; word++) {
-                take_word(nodes, slab, word, VERGE__REFILL_NODES);
-            }
-            note_free(nodes, slab);
-        }
+    nodes->stack_count = nodes->free_count < VERGE__REFILL_NODES ? nodes->free_count : (size_t)VERGE__REFILL_NODES;
+    for (size_t i = nodes->stack_count; i-- > 0;) {
+        uint32_t index = take_lowest(nodes);
+        VERGE__PREFETCH_WRITE(verge__nodes_at(nodes, index));
+        nodes->stack[i] = index;
     }
-    /* Their generations are asked for when all of them are on their way to the cache. The lowest is the first to be
-     * used. */
-    for (size_t i = 0; 2 * i < nodes->stack_count; i++) {
-        size_t j = nodes->stack_count - 1 - i;
-        uint32_t low = (uint32_t)nodes->stack[i];
-        uint32_t high = (uint32_t)nodes->stack[j];
-        nodes->stack[j] = verge__handle(low, verge__nodes_at(nodes, low)->node.generation - 1);
-        nodes->stack[i] = verge__handle(high, verge__nodes_at(nodes, high)->node.generation - 1);
+    for (size_t i = 0; i < nodes->stack_count; i++) {
+        uint32_t index = (uint32_t)nodes->stack[i];
+        nodes->stack[i] = verge__handle(index, verge__nodes_at(nodes, index)->node.generation - 1);
     }
 }
 

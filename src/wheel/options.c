@@ -9,35 +9,29 @@
 enum { DEFAULT_PRECISION_SHIFT = 20 };
 
 static const struct {
-    uint8_t first_shift;
     uint8_t level_count;
-    uint8_t shifts[7]; /* of each level; bits below */
+    uint8_t shifts[7]; /* of each level; the first is that of the precision */
     uint8_t bits[7];
     bool coarse;
     bool strict;
     verge_order order;
     verge_past past;
 } presets[] = {
-    [VERGE_PRESET_DEFAULT] = {.first_shift = DEFAULT_PRECISION_SHIFT},
-    [VERGE_PRESET_THREE_LEVEL] = {.first_shift = 20,
-                                  .level_count = 3,
+    [VERGE_PRESET_DEFAULT] = {.shifts = {DEFAULT_PRECISION_SHIFT}},
+    [VERGE_PRESET_THREE_LEVEL] = {.level_count = 3,
                                   .shifts = {20, 30, 36},
                                   .bits = {10, 10, 10},
                                   .coarse = true,
                                   .past = VERGE_PAST_SINCE_START},
-    [VERGE_PRESET_TWO_LEVEL] = {.first_shift = 20, .level_count = 2, .shifts = {20, 30}, .bits = {10, 10}},
-    [VERGE_PRESET_ALARM] = {.first_shift = 0,
-                            .level_count = 6,
+    [VERGE_PRESET_TWO_LEVEL] = {.level_count = 2, .shifts = {20, 30}, .bits = {10, 10}},
+    [VERGE_PRESET_ALARM] = {.level_count = 6,
                             .shifts = {0, 11, 21, 31, 41, 51},
                             .bits = {11, 10, 10, 10, 10, 10},
                             .strict = true,
                             .order = VERGE_ORDER_FIFO,
                             .past = VERGE_PAST_REJECTED},
-    [VERGE_PRESET_RUNTIME] = {.first_shift = 20,
-                              .level_count = 7,
-                              .shifts = {20, 26, 32, 38, 44, 50, 56},
-                              .bits = {6, 6, 6, 6, 6, 6, 6}},
-    [VERGE_PRESET_MILLISECONDS] = {.first_shift = 0},
+    [VERGE_PRESET_RUNTIME] = {.level_count = 7, .shifts = {20, 26, 32, 38, 44, 50, 56}, .bits = {6, 6, 6, 6, 6, 6, 6}},
+    [VERGE_PRESET_MILLISECONDS] = {.shifts = {0}},
 };
 
 int verge_wheel_options_preset_sized(verge_wheel_options *options, size_t struct_size, verge_wheel_preset preset) {
@@ -46,7 +40,7 @@ int verge_wheel_options_preset_sized(verge_wheel_options *options, size_t struct
     }
     *options = (verge_wheel_options){
         .struct_size = struct_size,
-        .precision_ns = UINT64_C(1) << presets[preset].first_shift,
+        .precision_ns = UINT64_C(1) << presets[preset].shifts[0],
         .level_count = presets[preset].level_count,
         .coarse = presets[preset].coarse,
         .strict = presets[preset].strict,

@@ -37,12 +37,6 @@ static void release_counted(void *context, void *block, size_t size) {
 
 /* ---- life ---- */
 
-static void set_now(verge_wheel *wheel, uint64_t start_ns) {
-    wheel->start_ns = start_ns;
-    wheel->now_ns = start_ns;
-    wheel->last_poll_work = 0;
-}
-
 verge__calendar_setup verge__wheel_calendar_setup(const verge_wheel *wheel, bool is_narrow) {
     uint64_t precision_ns = UINT64_C(1) << wheel->calendar.shift;
     return (verge__calendar_setup){
@@ -87,7 +81,8 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     wheel->tidy_tick = VERGE__SHORT_END;
     wheel->earliest_ns = VERGE_NEVER;
     wheel->is_plain = !ordered && !options->coarse && options->past == VERGE_PAST_FIRES && options->timer_cap == 0;
-    set_now(wheel, options->start_ns);
+    wheel->start_ns = options->start_ns;
+    wheel->now_ns = options->start_ns;
     wheel->nodes = (verge__nodes){.stack = wheel->stack,
                                   .generation_base = next_generation_base(),
                                   .has_sequences = ordered,
@@ -156,7 +151,9 @@ int verge_wheel_set_start(verge_wheel *wheel, uint64_t start_ns) {
     if (verge__wheel_pending(wheel) > 0) {
         return -EBUSY;
     }
-    set_now(wheel, start_ns);
+    wheel->start_ns = start_ns;
+    wheel->now_ns = start_ns;
+    wheel->last_poll_work = 0;
     end_all(wheel);
     return 0;
 }

@@ -8,7 +8,7 @@
  * What is due
  *   past        own lists PAST and DEFERRED: timers set for a time that had come already. They come out first
  *   the tick    calendar.due_slot: its entries are handed out in place
- *   heap        of an ordered wheel: due entries go there before they are handed out (heap.h)
+ *   heap        of an ordered wheel: due entries go there before they are handed out (heap.c)
  *
  * Invariants (verge_wheel_check); C1 to C7, L1, L2, P1, P2, WN1 to WN3, WH1, WH2 are stated where their structures are
  *   W1  every pending timer has an entry: in a slot that starts no later than the timer must come out, or in one of the
@@ -28,7 +28,6 @@
 #include "base/explain.h"
 #include "base/one_thread.h"
 #include "calendar/calendar.h"
-#include "wheel/heap.h"
 #include "wheel/nodes.h"
 
 enum {
@@ -58,6 +57,12 @@ extern size_t verge__narrow_max;
 static const size_t verge__idle_max = VERGE__IDLE_MAX;
 static const size_t verge__narrow_max = VERGE__NARROW_MAX;
 #endif
+
+/* Of an ordered wheel: what is due, in order (heap.c). */
+typedef struct verge__heap {
+    verge__chunk **chunks; /* by depth */
+    size_t room;
+} verge__heap;
 
 /* What options mean. */
 typedef struct verge__geometry {
@@ -95,7 +100,7 @@ struct verge_wheel {
     size_t reserved_nodes;    /* timers with handles there must be room for */
     size_t reserved_timeouts; /* timeouts there must be room for */
     verge__geometry geometry;
-    verge__heap heap; /* of an ordered wheel */
+    verge__heap heap;
     verge_wheel_options options;
     verge_allocator allocator; /* the user's; counts `bytes` */
     verge_allocator users_allocator;
@@ -203,8 +208,8 @@ static VERGE__ALWAYS_INLINE bool verge__wheel_may_keep_idle(const verge_wheel *w
            verge__calendar_idle(&wheel->calendar) < wheel->idle_limit;
 }
 
-/* Timers have ended: there may be memory to give back. Polls that find nothing to do do not look, but one of them does,
- * in a while. */
+/* Timers may have ended, so there may be memory to give back. Polls that find nothing to do do not look, but one of them
+ * does, in a while. */
 static inline void verge__wheel_note_untidy(verge_wheel *wheel) {
     uint64_t tick = wheel->calendar.cursor + VERGE__TICKS_UNTIDY;
     if (wheel->tidy_tick == VERGE__SHORT_END && tick < VERGE__SHORT_END) {
@@ -230,6 +235,30 @@ static inline void verge__wheel_set_short_reach(verge_wheel *wheel) {
     wheel->idle_limit = is_short && !verge__calendar_has_due(calendar) ? verge__idle_max : 0;
     calendar->quiet_until = wheel->tidy_tick < calendar->quiet_until ? wheel->tidy_tick : calendar->quiet_until;
 }
+
+/* ---- heap.c ---- */
+
+/* Makes room for so many entries, in an ordered wheel. -ENOMEM changes nothing. */
+int verge__heap_secure(verge_wheel *wheel, size_t entries);
+
+/* Gives back room if there is twice as much, and memory for a smaller array. */
+void verge__heap_shrink(verge_wheel *wheel, size_t entries);
+
+/* Finds the order and `chunks` anew: entries or chunks were moved. */
+void verge__heap_order(verge_wheel *wheel);
+
+/* Adds a node without an entry; takes the entry that comes out first, of a heap that is not empty. */
+void verge__heap_push(verge_wheel *wheel, verge__entry entry, verge__node *node);
+verge__entry verge__heap_pop(verge_wheel *wheel);
+
+/* Takes the entry of a node out. While timeouts are visited, the others stay where they are, out of order. */
+void verge__heap_withdraw(verge_wheel *wheel, verge__node *node);
+
+/* Whether the first entry was set for the past. */
+bool verge__heap_has_past(verge_wheel *wheel);
+
+/* NULL, or the invariant that is broken. */
+const char *verge__heap_check(const verge_wheel *wheel);
 
 /* ---- next.c ---- */
 

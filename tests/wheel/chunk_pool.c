@@ -11,8 +11,7 @@ static void a_place_is_used_again(void **state) {
     (void)state;
     struct verge_test_allocator memory;
     verge_test_allocator_init(&memory);
-    verge__chunk_pool pool;
-    verge__chunk_pool_init(&pool, &memory.allocator);
+    verge__chunk_pool pool = {.allocator = &memory.allocator};
     for (size_t i = 0; i < SLABS; i++) {
         assert_int_equal(verge__chunk_pool_grow(&pool, CHUNKS), 0);
     }
@@ -50,8 +49,7 @@ static void a_growth_that_fails_leaves_nothing(void **state) {
     (void)state;
     struct verge_test_allocator memory;
     verge_test_allocator_init(&memory);
-    verge__chunk_pool pool;
-    verge__chunk_pool_init(&pool, &memory.allocator);
+    verge__chunk_pool pool = {.allocator = &memory.allocator};
     assert_int_equal(verge__chunk_pool_grow(&pool, CHUNKS), 0);
     const size_t bytes = memory.bytes_in_use;
     const size_t large = ((size_t)5 << 20) / VERGE__CHUNK_BYTES; /* three slabs */
