@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* base/memory.h - blocks of memory of an allocator. */
+/* base/memory.h - blocks of memory of an allocator, and their sizes. */
 #ifndef VERGE_SRC_BASE_MEMORY_H
 #define VERGE_SRC_BASE_MEMORY_H
 
 #include <string.h>
 
 #include "verge/base.h"
+
+static inline size_t verge__larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
 
 static inline void *verge__allocate(const verge_allocator *allocator, size_t size, size_t alignment) {
     return allocator->allocate(allocator->context, size, alignment);

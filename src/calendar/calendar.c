@@ -158,10 +158,6 @@ static void recount_capacity(verge__calendar *calendar) {
         chunks <= lists ? chunks : VERGE__CHUNK_ENTRIES * chunks - (VERGE__CHUNK_ENTRIES - 1) * lists;
 }
 
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
 /* Grows by an eighth at least, so that few calls have to, and memory follows the load closely. */
 int verge__calendar_secure(verge__calendar *calendar, size_t entries) {
     if (entries <= calendar->entry_capacity) {
@@ -171,8 +167,8 @@ int verge__calendar_secure(verge__calendar *calendar, size_t entries) {
         return -ENOMEM;
     }
     size_t missing = chunks_for(calendar, entries) - calendar->pool.chunk_count;
-    size_t growth = larger(GROWTH_MIN, calendar->pool.chunk_count / 8);
-    growth = larger(missing, growth < GROWTH_MAX ? growth : (size_t)GROWTH_MAX);
+    size_t growth = verge__larger(GROWTH_MIN, calendar->pool.chunk_count / 8);
+    growth = verge__larger(missing, growth < GROWTH_MAX ? growth : (size_t)GROWTH_MAX);
     int error = verge__chunk_pool_grow(&calendar->pool, growth);
     if (error != 0 && growth > missing) {
         error = verge__chunk_pool_grow(&calendar->pool, missing);
@@ -183,7 +179,7 @@ int verge__calendar_secure(verge__calendar *calendar, size_t entries) {
 }
 
 void verge__calendar_shrink(verge__calendar *calendar, size_t entries) {
-    entries = larger(entries, calendar->entry_count);
+    entries = verge__larger(entries, calendar->entry_count);
     verge__chunk_pool_shrink(&calendar->pool, chunks_for(calendar, entries));
     recount_capacity(calendar);
     VERGE__INVARIANT(calendar->entry_count <= calendar->entry_capacity, "C6: entries are filed where room was made");
@@ -209,7 +205,7 @@ static void move_list(verge__calendar *to, verge__list list, size_t own, uint64_
 
 int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_setup *setup, size_t entries) {
     verge__calendar next = *calendar;
-    entries = larger(entries, calendar->entry_count);
+    entries = verge__larger(entries, calendar->entry_count);
     if (setup->is_narrow == calendar->is_narrow && calendar->pool.chunk_count <= chunks_for(calendar, entries)) {
         return 0; /* there is nothing to gain */
     }

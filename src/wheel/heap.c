@@ -41,7 +41,7 @@ int verge__heap_secure(verge_wheel *wheel, size_t entries) {
 }
 
 void verge__heap_shrink(verge_wheel *wheel, size_t entries) {
-    size_t needed = chunks_for(entries > wheel->calendar.entry_count ? entries : wheel->calendar.entry_count);
+    size_t needed = chunks_for(verge__larger(entries, wheel->calendar.entry_count));
     if (2 * needed <= wheel->heap.room) {
         (void)resize(wheel, needed);
     }

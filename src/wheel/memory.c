@@ -2,6 +2,7 @@
 /* Reserving memory, and giving it back when there are fewer timers. */
 #include <errno.h>
 
+#include "base/memory.h"
 #include "wheel/wheel_internal.h"
 
 enum { SLABS_AT_ONCE = 64 }; /* looked at, at the end of a poll */
@@ -11,15 +12,11 @@ size_t verge__idle_max = VERGE__IDLE_MAX;
 size_t verge__narrow_max = VERGE__NARROW_MAX;
 #endif
 
-static size_t max_of(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
 /* W6, if the table has so many nodes, and so many of them are timers or on the stack. Others may have idle entries. */
 static size_t entries_for(const verge_wheel *wheel, size_t node_count, size_t taken) {
-    size_t in_table = max_of(taken, wheel->reserved_nodes) + verge__idle_max;
+    size_t in_table = verge__larger(taken, wheel->reserved_nodes) + verge__idle_max;
     in_table = in_table < node_count ? in_table : node_count;
-    return in_table + max_of(wheel->attached + wheel->loose, wheel->reserved_timeouts);
+    return in_table + verge__larger(wheel->attached + wheel->loose, wheel->reserved_timeouts);
 }
 
 /* Between two refills of the stack, no more nodes are taken. */
@@ -119,7 +116,7 @@ int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
     size_t reserved_before = wheel->reserved_nodes;
     size_t wanted = live + timer_count + nodes->retired_count;
     wheel->reserved_nodes = wanted + VERGE__STACK_MAX; /* of which the stack may have some */
-    int error = secure(wheel, entries_for(wheel, max_of(wanted + VERGE__SLAB_NODES, nodes_before), 0));
+    int error = secure(wheel, entries_for(wheel, verge__larger(wanted + VERGE__SLAB_NODES, nodes_before), 0));
     while (error == 0 && nodes->node_count < wanted) {
         error = verge__nodes_grow(nodes);
         wheel->calendar.slabs = nodes->slabs;
@@ -157,7 +154,7 @@ static bool is_sparse(const verge_wheel *wheel, size_t used, size_t reserved_cou
 
 /* What there must be room for, when so much is used and so much reserved. */
 static size_t to_keep(const verge_wheel *wheel, size_t used, size_t reserved_count) {
-    return max_of(max_of(used * wheel->options.compaction.multiplier, wheel->options.compaction.minimum),
+    return verge__larger(verge__larger(used * wheel->options.compaction.multiplier, wheel->options.compaction.minimum),
                   reserved_count);
 }
 
@@ -165,8 +162,7 @@ bool verge__wheel_give_back(verge_wheel *wheel) {
     verge__calendar *calendar = &wheel->calendar;
     size_t live = verge__nodes_live(&wheel->nodes);
     size_t node_count = wheel->nodes.node_count;
-    bool is_under_way =
-        wheel->nodes.release_at != 0; /* what was begun is brought to its end, down to what is to be kept */
+    bool is_under_way = wheel->nodes.release_at != 0; /* what was begun is brought to its end */
     if (is_under_way || is_sparse(wheel, live, wheel->reserved_nodes, wheel->nodes.node_count)) {
         is_under_way = !release_slabs(wheel, to_keep(wheel, live, wheel->reserved_nodes), SLABS_AT_ONCE);
     }
@@ -193,6 +189,6 @@ void verge_wheel_compact(verge_wheel *wheel) {
     }
     (void)verge__wheel_visit(wheel, drop_idle, NULL);
     wheel->nodes.release_at = 0;
-    (void)release_slabs(wheel, max_of(verge__nodes_live(&wheel->nodes), wheel->reserved_nodes), UINT32_MAX);
+    (void)release_slabs(wheel, verge__larger(verge__nodes_live(&wheel->nodes), wheel->reserved_nodes), UINT32_MAX);
     trim(wheel);
 }

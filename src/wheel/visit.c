@@ -4,15 +4,13 @@
 
 #include "wheel/wheel_internal.h"
 
-/* From the newest on: who withdraws an entry brings the newest into its place, which was visited before. */
-static bool visit_list(verge_wheel *wheel, verge__list *list, verge__visitor *visitor, void *context) {
-    for (verge__entry *at = *list == NULL ? NULL : *list - 1; at != NULL;) {
+static bool visit_list(verge_wheel *wheel, verge__list list, verge__visitor *visitor, void *context) {
+    for (verge__entry *at = list == NULL ? NULL : list - 1; at != NULL;) {
         verge__entry entry = *at;
-        verge__entry *older = verge__entry_older(at);
+        at = verge__entry_older(at); /* if the entry is withdrawn, the newest takes its place: it was visited before */
         if (!visitor(context, wheel, entry, verge__calendar_node(&wheel->calendar, entry))) {
             return false;
         }
-        at = older;
     }
     return true;
 }
@@ -23,11 +21,11 @@ bool verge__wheel_visit(verge_wheel *wheel, verge__visitor *visitor, void *conte
     for (size_t k = 0; k < calendar->levels_used && goes_on; k++) {
         const verge__level *level = &calendar->levels[k];
         for (uint32_t slot = 0; slot <= level->mask && goes_on; slot++) {
-            goes_on = visit_list(wheel, &level->slots[slot], visitor, context);
+            goes_on = visit_list(wheel, level->slots[slot], visitor, context);
         }
     }
     for (size_t own = 0; own < VERGE__OWN_LISTS && goes_on; own++) {
-        goes_on = visit_list(wheel, &calendar->own[own], visitor, context);
+        goes_on = visit_list(wheel, calendar->own[own], visitor, context);
     }
     return goes_on;
 }
