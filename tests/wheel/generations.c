@@ -79,12 +79,33 @@ static void a_slab_with_a_retired_node_stays(void **state) {
     wheel_end(wheel);
 }
 
+/* G7: what is reserved can be scheduled, and nodes that are not used again do not count. */
+static void a_retired_node_is_not_reserved(void **state) {
+    (void)state;
+    struct verge_test_allocator memory;
+    verge_test_allocator_init(&memory);
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.allocator = &memory.allocator;
+    verge_wheel *wheel = wheel_new(&options);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(verge_wheel_cancel(wheel, last_of_its_node(wheel, SECOND), NULL), 0);
+    }
+    assert_int_equal(verge_wheel_reserve(wheel, 12), 0); /* as many as the first nodes */
+    memory.fail_from = 1;
+    for (size_t i = 0; i < 12; i++) {
+        (void)schedule(wheel, SECOND, i);
+    }
+    wheel_end(wheel);
+    verge_test_allocator_assert_empty(&memory);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cancelled_node_is_retired),
         cmocka_unit_test(an_expired_node_is_retired),
         cmocka_unit_test(a_cleared_node_is_retired),
         cmocka_unit_test(a_slab_with_a_retired_node_stays),
+        cmocka_unit_test(a_retired_node_is_not_reserved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
