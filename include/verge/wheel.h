@@ -142,7 +142,7 @@ typedef struct verge_wheel_level {
  * slabs of 512 (16 KiB). A slab goes back when none of its timers is left, so each long-lived timer keeps at most one
  * slab. Entries, of 8 bytes each, are in slabs of up to 2 MiB. Such a slab goes back when it holds no entry, and
  * verge_wheel_compact moves all entries to memory of the right size, if it can be had. A default wheel takes 4.8 KB
- * without timers, and 7.1 KB with 10 of them: while it has room for at most 128, its levels have fewer slots.
+ * without timers, and 7.0 KB with 10 of them: while it has room for at most 128, its levels have fewer slots.
  */
 typedef struct verge_wheel_compaction {
     uint32_t minimum;
