@@ -69,9 +69,6 @@ static void add_levels(verge__calendar *calendar, const verge__calendar_setup *s
         covered = level_end;
     }
     split(calendar, covered, 64U - setup->shift, setup->is_narrow ? NARROW_BITS : LEVEL_BITS);
-    for (covered = 64U - setup->shift; covered < 64; covered++) { /* no two ticks of time are so far apart */
-        calendar->level_of_zeros[63 - covered] = (uint8_t)(calendar->level_count - 1);
-    }
 }
 
 /* One piece of memory for all levels: the lists, then the bits. */

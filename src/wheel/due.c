@@ -96,27 +96,23 @@ static void hand_out_popped(verge_wheel *wheel, verge__entry entry, verge__hando
 
 /* ---- ordered: all of a tick goes to the heap, and then out of it ---- */
 
-/* An ordered wheel has no idle entries. */
-static void add_to_heap(verge_wheel *wheel, verge__entry entry, bool is_past) {
+/* An ordered wheel keeps no entry when a timer ends or moves: what comes up is due. */
+static void add_to_heap(verge_wheel *wheel, verge__entry entry, verge__handout *to) {
     verge__node *node = verge__calendar_node(&wheel->calendar, entry);
-    if (!is_past && verge__wheel_tick(wheel, node->deadline_ns) >= wheel->calendar.cursor) {
-        verge__wheel_refile(wheel, entry, node);
-    } else {
-        node->place = VERGE__NO_PLACE;
-        verge__heap_push(wheel, entry, node);
-    }
+    VERGE__INVARIANT(verge__node_is_pending(node), "W3: an ordered wheel has no idle entries");
+    VERGE__INVARIANT(verge__wheel_tick(wheel, node->deadline_ns) < verge__wheel_target(wheel), "G1: it is due");
+    to->budget--;
+    node->place = VERGE__NO_PLACE;
+    verge__heap_push(wheel, entry, node);
 }
 
 /* The next step; false: nothing is left of the tick, or of what is past. */
 static bool hand_out_in_order(verge_wheel *wheel, verge__handout *to) {
     verge__calendar *calendar = &wheel->calendar;
-    bool has_tick = verge__calendar_has_due(calendar);
     if (calendar->own[VERGE__LIST_PAST] != NULL) {
-        to->budget--;
-        add_to_heap(wheel, verge__calendar_list_pop(calendar, VERGE__LIST_PAST), true);
-    } else if (has_tick && !verge__heap_has_past(wheel)) {
-        to->budget--;
-        add_to_heap(wheel, verge__calendar_pop(calendar), false);
+        add_to_heap(wheel, verge__calendar_list_pop(calendar, VERGE__LIST_PAST), to);
+    } else if (verge__calendar_has_due(calendar) && !verge__heap_has_past(wheel)) {
+        add_to_heap(wheel, verge__calendar_pop(calendar), to);
     } else if (calendar->own[VERGE__LIST_HEAP] != NULL) {
         hand_out_popped(wheel, verge__heap_pop(wheel), to);
     } else {

@@ -136,7 +136,9 @@ int verge__nodes_grow(verge__nodes *nodes) {
         nodes->info[next.slab] = (verge__slab){.generation_floor = nodes->generation_base};
         nodes->slab_count++;
     }
-    nodes->index_limit = nodes->slab_count == 1 ? nodes->first_room : nodes->slab_count << VERGE__SLAB_BITS;
+    VERGE__INVARIANT(nodes->slab_count == 1 || nodes->first_room == VERGE__SLAB_NODES,
+                     "WN3: slab 0 grows to its full size before there is another");
+    nodes->index_limit = ((nodes->slab_count - 1) << VERGE__SLAB_BITS) + nodes->first_room;
     add_nodes(nodes, next.slab, next.before, next.after);
     return 0;
 }
@@ -242,8 +244,6 @@ uint32_t verge__nodes_next_live(const verge__nodes *nodes, uint32_t from) {
         uint32_t slab = index >> VERGE__SLAB_BITS;
         if (nodes->slabs[slab] == NULL) {
             index |= VERGE__SLAB_NODES - 1;
-        } else if ((index & (VERGE__SLAB_NODES - 1)) >= verge__nodes_slab_nodes(nodes, slab)) {
-            continue;
         } else if ((verge__nodes_at(nodes, index)->node.generation & 1) != 0) {
             return index;
         }

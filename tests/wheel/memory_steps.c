@@ -114,6 +114,24 @@ static void room_for_entries_follows_the_load(void **state) {
     wheel_end(wheel);
 }
 
+/* What the heap of an ordered wheel had room for goes back with the rest. */
+static void the_heap_shrinks(void **state) {
+    (void)state;
+    enum { COUNT = 20000 };
+    static verge_expiry out[COUNT];
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.order = VERGE_ORDER_FIFO;
+    verge_wheel *wheel = wheel_new(&options);
+    for (size_t i = 0; i < COUNT; i++) {
+        (void)schedule(wheel, TICK, i);
+    }
+    assert_in_range(wheel->heap.room, COUNT / VERGE__CHUNK_ENTRIES, 2 * COUNT / VERGE__CHUNK_ENTRIES);
+    assert_int_equal(verge_wheel_poll(wheel, 2 * TICK, out, COUNT), COUNT);
+    verge_wheel_compact(wheel);
+    assert_int_equal(wheel->heap.room, 0);
+    wheel_end(wheel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(polls_look_at_all_slabs_step_by_step),
@@ -121,6 +139,7 @@ int main(void) {
         cmocka_unit_test(memory_goes_back_after_an_earlier_start),
         cmocka_unit_test(the_first_slab_doubles),
         cmocka_unit_test(room_for_entries_follows_the_load),
+        cmocka_unit_test(the_heap_shrinks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,8 +25,7 @@ static void a_tick_is_a_unit(void **state) {
     wheel_end(wheel);
 }
 
-/* All levels may be ready, so that the short ways reach as far as they can; time may jump while nothing is pending, so
- * that no poll looks. Deadlines that are none are refused all the same, and the others come out. */
+/* A wheel may begin there; time may jump while nothing is pending, so that no poll looks; or the start is moved. Deadlines that are none are refused all the same, and the others come out. */
 static void the_end_of_time(void **state) {
     (void)state;
     static const uint64_t half = UINT64_C(1) << 63;
@@ -42,16 +41,20 @@ static void the_end_of_time(void **state) {
                               half / 2 * 3,
                               UINT64_MAX - 600,
                               UINT64_MAX - 5};
-    for (size_t i = 0; i < COUNT_OF(times) * 4; i++) {
-        const uint64_t now = times[i / 4];
-        const bool is_jump = i % 2 != 0;
-        verge_wheel *wheel = milliseconds_from(is_jump ? 0 : now);
-        if (i / 2 % 2 != 0) {
+    enum { BEGINS, JUMPS, IS_MOVED, WAYS };
+    for (size_t i = 0; i < COUNT_OF(times) * WAYS * 2; i++) {
+        const uint64_t now = times[i / (WAYS * 2)];
+        const size_t way = i % WAYS;
+        verge_wheel *wheel = milliseconds_from(way == BEGINS ? now : 0);
+        if (i / WAYS % 2 != 0) {
             assert_int_equal(verge_wheel_reserve(wheel, 100), 0);
         }
         verge_timeout *timeout = timeout_new(wheel, 3);
         verge_timer timer = schedule(wheel, 0, 1);
         assert_int_equal(poll_count(wheel, 0), 1);
+        if (way == IS_MOVED) {
+            assert_int_equal(verge_wheel_set_start(wheel, now), 0);
+        }
         assert_quiet(wheel, now);
         const uint64_t largest = verge_wheel_largest_deadline(wheel);
         assert_true(largest < VERGE_NEVER - 1);
