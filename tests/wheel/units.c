@@ -59,6 +59,7 @@ static void the_end_of_time(void **state) {
         }
         const uint64_t largest = verge_wheel_largest_deadline(wheel);
         assert_true(largest < VERGE_NEVER - 1);
+        const verge_timer first = schedule(wheel, now, 1); /* the others are not the earliest, whose ways are longer */
         for (uint64_t beyond = VERGE_NEVER; beyond > largest; beyond--) {
             assert_int_equal(verge_wheel_schedule(wheel, beyond, NULL, &timer), -ERANGE);
             assert_int_equal(verge_timeout_set(wheel, timeout, beyond), -ERANGE);
@@ -68,6 +69,7 @@ static void the_end_of_time(void **state) {
             assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
             assert_well(wheel);
         }
+        assert_int_equal(verge_wheel_cancel(wheel, first, NULL), 0);
         set(wheel, timeout, largest);
         (void)schedule(wheel, now + (now < largest ? 1 : 0), 2);
         assert_well(wheel);
