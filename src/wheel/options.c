@@ -98,7 +98,7 @@ static int check_level(const verge_wheel_level *levels, size_t k, verge__explana
         return verge__explain(why, "levels[%zu].bits is %u: it has to be from 1 to %d (VERGE_LEVEL_BITS_MAX)", k, bits,
                               VERGE_LEVEL_BITS_MAX);
     }
-    if (shift > 63 || shift + bits > 64) {
+    if (shift + bits > 64) {
         return verge__explain(why, "levels[%zu]: shift %u and bits %u add up to %u, but time has 64 bits", k, shift,
                               bits, shift + bits);
     }
