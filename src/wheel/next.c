@@ -89,11 +89,10 @@ static uint64_t smallest_tick(const verge_wheel *wheel, const verge__level *leve
 /*
  * The timers that come out first; nothing is due. Every timer has an entry in a slot that starts no later than it comes
  * out, so slots that start after the best one found so far need not be looked at. False if entries were filed anew:
- * they may be anywhere.
+ * they may be anywhere. What was found stays, and may be found again.
  */
 static bool try_find_first(verge_wheel *wheel, extent *found) {
     const verge__calendar *calendar = &wheel->calendar;
-    *found = (extent){.tick = VERGE__NO_TICK, .smallest_ns = VERGE_NEVER};
     for (size_t k = 0; k < calendar->levels_used; k++) {
         const verge__level *level = &calendar->levels[k];
         uint64_t first = calendar->cursor >> level->shift;
