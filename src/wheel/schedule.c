@@ -207,20 +207,28 @@ int verge_wheel_reschedule(verge_wheel *wheel, verge_timer timer, uint64_t deadl
     return 0;
 }
 
+static VERGE__NOINLINE int rearm_slowly(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data) {
+    verge__timer_node *node = verge__nodes_find(&wheel->nodes, *timer);
+    if (node == NULL) {
+        return verge_wheel_schedule(wheel, deadline_ns, data, timer);
+    }
+    int error = reschedule_slowly(wheel, *timer, deadline_ns);
+    node->data = error == 0 ? data : node->data;
+    return error;
+}
+
 int verge_wheel_rearm(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_ns, void *data) {
     VERGE__ENTER(wheel);
     if (VERGE__UNLIKELY(wheel == NULL || timer == NULL)) {
         return -EINVAL;
     }
     verge__timer_node *node = verge__nodes_find(&wheel->nodes, *timer);
-    if (VERGE__UNLIKELY(node == NULL)) {
-        return verge_wheel_schedule(wheel, deadline_ns, data, timer);
+    if (VERGE__UNLIKELY(node == NULL || !verge__wheel_try_arm(wheel, &node->node, deadline_ns, false))) {
+        return rearm_slowly(wheel, timer, deadline_ns, data);
     }
-    int error = verge_wheel_reschedule(wheel, *timer, deadline_ns);
-    if (VERGE__LIKELY(error == 0)) {
-        node->data = data;
-    }
-    return error;
+    node->data = data;
+    VERGE__PROBE3(reschedule, wheel, *timer, deadline_ns);
+    return 0;
 }
 
 static VERGE__NOINLINE int cancel_slowly(verge_wheel *wheel, verge_timer timer, void **ret_data) {
