@@ -75,6 +75,13 @@ static void do_reschedule_later(size_t count) {
     }
 }
 
+static void do_rearm_later(size_t count) {
+    schedule(TIMER_COUNT);
+    for (size_t i = 0; i < count; i++) {
+        expect(verge_wheel_rearm(wheel, &timers[i], deadlines_ns[i] + 60 * SECOND_NS, NULL));
+    }
+}
+
 static void do_reschedule_earlier(size_t count) {
     schedule(TIMER_COUNT);
     for (size_t i = 0; i < count; i++) {
@@ -151,6 +158,7 @@ static const struct operation {
     {"schedule", do_schedule},
     {"cancel", do_cancel},
     {"reschedule-later", do_reschedule_later},
+    {"rearm-later", do_rearm_later},
     {"reschedule-earlier", do_reschedule_earlier},
     {"replace", do_replace},
     {"timeout-set", do_timeout_set},
