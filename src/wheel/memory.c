@@ -155,7 +155,7 @@ static bool is_sparse(const verge_wheel *wheel, size_t used, size_t reserved_cou
 /* What there must be room for, when so much is used and so much reserved. */
 static size_t to_keep(const verge_wheel *wheel, size_t used, size_t reserved_count) {
     return verge__larger(verge__larger(used * wheel->options.compaction.multiplier, wheel->options.compaction.minimum),
-                  reserved_count);
+                         reserved_count);
 }
 
 bool verge__wheel_give_back(verge_wheel *wheel) {

@@ -208,8 +208,8 @@ static VERGE__ALWAYS_INLINE bool verge__wheel_may_keep_idle(const verge_wheel *w
            verge__calendar_idle(&wheel->calendar) < wheel->idle_limit;
 }
 
-/* Timers may have ended, so there may be memory to give back. Polls that find nothing to do do not look, but one of them
- * does, in a while. */
+/* Timers may have ended, so there may be memory to give back. Polls that find nothing to do do not look, but one of
+ * them does, in a while. */
 static inline void verge__wheel_note_untidy(verge_wheel *wheel) {
     uint64_t tick = wheel->calendar.cursor + VERGE__TICKS_UNTIDY;
     if (wheel->tidy_tick == VERGE__SHORT_END && tick < VERGE__SHORT_END) {

@@ -101,10 +101,8 @@ static void a_retired_node_is_not_reserved(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cancelled_node_is_retired),
-        cmocka_unit_test(an_expired_node_is_retired),
-        cmocka_unit_test(a_cleared_node_is_retired),
-        cmocka_unit_test(a_slab_with_a_retired_node_stays),
+        cmocka_unit_test(a_cancelled_node_is_retired),    cmocka_unit_test(an_expired_node_is_retired),
+        cmocka_unit_test(a_cleared_node_is_retired),      cmocka_unit_test(a_slab_with_a_retired_node_stays),
         cmocka_unit_test(a_retired_node_is_not_reserved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,12 +134,9 @@ static void the_heap_shrinks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(polls_look_at_all_slabs_step_by_step),
-        cmocka_unit_test(compact_looks_at_all_slabs_at_once),
-        cmocka_unit_test(memory_goes_back_after_an_earlier_start),
-        cmocka_unit_test(the_first_slab_doubles),
-        cmocka_unit_test(room_for_entries_follows_the_load),
-        cmocka_unit_test(the_heap_shrinks),
+        cmocka_unit_test(polls_look_at_all_slabs_step_by_step),    cmocka_unit_test(compact_looks_at_all_slabs_at_once),
+        cmocka_unit_test(memory_goes_back_after_an_earlier_start), cmocka_unit_test(the_first_slab_doubles),
+        cmocka_unit_test(room_for_entries_follows_the_load),       cmocka_unit_test(the_heap_shrinks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,8 @@ static void a_tick_is_a_unit(void **state) {
     wheel_end(wheel);
 }
 
-/* A wheel may begin there; time may jump while nothing is pending, so that no poll looks; or the start is moved. Deadlines that are none are refused all the same, and the others come out. */
+/* A wheel may begin there; time may jump while nothing is pending, so that no poll looks; or the start is moved.
+ * Deadlines that are none are refused all the same, and the others come out. */
 static void the_end_of_time(void **state) {
     (void)state;
     static const uint64_t half = UINT64_C(1) << 63;
