@@ -3,7 +3,7 @@
  * wheel/arm.h - a timer gets a deadline, or loses it: the same for timers with handles and for timeouts.
  *
  * The short ways are here: no call and no loop, and only the node is touched. Where they do not apply, they change
- * nothing, and the caller goes the long way (schedule.c), by a call that is its last step: so the short way saves no
+ * nothing, and the caller goes the long way (arm.c), by a call that is its last step: so the short way saves no
  * registers.
  */
 #ifndef VERGE_SRC_WHEEL_ARM_H

@@ -55,5 +55,9 @@ const char *verge_wheel_check(const verge_wheel *wheel) {
     if (calendar->entry_capacity < verge__wheel_entries_needed(wheel)) {
         return "W6: there is room for an entry of each node that may need one";
     }
+    size_t heap_room = wheel->heap.room * VERGE__CHUNK_ENTRIES;
+    if (verge__wheel_is_ordered(wheel) && heap_room < verge__wheel_entries_needed(wheel)) {
+        return "WH2: the heap has room for all entries";
+    }
     return NULL;
 }

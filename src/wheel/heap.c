@@ -141,10 +141,6 @@ bool verge__heap_has_past(verge_wheel *wheel) {
 }
 
 const char *verge__heap_check(const verge_wheel *wheel) {
-    size_t room = wheel->heap.room * VERGE__CHUNK_ENTRIES;
-    if (verge__wheel_is_ordered(wheel) && room < verge__wheel_entries_needed(wheel)) {
-        return "WH2: there is room for all entries";
-    }
     for (size_t i = 1; i < count_of(wheel); i++) {
         if (comes_first(wheel, *at(wheel, i), *at(wheel, (i - 1) / 2))) {
             return "WH1: no entry of the heap comes out after one below it";

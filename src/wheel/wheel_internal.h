@@ -131,10 +131,6 @@ static inline uint64_t verge__wheel_tick(const verge_wheel *wheel, uint64_t dead
     return verge__calendar_tick(&wheel->calendar, deadline_ns);
 }
 
-/* The tick at which a timer for a tick is to be filed: a coarse wheel rounds up, by the level that its distance from
- * now needs. */
-uint64_t verge__wheel_rounded(const verge_wheel *wheel, uint64_t tick);
-
 /* The last deadline before the end of time. */
 static inline uint64_t verge__wheel_last_deadline(const verge_wheel *wheel) {
     return (wheel->geometry.last_tick << wheel->calendar.shift) - (wheel->options.strict ? 1 : 0);
@@ -177,7 +173,7 @@ static inline verge_expiry verge__wheel_expiry(const verge_wheel *wheel, verge__
 
 verge__calendar_setup verge__wheel_calendar_setup(const verge_wheel *wheel, bool is_narrow);
 
-/* ---- schedule.c ---- */
+/* ---- arm.c ---- */
 
 /* Files the entry of a pending node, which was taken out, at its deadline's tick, but not before the cursor. */
 void verge__wheel_refile(verge_wheel *wheel, verge__entry entry, verge__node *node);
@@ -187,7 +183,9 @@ void verge__wheel_withdraw(verge_wheel *wheel, verge__node *node);
 void verge__wheel_drop(verge_wheel *wheel, verge__node *node);
 
 /* The timer with the earliest deadline may have gone. */
-void verge__wheel_forget_earliest(verge_wheel *wheel);
+static inline void verge__wheel_forget_earliest(verge_wheel *wheel) {
+    wheel->earliest_ns = verge__wheel_pending(wheel) == 0 ? VERGE_NEVER : 0;
+}
 
 static VERGE__ALWAYS_INLINE void verge__wheel_note_deadline(verge_wheel *wheel, uint64_t deadline_ns) {
     if (VERGE__UNLIKELY(deadline_ns < wheel->earliest_ns)) {
