@@ -53,6 +53,7 @@ static void from_wheel_to_wheel(void **state) {
         assert_strikes(wheel, now_ns + 5 * TICK, timeout, 1);
         set(wheel, timeout, now_ns + 9 * TICK);
         assert_int_equal(verge_timeout_detach(wheel, timeout), 0);
+        assert_memory_equal(timeout, &(verge_timeout){0}, sizeof(*timeout));
         assert_quiet(wheel, now_ns + 20 * TICK);
         assert_int_equal(verge_timeout_attach(wheels[(i + 1) % 2], timeout, data_of(1)), 0);
     }
