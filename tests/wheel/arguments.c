@@ -165,6 +165,21 @@ static void deadline_too_far(void **state) {
     }
 }
 
+/* The largest deadline is the last one of the last tick in reach, strict or not. */
+static void the_reach_ends_with_a_tick(void **state) {
+    (void)state;
+    for (int strict = 0; strict < 2; strict++) {
+        verge_wheel_options options = options_of_levels(TICK, (const uint8_t[]){4, 4, 0});
+        options.strict = strict != 0;
+        options.start_ns = 1000 * TICK;
+        verge_wheel *wheel = wheel_new(&options);
+        const uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
+        assert_int_equal(verge_wheel_fires_at(wheel, largest_ns), (1000 + 256) * TICK);
+        assert_int_equal(verge_wheel_fires_at(wheel, largest_ns + 1), (1000 + 257) * TICK);
+        wheel_end(wheel);
+    }
+}
+
 static void window_upside_down(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
@@ -329,6 +344,7 @@ int main(void) {
         cmocka_unit_test(deadline_zero_and_before_start),
         cmocka_unit_test(deadline_before_the_current_interval),
         cmocka_unit_test(deadline_too_far),
+        cmocka_unit_test(the_reach_ends_with_a_tick),
         cmocka_unit_test(window_upside_down),
         cmocka_unit_test(handles_that_never_were),
         cmocka_unit_test(handles_that_are_gone),

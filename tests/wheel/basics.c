@@ -349,6 +349,21 @@ static void iterate_visits_each_once(void **state) {
     wheel_end(wheel);
 }
 
+static void iterate_stops_at_a_timeout(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    static verge_timeout timeouts[100];
+    for (size_t i = 0; i < COUNT_OF(timeouts); i++) {
+        assert_int_equal(verge_timeout_set(wheel, &timeouts[i], (i + 1) * 300 * MS), 0); /* each in a slot of its own */
+    }
+    for (size_t stop_at = 1; stop_at <= COUNT_OF(timeouts); stop_at++) {
+        struct visited visited = {.stop_at = stop_at};
+        assert_int_equal(verge_wheel_iterate(wheel, visit_sum, &visited), -42);
+        assert_int_equal(visited.count, stop_at);
+    }
+    wheel_end(wheel);
+}
+
 static void first_interval_has_its_smallest_and_largest(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_ALARM, 0);
@@ -522,6 +537,7 @@ int main(void) {
         cmocka_unit_test(poll_to_next_ends_a_tick_that_poll_exact_began),
         cmocka_unit_test(intervals_are_half_open),
         cmocka_unit_test(iterate_visits_each_once),
+        cmocka_unit_test(iterate_stops_at_a_timeout),
         cmocka_unit_test(first_interval_has_its_smallest_and_largest),
         cmocka_unit_test(statistics_count_everything),
         cmocka_unit_test(levels_have_statistics),

@@ -218,6 +218,26 @@ static void timers_moved_out_of_a_slot_that_is_drained(void **state) {
     wheel_end(wheel);
 }
 
+/* Of a coarse wheel: both were rounded up to the tick under way, their deadlines have come, and a limit lets one
+ * out. */
+static void what_a_limit_leaves_of_the_tick_under_way_comes_next(void **state) {
+    (void)state;
+    verge_wheel_options options = options_of(VERGE_PRESET_THREE_LEVEL);
+    options.order = VERGE_ORDER_DEADLINE;
+    verge_wheel *wheel = wheel_new(&options);
+    (void)schedule(wheel, 1600 * MS, 2);
+    (void)schedule(wheel, 1500 * MS, 1);
+    const uint64_t slot_ns = UINT64_C(1) << 31; /* where a slot of level 1 starts */
+    verge_expiry out[2];
+    assert_quiet(wheel, slot_ns - 2 * TICK);
+    for (uintptr_t number = 1; number <= 2; number++) {
+        assert_int_equal(verge_wheel_poll_exact(wheel, slot_ns - 1, out, 1), 1);
+        assert_int_equal(number_of(out[0].data), number);
+        assert_well(wheel);
+    }
+    wheel_end(wheel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ticks_ascend),
@@ -228,6 +248,7 @@ int main(void) {
         cmocka_unit_test(the_past_precedes_what_comes_due_later),
         cmocka_unit_test(cancelled_runs_leave_the_order_alone),
         cmocka_unit_test(timers_moved_out_of_a_slot_that_is_drained),
+        cmocka_unit_test(what_a_limit_leaves_of_the_tick_under_way_comes_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
