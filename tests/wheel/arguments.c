@@ -134,6 +134,7 @@ static void deadline_zero_and_before_start(void **state) {
     wheel = wheel_new(&options);
     assert_deadline_refused(wheel, schedule(wheel, SECOND, 1), 0, -EINVAL);
     (void)schedule(wheel, 1, 1);
+    assert_int_equal(verge_wheel_schedule_window(wheel, 0, 1, NULL, NULL), 0); /* of which 1 is left */
     wheel_end(wheel);
 }
 

@@ -105,7 +105,10 @@ static void room_for_entries_follows_the_load(void **state) {
     const verge__calendar *calendar = &wheel->calendar;
     for (size_t i = 0; i < COUNT_OF(timeouts); i++) {
         assert_int_equal(verge_timeout_attach(wheel, &timeouts[i], NULL), 0);
-        const size_t lists = calendar->list_count;
+        size_t lists = VERGE__OWN_LISTS;
+        for (size_t k = 0; k < calendar->level_count; k++) {
+            lists += calendar->levels[k].mask + 1;
+        }
         const size_t entries = i + 1;
         const size_t needed = 1 + (entries > lists ? (entries + 13 * (lists + 1)) / 14 : entries);
         const size_t growth = calendar->pool.chunk_count / 8 > 4 ? calendar->pool.chunk_count / 8 : 4;
