@@ -95,7 +95,7 @@ static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t
         if (chunk->below != NULL && calendar->entry_count > VERGE__PREFETCH_MIN) {
             prefetch_nodes(calendar, chunk->below);
         }
-        /* Off the list first: the slot may be reached again, a round later. */
+        /* Off the list first: what scatter moves must not be in it any more. */
         if (moved < count) {
             level->slots[slot] = list - moved;
         } else {
@@ -153,8 +153,8 @@ bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, si
 
 /*
  * The share of the next slot of level k that is due. Its m chunks are drained evenly from drain_begin to the slot's
- * start, rounded so that all are gone by then; a slot of a single chunk waits for its start. Returns the tick of the
- * next share.
+ * start, rounded so that all are gone by then; a slot of a single chunk waits for its start. Returns the tick before
+ * the next share: it is due when the cursor is behind that tick.
  */
 static uint64_t drain_share(verge__calendar *calendar, size_t k, size_t *budget) {
     verge__level *level = &calendar->levels[k];
@@ -169,15 +169,15 @@ static uint64_t drain_share(verge__calendar *calendar, size_t k, size_t *budget)
     uint64_t left = (position << level->shift) - from;
     uint64_t elapsed = calendar->cursor - from;
     uint64_t interval = left > chunks ? left / chunks : 1; /* ticks from a share to the next */
-    uint64_t at_once = chunks / left + 1;
+    uint64_t at_once = (chunks - 1) / left + 1;
     if (elapsed < interval) {
-        return from + interval;
+        return from + interval - 1;
     }
     if (!drain(calendar, k, position, (size_t)(elapsed / interval * at_once), budget)) {
         return calendar->cursor;
     }
     level->drained_to = calendar->cursor - elapsed % interval;
-    return level->drained_to + interval;
+    return level->drained_to + interval - 1;
 }
 
 void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {

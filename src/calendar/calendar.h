@@ -216,12 +216,6 @@ static VERGE__ALWAYS_INLINE bool verge__calendar_serves(const verge__calendar *c
     return ((node->place & VERGE__NEAR) != 0) & (ahead <= tick - calendar->cursor);
 }
 
-/* The list of a chunk. */
-static VERGE__ALWAYS_INLINE verge__list *verge__calendar_list(verge__calendar *calendar, const verge__chunk *chunk) {
-    return chunk->level == VERGE__OWN_LEVEL ? &calendar->own[chunk->slot]
-                                            : &calendar->levels[chunk->level].slots[chunk->slot];
-}
-
 /* Withdraws the entry of a node that is near, if that empties no chunk. False, and nothing has changed: it would. Which
  * list it is in follows from the node, without a look at the chunk, which may not be in the cache. */
 static VERGE__ALWAYS_INLINE bool verge__calendar_try_withdraw(verge__calendar *calendar, verge__node *node) {

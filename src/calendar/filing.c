@@ -28,6 +28,9 @@ verge__list verge__calendar_add_chunk(verge__calendar *calendar, verge__level *l
     if (k > 0) { /* shares of a slot with several chunks are due before it starts */
         quiet = is_first ? start : verge__level_drain_begin(level, position);
         calendar->upper_quiet = quiet < calendar->upper_quiet ? quiet : calendar->upper_quiet;
+        if (verge__list_chunks(level->slots[slot]) == 1 && position == (calendar->cursor >> level->shift) + 1) {
+            level->drained_to = calendar->cursor; /* its shares begin now: none was missed */
+        }
     }
     calendar->quiet_until = quiet < calendar->quiet_until ? quiet : calendar->quiet_until;
     return push_chunk(calendar, level->slots[slot], k, slot);
@@ -51,7 +54,7 @@ void verge__calendar_withdraw(verge__calendar *calendar, verge__node *node) {
     const verge__chunk *chunk = verge__chunk_of(place);
     size_t k = chunk->level;
     uint32_t slot = chunk->slot;
-    verge__list *list = verge__calendar_list(calendar, chunk);
+    verge__list *list = k == VERGE__OWN_LEVEL ? &calendar->own[slot] : &calendar->levels[k].slots[slot];
     verge__node *moved = verge__calendar_node(calendar, *(*list - 1));
     *place = *(*list - 1);
     moved->place = (uintptr_t)place | (moved->place & VERGE__PLACE_TAGS);

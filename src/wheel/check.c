@@ -22,9 +22,8 @@ static const char *count_one(void *context, verge__entry entry, const verge__nod
     if (verge__entry_is_in_table(entry) && (node->generation & 1) == 0) {
         return "WN2: a pending node has an odd generation";
     }
-    uint64_t rounding =
-        wheel->options.coarse ? verge__bit_mask(wheel->geometry.levels[wheel->geometry.level_count - 1].shift) : 0;
-    bool is_late = start != VERGE__NO_TICK && start > verge__wheel_tick(wheel, node->deadline_ns) + rounding;
+    uint64_t latest = verge__wheel_tick(wheel, node->deadline_ns) + wheel->geometry.rounding;
+    bool is_late = start != VERGE__NO_TICK && start > latest;
     return is_late ? "W1: the entry of each pending timer comes up in time" : NULL;
 }
 
@@ -52,11 +51,11 @@ const char *verge_wheel_check(const verge_wheel *wheel) {
     if (wheel->runs == 0 && calendar->quiet_until > 0 && verge__wheel_has_due(wheel)) {
         return "W5: while something is due, the calendar is not quiet";
     }
-    if (calendar->entry_capacity < verge__wheel_entries_needed(wheel)) {
+    size_t needed = verge__wheel_entries_needed(wheel);
+    if (calendar->entry_capacity < needed) {
         return "W6: there is room for an entry of each node that may need one";
     }
-    size_t heap_room = wheel->heap.room * VERGE__CHUNK_ENTRIES;
-    if (verge__wheel_is_ordered(wheel) && heap_room < verge__wheel_entries_needed(wheel)) {
+    if (verge__wheel_is_ordered(wheel) && wheel->heap.room * VERGE__CHUNK_ENTRIES < needed) {
         return "WH2: the heap has room for all entries";
     }
     return NULL;

@@ -43,14 +43,11 @@ static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, verge__entry entry
         uint32_t index = verge__entry_index(entry);
         expiry.timer = verge__handle(index, node->node.generation++);
         verge__nodes_put_free(&wheel->nodes, index);
-        VERGE__PROBE4(fire, wheel, expiry.timer, expiry.deadline_ns, wheel->now_ns);
-    } else {
-        if (VERGE__UNLIKELY(!verge__timeout_is_attached(&node->node))) {
-            VERGE__INVARIANT(wheel->loose > 0, "W6: timeouts that are set and not attached are counted");
-            wheel->loose--;
-        }
-        VERGE__PROBE4(fire, wheel, node, expiry.deadline_ns, wheel->now_ns);
+    } else if (VERGE__UNLIKELY(!verge__timeout_is_attached(&node->node))) {
+        VERGE__INVARIANT(wheel->loose > 0, "W6: timeouts that are set and not attached are counted");
+        wheel->loose--;
     }
+    VERGE__PROBE4(fire, wheel, expiry.timer != 0 ? expiry.timer : (uintptr_t)node, expiry.deadline_ns, wheel->now_ns);
     if (to->out != NULL) {
         to->out[to->count++] = expiry;
     } else {
@@ -206,7 +203,7 @@ static void settle(verge_wheel *wheel, size_t *budget) {
     verge__wheel_note_untidy(wheel);
     if (VERGE__UNLIKELY(calendar->cursor >= wheel->tidy_tick)) {
         wheel->tidy_tick = VERGE__SHORT_END;
-        if (verge__wheel_give_back(wheel)) {
+        if (verge__wheel_give_back(wheel, budget)) {
             verge__wheel_note_untidy(wheel);
         }
     }

@@ -68,27 +68,34 @@ int verge__wheel_find_spare(verge_wheel *wheel) {
     return error;
 }
 
-/* Free nodes may have idle entries. */
-static void release_slab(verge_wheel *wheel, uint32_t slab) {
+/* Free nodes may have idle entries. False: the budget, of entries dropped (NULL: any number), ran out first. */
+static bool release_slab(verge_wheel *wheel, uint32_t slab, size_t *budget) {
     for (uint32_t i = 0; i < verge__nodes_slab_nodes(&wheel->nodes, slab); i++) {
         verge__node *node = &verge__nodes_at(&wheel->nodes, (slab << VERGE__SLAB_BITS) + i)->node;
         if (verge__node_has_entry(node)) {
+            if (budget != NULL && (*budget)-- == 0) {
+                *budget = 0;
+                return false;
+            }
             verge__wheel_drop(wheel, node);
         }
     }
     verge__nodes_release_slab(&wheel->nodes, slab);
+    return true;
 }
 
-/* Releases slabs without a timer, from the highest down; looks at so many. True: all were looked at. */
-static bool release_slabs(verge_wheel *wheel, size_t keep, uint32_t count) {
+/* Releases slabs without a timer, from the highest down. With a budget it looks at some, and goes on there the next
+ * time; without one (NULL), at all. True: all were looked at. */
+static bool release_slabs(verge_wheel *wheel, size_t keep, size_t *budget) {
     verge__nodes *table = &wheel->nodes;
     verge__nodes_empty_stack(table, VERGE__STACK_MAX);
-    uint32_t slab =
-        table->release_at == 0 || table->release_at > table->slab_count ? table->slab_count : table->release_at;
+    uint32_t slab = budget == NULL || table->release_at == 0 ? table->slab_count : table->release_at;
+    uint32_t count = budget == NULL ? slab : (uint32_t)SLABS_AT_ONCE;
     for (; slab > 0 && count > 0; slab--, count--) {
         if (verge__nodes_is_slab_free(table, slab - 1) &&
-            table->node_count - verge__nodes_slab_nodes(table, slab - 1) >= keep) {
-            release_slab(wheel, slab - 1);
+            table->node_count - verge__nodes_slab_nodes(table, slab - 1) >= keep &&
+            !release_slab(wheel, slab - 1, budget)) {
+            break;
         }
     }
     VERGE__INVARIANT(table->node_count >= verge__nodes_live(table), "WN3: no slab with a timer was released");
@@ -107,7 +114,7 @@ int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
         return 0;
     }
     size_t live = verge__nodes_live(&wheel->nodes);
-    if (timer_count > UINT32_MAX - live || timer_count > SIZE_MAX / VERGE__TABLE_NODE_BYTES ||
+    if (timer_count > (UINT32_C(1) << 31) - live || timer_count > SIZE_MAX / VERGE__TABLE_NODE_BYTES ||
         (wheel->options.timer_cap != 0 && timer_count > wheel->options.timer_cap - pending)) {
         return -ENOSPC;
     }
@@ -123,8 +130,7 @@ int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
     }
     if (error != 0) { /* what could be had of it is not to be missing elsewhere */
         wheel->reserved_nodes = reserved_before;
-        nodes->release_at = 0;
-        (void)release_slabs(wheel, nodes_before, UINT32_MAX);
+        (void)release_slabs(wheel, nodes_before, NULL);
         trim(wheel);
     }
     return error;
@@ -158,13 +164,13 @@ static size_t to_keep(const verge_wheel *wheel, size_t used, size_t reserved_cou
                          reserved_count);
 }
 
-bool verge__wheel_give_back(verge_wheel *wheel) {
+bool verge__wheel_give_back(verge_wheel *wheel, size_t *budget) {
     verge__calendar *calendar = &wheel->calendar;
     size_t live = verge__nodes_live(&wheel->nodes);
     size_t node_count = wheel->nodes.node_count;
     bool is_under_way = wheel->nodes.release_at != 0; /* what was begun is brought to its end */
     if (is_under_way || is_sparse(wheel, live, wheel->reserved_nodes, wheel->nodes.node_count)) {
-        is_under_way = !release_slabs(wheel, to_keep(wheel, live, wheel->reserved_nodes), SLABS_AT_ONCE);
+        is_under_way = !release_slabs(wheel, to_keep(wheel, live, wheel->reserved_nodes), budget);
     }
     size_t needed = verge__wheel_entries_needed(wheel);
     if (is_sparse(wheel, calendar->entry_count, needed, calendar->entry_capacity)) {
@@ -188,7 +194,6 @@ void verge_wheel_compact(verge_wheel *wheel) {
         return;
     }
     (void)verge__wheel_visit(wheel, drop_idle, NULL);
-    wheel->nodes.release_at = 0;
-    (void)release_slabs(wheel, verge__larger(verge__nodes_live(&wheel->nodes), wheel->reserved_nodes), UINT32_MAX);
+    (void)release_slabs(wheel, verge__larger(verge__nodes_live(&wheel->nodes), wheel->reserved_nodes), NULL);
     trim(wheel);
 }

@@ -81,9 +81,7 @@ static bool look_at_slot(verge_wheel *wheel, size_t k, uint64_t position, extent
 /* The smallest tick a timer in a slot can have: a coarse wheel rounds up to the slot's start. */
 static uint64_t smallest_tick(const verge_wheel *wheel, const verge__level *level, uint64_t position) {
     uint64_t start = position << level->shift;
-    uint64_t rounding =
-        wheel->options.coarse ? verge__bit_mask(wheel->geometry.levels[wheel->geometry.level_count - 1].shift) : 0;
-    return start > rounding ? start - rounding : 0;
+    return start > wheel->geometry.rounding ? start - wheel->geometry.rounding : 0;
 }
 
 /*
@@ -110,7 +108,7 @@ static bool try_find_first(verge_wheel *wheel, extent *found) {
 
 static extent find_first(verge_wheel *wheel) {
     extent found = {.tick = VERGE__NO_TICK, .smallest_ns = VERGE_NEVER};
-    if (verge__wheel_has_due(wheel)) { /* among all timers, the slow way */
+    if (verge__wheel_has_due(wheel) || wheel->is_visiting) { /* among all timers, the slow way, which moves no entry */
         (void)verge__wheel_visit(wheel, add_any, &found);
         return found;
     }

@@ -40,7 +40,7 @@ static void note_free(verge__nodes *nodes, uint32_t slab) {
     uint64_t bit = UINT64_C(1) << (slab % 64);
     uint64_t *word = &nodes->with_free[slab / 64];
     *word = nodes->info[slab].free_count > 0 ? *word | bit : *word & ~bit;
-    nodes->lowest = *word != 0 && slab < nodes->lowest ? slab : nodes->lowest;
+    nodes->lowest = slab < nodes->lowest ? slab : nodes->lowest;
 }
 
 /* Makes nodes free that were not there before. */
@@ -93,7 +93,7 @@ typedef struct growth {
 /* Slab 0 becomes larger while it is alone; otherwise the lowest slab without memory gets some. */
 static growth next_growth(const verge__nodes *nodes) {
     uint32_t first = nodes->first_room;
-    uint32_t slab = 0;
+    uint32_t slab = nodes->vacant;
     while (slab < nodes->slab_count && nodes->slabs[slab] != NULL) {
         slab++;
     }
@@ -115,7 +115,7 @@ int verge__nodes_grow(verge__nodes *nodes) {
     if (next.slab == SLAB_COUNT_MAX) {
         return -ENOSPC;
     }
-    int error = next.before > 0 ? 0 : grow_arrays(nodes);
+    int error = next.slab < nodes->slab_count ? 0 : grow_arrays(nodes);
     unsigned char *memory =
         error != 0 ? NULL : (unsigned char *)verge__allocate(nodes->allocator, slab_bytes(nodes, next.after), 64);
     if (memory == NULL) {
@@ -131,6 +131,7 @@ int verge__nodes_grow(verge__nodes *nodes) {
         verge__release(nodes->allocator, old, slab_bytes(nodes, next.before));
     }
     nodes->slabs[next.slab] = memory;
+    nodes->vacant = next.slab + 1;
     nodes->first_room = next.slab == 0 ? next.after : nodes->first_room;
     if (next.slab == nodes->slab_count) {
         nodes->info[next.slab] = (verge__slab){.generation_floor = nodes->generation_base};
@@ -160,6 +161,7 @@ void verge__nodes_release_slab(verge__nodes *nodes, uint32_t slab) {
     }
     verge__release(nodes->allocator, nodes->slabs[slab], slab_bytes(nodes, node_count));
     nodes->slabs[slab] = NULL;
+    nodes->vacant = slab < nodes->vacant ? slab : nodes->vacant;
     nodes->node_count -= node_count;
     nodes->free_count -= info->free_count;
     *info = (verge__slab){.generation_floor = floor};

@@ -62,6 +62,7 @@ typedef struct verge__nodes {
     uint32_t slab_room;
     uint32_t first_room; /* nodes slab 0 has room for */
     uint32_t lowest;     /* no slab below this one has a free node in its bitmap */
+    uint32_t vacant;     /* no slab below this one is without memory */
     uint32_t release_at; /* where giving back goes on */
     uint32_t retired_count;
     uint32_t generation_base;

@@ -6,8 +6,6 @@
 #include "base/explain.h"
 #include "wheel/wheel_internal.h"
 
-enum { DEFAULT_PRECISION_SHIFT = 20 };
-
 static const struct {
     uint8_t level_count;
     uint8_t shifts[7]; /* of each level; the first is that of the precision */
@@ -17,7 +15,7 @@ static const struct {
     verge_order order;
     verge_past past;
 } presets[] = {
-    [VERGE_PRESET_DEFAULT] = {.shifts = {DEFAULT_PRECISION_SHIFT}},
+    [VERGE_PRESET_DEFAULT] = {.shifts = {20}},
     [VERGE_PRESET_THREE_LEVEL] = {.level_count = 3,
                                   .shifts = {20, 30, 36},
                                   .bits = {10, 10, 10},
@@ -193,7 +191,8 @@ int verge__wheel_read_options(const verge_wheel_options *options, verge__explana
     ret_geometry->reach = top.shift + top.bits < 64 ? UINT64_C(1) << (top.shift + top.bits) : UINT64_MAX;
     uint64_t last = (VERGE_NEVER - 1) >> ret_geometry->shift;
     last = last < VERGE__NO_TICK - 2 ? last : VERGE__NO_TICK - 2;
-    ret_geometry->last_tick = last & ~(options->coarse ? verge__bit_mask(top.shift) : 0);
+    ret_geometry->rounding = options->coarse ? verge__bit_mask(top.shift) : 0;
+    ret_geometry->last_tick = last & ~ret_geometry->rounding;
     if (options->start_ns >> ret_geometry->shift >= ret_geometry->last_tick) {
         return verge__explain(why, "start_ns is %" PRIu64 ": no tick is left after it before time ends",
                               options->start_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All timers, one by one: for iterate, clear, compact, the last deadline. */
+/* All timers, one by one: for iterate, clear, compact, the first deadline of a backlog. */
 #include <errno.h>
 
 #include "wheel/wheel_internal.h"
@@ -52,16 +52,20 @@ int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context, const ve
         return -EINVAL;
     }
     iteration iteration_ = {.visit = visit, .context = context};
-    for (uint32_t index = verge__nodes_next_live(&wheel->nodes, 0); index != VERGE__NO_INDEX && iteration_.result == 0;
+    uint32_t end = wheel->nodes.index_limit; /* what a visitor schedules beyond is not visited: so it ends */
+    for (uint32_t index = verge__nodes_next_live(&wheel->nodes, 0); index < end && iteration_.result == 0;
          index = verge__nodes_next_live(&wheel->nodes, index + 1)) {
         verge_expiry expiry = verge__wheel_expiry(wheel, verge__entry_for_index(index));
         VERGE__OUTSIDE(wheel, iteration_.result = visit(context, &expiry));
     }
     if (iteration_.result == 0) {
+        bool is_nested = wheel->is_visiting;
         wheel->is_visiting = true;
         (void)verge__wheel_visit(wheel, visit_timeout, &iteration_);
-        wheel->is_visiting = false;
-        verge__heap_order(wheel);
+        wheel->is_visiting = is_nested;
+        if (!is_nested) {
+            verge__heap_order(wheel);
+        }
     }
     return iteration_.result;
 }

@@ -72,7 +72,8 @@ typedef struct verge__geometry {
     /* The last tick of time; in a coarse wheel, that every level can name. There is always a tick number left after it,
      * so that "the tick after the last" is not taken for VERGE__NO_TICK. */
     uint64_t last_tick;
-    uint64_t reach; /* ticks from now on for which timers are accepted */
+    uint64_t reach;    /* ticks from now on for which timers are accepted */
+    uint64_t rounding; /* ticks by which a coarse wheel may round up; else 0 */
 } verge__geometry;
 
 struct verge_wheel {
@@ -87,7 +88,7 @@ struct verge_wheel {
     verge__calendar calendar;
 
     bool is_plain;    /* unordered, exact, past fires, no cap: the short ways apply */
-    bool is_visiting; /* timeouts are: entries of the heap are not sifted */
+    bool is_visiting; /* timeouts are: nothing but the visitor's own entry moves, and the heap is not sifted */
     size_t runs;      /* under way, one in the other */
     uint64_t cleared;
     uint64_t start_ns;
@@ -277,8 +278,8 @@ size_t verge__wheel_entries_needed(const verge_wheel *wheel);
 int verge__wheel_secure(verge_wheel *wheel);
 int verge__wheel_find_spare(verge_wheel *wheel);
 
-/* Gives back memory: a bounded step, at the end of a poll. True: there may be more. */
-bool verge__wheel_give_back(verge_wheel *wheel);
+/* Gives back memory: a bounded step, at the end of a poll. True: there may be more. Budget: of entries dropped. */
+bool verge__wheel_give_back(verge_wheel *wheel, size_t *budget);
 
 /* ---- options.c ---- */
 

@@ -257,10 +257,43 @@ void run_check_state(struct run *run) {
 
 /* ---- iterate ---- */
 
+enum { ASKING_VISITS = 16 }; /* the first ones: each asks about all timers */
+
 struct visit {
     struct run *run;
     size_t count;
 };
+
+static int count_one(void *context, const verge_expiry *expiry) {
+    struct visit *visit = context;
+    RUN_CHECK(visit->run, find(visit->run, expiry) != NULL, "nested iterate: not pending");
+    visit->count++;
+    return 0;
+}
+
+/* What a visitor may do whatever it visits: ask, and try to give memory back. */
+static void ask_in_a_visit(struct run *run, size_t number) {
+    const struct model *model = &run->model;
+    struct visit nested = {.run = run};
+    switch (number % 8) {
+    case 1:
+        RUN_CHECK_EQUAL(run, verge_wheel_iterate(run->wheel, count_one, &nested), 0, "nested iterate failed");
+        RUN_CHECK_EQUAL(run, nested.count, model->count, "nested iterate: count");
+        break;
+    case 2:
+    case 5:
+        verge_wheel_compact(run->wheel);
+        break;
+    case 3:
+        check_next(run);
+        break;
+    case 4:
+        check_first_interval(run);
+        break;
+    default:
+        break;
+    }
+}
 
 static int visit_one(void *context, const verge_expiry *expiry) {
     struct visit *visit = context;
@@ -268,6 +301,9 @@ static int visit_one(void *context, const verge_expiry *expiry) {
     RUN_CHECK(visit->run, timer != NULL, "iterate: not pending");
     RUN_CHECK_EQUAL(visit->run, expiry->deadline_ns, timer->deadline_ns, "iterate: deadline");
     RUN_CHECK(visit->run, expiry->data == timer->data, "iterate: data");
+    if (visit->count < ASKING_VISITS) {
+        ask_in_a_visit(visit->run, visit->count + visit->run->model.count);
+    }
     visit->count++;
     return 0;
 }

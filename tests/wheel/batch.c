@@ -157,6 +157,72 @@ static int poll_everything(void *context, const verge_expiry *timer) {
     return 0;
 }
 
+static int add_another(void *context, const verge_expiry *timer) {
+    struct walk *walk = context;
+    (void)timer;
+    walk->visits++;
+    (void)schedule(walk->wheel, SECOND, TIMERS);
+    return 0;
+}
+
+/* Those that are added may be visited; but there is an end. */
+static void a_walk_ends_though_timers_are_added(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    (void)schedule(wheel, TICK, 0);
+    struct walk walk = {.wheel = wheel};
+    assert_int_equal(verge_wheel_iterate(wheel, add_another, &walk), 0);
+    assert_in_range(walk.visits, 1, 12); /* as many as there was memory for */
+    wheel_end(wheel);
+}
+
+struct timeout_walk {
+    verge_wheel *wheel;
+    verge_timeout timeouts[TIMERS];
+    size_t visits[TIMERS];
+};
+
+static int nothing(void *context, const verge_expiry *timer) {
+    (void)context;
+    (void)timer;
+    return 0;
+}
+
+static int clear_some_and_walk(void *context, const verge_expiry *timer) {
+    struct timeout_walk *walk = context;
+    const size_t number = number_of(timer->data);
+    walk->visits[number]++;
+    if (number % 3 == 0) {
+        assert_int_equal(verge_timeout_clear(walk->wheel, &walk->timeouts[number]), 0);
+    }
+    assert_int_equal(verge_wheel_iterate(walk->wheel, nothing, NULL), 0);
+    return 0;
+}
+
+/* A visitor of timeouts may walk, too: the outer walk visits each of them once all the same, also those of a backlog in
+ * order. */
+static void a_walk_in_a_walk(void **state) {
+    (void)state;
+    static struct timeout_walk walk;
+    for (int order = VERGE_ORDER_ANY; order <= VERGE_ORDER_DEADLINE; order++) {
+        verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+        options.order = (verge_order)order;
+        walk = (struct timeout_walk){.wheel = wheel_new(&options)};
+        for (uintptr_t i = 0; i < TIMERS; i++) {
+            assert_int_equal(verge_timeout_attach(walk.wheel, &walk.timeouts[i], data_of(i)), 0);
+            assert_int_equal(verge_timeout_set(walk.wheel, &walk.timeouts[i], 5 * TICK - i * 37 % TIMERS), 0);
+        }
+        verge_expiry out;
+        assert_int_equal(verge_wheel_poll(walk.wheel, 6 * TICK, &out, 1), 1);
+        walk.visits[number_of(out.data)]++;
+        assert_int_equal(verge_wheel_iterate(walk.wheel, clear_some_and_walk, &walk), 0);
+        for (size_t i = 0; i < TIMERS; i++) {
+            assert_int_equal(walk.visits[i], 1);
+        }
+        wheel_end(walk.wheel);
+    }
+}
+
 static void visitors_may_change_the_wheel(void **state) {
     (void)state;
     static verge_timer timers[TIMERS];
@@ -189,6 +255,8 @@ int main(void) {
         cmocka_unit_test(timers_that_arm_themselves_again),
         cmocka_unit_test(arming_again_for_the_past_takes_another_poll),
         cmocka_unit_test(visitors_may_change_the_wheel),
+        cmocka_unit_test(a_walk_ends_though_timers_are_added),
+        cmocka_unit_test(a_walk_in_a_walk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

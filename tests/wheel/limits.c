@@ -288,7 +288,81 @@ static void a_short_slot_is_drained_before_it(void **state) {
     for (uint64_t tick = 1; tick < START; tick++) {
         assert_quiet(wheel, tick * TICK);
     }
-    assert_true(stats_of(wheel).entries_moved >= COUNT / 2);
+    assert_true(stats_of(wheel).entries_moved >= COUNT / 2 - 14); /* a chunk may be almost empty */
+    wheel_end(wheel);
+}
+
+enum { SLOT_OF_512 = 512 }; /* ticks of a slot of the default level 1 */
+
+/* Polls at each tick up to one; returns the work of the busiest. */
+static uint64_t busiest_poll(verge_wheel *wheel, uint64_t from_tick, uint64_t to_tick) {
+    uint64_t most = 0;
+    for (uint64_t tick = from_tick; tick < to_tick; tick++) {
+        assert_quiet(wheel, tick * TICK);
+        most = stats_of(wheel).last_poll_work > most ? stats_of(wheel).last_poll_work : most;
+    }
+    return most;
+}
+
+/* However many there are of a tick, no poll has more than its share and the rest of a chunk; also after the entries
+ * were moved to other memory in the middle of it. */
+static void a_dense_slot_is_drained_evenly(void **state) {
+    (void)state;
+    enum { START = 5 * SLOT_OF_512, CHUNK = 14 };
+    static const size_t counts[] = {100000, 14 * SLOT_OF_512, 14 * SLOT_OF_512 + 14, 3000};
+    for (size_t i = 0; i < COUNT_OF(counts) * 2; i++) {
+        const size_t count = counts[i / 2];
+        verge_wheel *wheel = wheel_new(NULL);
+        for (size_t k = 0; k < count; k++) {
+            (void)schedule(wheel, (START + k % SLOT_OF_512) * TICK, k);
+        }
+        const uint64_t share = (count + SLOT_OF_512 - 1) / SLOT_OF_512 + CHUNK;
+        assert_in_range(busiest_poll(wheel, 1, START - SLOT_OF_512 / 2), 1, share);
+        if (i % 2 != 0) {
+            verge_wheel_compact(wheel);
+        }
+        assert_in_range(busiest_poll(wheel, START - SLOT_OF_512 / 2, START), 1, share);
+        wheel_end(wheel);
+    }
+}
+
+/* A slot that begins soon, and gets its entries now: it has less time. */
+static void a_slot_that_fills_late_is_drained_evenly(void **state) {
+    (void)state;
+    enum { COUNT = 100000, START = 5 * SLOT_OF_512, LEFT = 50 };
+    verge_wheel *wheel = wheel_new(NULL);
+    assert_quiet(wheel, (START - LEFT) * TICK);
+    for (size_t k = 0; k < COUNT; k++) { /* so far ahead that they are filed in level 1 */
+        (void)schedule(wheel, (START - LEFT + SLOT_OF_512 + 8 + k % 400) * TICK, k);
+    }
+    assert_in_range(busiest_poll(wheel, START - LEFT + 1, START), 1, COUNT / LEFT + 2 * 14);
+    wheel_end(wheel);
+}
+
+/* Idle entries that are dropped to give memory back count, too. */
+static void giving_back_keeps_the_work_limit(void **state) {
+    (void)state;
+    enum { COUNT = 3000 };
+    static verge_timer timers[COUNT];
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.work_limit = 20;
+    verge_wheel *wheel = wheel_new(&options);
+    for (size_t i = 0; i < COUNT; i++) {
+        timers[i] = schedule(wheel, 100000 * TICK, i);
+    }
+    (void)schedule(wheel, TICK, 0);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
+    }
+    assert_int_equal(poll_count(wheel, TICK), 1); /* from now on, polls look at memory */
+    const size_t bytes = (size_t)stats_of(wheel).bytes;
+    for (uint64_t tick = 300; tick < 90000; tick += 300) {
+        const uint64_t dropped_before = stats_of(wheel).entries_dropped;
+        assert_quiet(wheel, tick * TICK);
+        assert_in_range(stats_of(wheel).entries_dropped - dropped_before, 0, options.work_limit);
+        assert_in_range(stats_of(wheel).last_poll_work, 0, options.work_limit);
+    }
+    assert_in_range(stats_of(wheel).bytes, 1, bytes - 4 * 16384);
     wheel_end(wheel);
 }
 
@@ -307,6 +381,9 @@ int main(void) {
         cmocka_unit_test(a_long_slot_is_drained_evenly),
         cmocka_unit_test(a_slot_is_drained_over_time_after_a_new_start),
         cmocka_unit_test(a_short_slot_is_drained_before_it),
+        cmocka_unit_test(a_dense_slot_is_drained_evenly),
+        cmocka_unit_test(a_slot_that_fills_late_is_drained_evenly),
+        cmocka_unit_test(giving_back_keeps_the_work_limit),
         {"a_slot_is_drained_over_the_time_before_it", a_slot_is_drained_over_the_time_before_it, NULL, NULL, &any},
         {"a_slot_is_drained_over_the_time_before_it_fifo", a_slot_is_drained_over_the_time_before_it, NULL, NULL,
          &fifo},

@@ -97,6 +97,29 @@ static void the_first_slab_doubles(void **state) {
     wheel_end(wheel);
 }
 
+/* Each time the same load takes the same, and leaves the same. */
+static void a_load_that_comes_back_takes_no_more(void **state) {
+    (void)state;
+    static verge_timer timers[64 * SLAB];
+    verge_wheel *wheel = wheel_new(NULL);
+    uint64_t full = 0;
+    uint64_t empty = 0;
+    for (size_t round = 0; round < 4; round++) {
+        for (size_t i = 0; i < COUNT_OF(timers); i++) {
+            timers[i] = schedule(wheel, DAY, i);
+        }
+        assert_true(round < 2 || stats_of(wheel).bytes == full);
+        full = stats_of(wheel).bytes;
+        for (size_t i = 0; i < COUNT_OF(timers); i++) {
+            assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
+        }
+        verge_wheel_compact(wheel);
+        assert_true(round < 1 || stats_of(wheel).bytes == empty);
+        empty = stats_of(wheel).bytes;
+    }
+    wheel_end(wheel);
+}
+
 /* Room for entries grows by an eighth, and by four chunks at least. */
 static void room_for_entries_follows_the_load(void **state) {
     (void)state;
@@ -137,9 +160,13 @@ static void the_heap_shrinks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(polls_look_at_all_slabs_step_by_step),    cmocka_unit_test(compact_looks_at_all_slabs_at_once),
-        cmocka_unit_test(memory_goes_back_after_an_earlier_start), cmocka_unit_test(the_first_slab_doubles),
-        cmocka_unit_test(room_for_entries_follows_the_load),       cmocka_unit_test(the_heap_shrinks),
+        cmocka_unit_test(polls_look_at_all_slabs_step_by_step),
+        cmocka_unit_test(compact_looks_at_all_slabs_at_once),
+        cmocka_unit_test(memory_goes_back_after_an_earlier_start),
+        cmocka_unit_test(the_first_slab_doubles),
+        cmocka_unit_test(a_load_that_comes_back_takes_no_more),
+        cmocka_unit_test(room_for_entries_follows_the_load),
+        cmocka_unit_test(the_heap_shrinks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
