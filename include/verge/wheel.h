@@ -133,10 +133,10 @@ typedef struct verge_wheel_level {
 } verge_wheel_level;
 
 /*
- * When memory goes back to the allocator. After timers have ended, polls check memory about every 256 ticks. If there
- * is room for more than `minimum` timers, and less than one in `ratio` is used, they give memory back, a bounded amount
- * at a time, down to `multiplier` times what is used. verge_wheel_compact gives back at once all that can be given
- * back.
+ * When memory goes back to the allocator. After timers have come out, polls check memory about every 256 ticks. (Up to
+ * 3,072 that were cancelled may keep theirs until a timer comes out, or their time has come.) If there is room for more
+ * than `minimum` timers, and less than one in `ratio` is used, they give memory back, a bounded amount at a time, down
+ * to `multiplier` times what is used. verge_wheel_compact gives back at once all that can be given back.
  *
  * Memory goes back by the slab, because handles stay valid and timers do not move in memory. Timers with handles are in
  * slabs of 512 (16 KiB). A slab goes back when none of its timers is left, so each long-lived timer keeps at most one
@@ -161,7 +161,7 @@ typedef struct verge_wheel_options {
     verge_order order; /* of timers that come out at one tick */
     verge_past past;
     size_t work_limit; /* how many entries a poll may move, inspect and return; 0: no limit */
-    size_t timer_cap;  /* how many timers may be pending, then -ENOSPC; 0: as many as memory and handles allow */
+    size_t timer_cap; /* how many timers may be pending, then -ENOSPC; 0: as many as memory allows, up to 469 million */
     verge_wheel_compaction compaction;
     const verge_allocator *allocator; /* NULL: verge_allocator_default(). It must outlive the wheel */
     uint32_t worker_id;               /* for the caller's own use; see verge_wheel_worker_id */
@@ -370,7 +370,7 @@ VERGE_API int verge_wheel_set_start(verge_wheel *wheel, uint64_t start_ns);
  * Makes room for timer_count more timers than are pending now. Until they are used up, schedule and reschedule do not
  * allocate, and do not fail for memory, whatever is cancelled in between. The room is kept until the next call;
  * reserve(0) gives it up. -ENOSPC: it is beyond the cap. -ENOMEM: no room is promised, and what could be had is
- * released.
+ * released, but for up to 2 MiB, which compact gives back.
  */
 VERGE_API VERGE_MUST_USE int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count);
 
@@ -411,8 +411,8 @@ VERGE_API VERGE_MUST_USE int verge_wheel_first_interval(verge_wheel *wheel, uint
  * Calls visit for each pending timer (.timer is 0 for a timeout), in no particular order. Stops when visit returns
  * non-zero, and returns that value; otherwise returns 0. During the visit of a timer with a handle, visit may use the
  * wheel in any way, but must not destroy it. Timers that it schedules may or may not be visited. During the visit of a
- * timeout, visit may clear, detach or move that timeout. It must not change any other timer, and must not poll. A
- * timeout that was moved may be visited again.
+ * timeout, visit may clear, detach or move that timeout, and ask the wheel whatever it likes, by iterate too. It must
+ * not change any other timer, and must not poll. A timeout that was moved may be visited again.
  */
 VERGE_API int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context, const verge_expiry *timer),
                                   void *context);

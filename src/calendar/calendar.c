@@ -160,7 +160,7 @@ int verge__calendar_secure(verge__calendar *calendar, size_t entries) {
     if (entries <= calendar->entry_capacity) {
         return 0;
     }
-    if (entries > (SIZE_MAX >> 8)) {
+    if (entries > (size_t)VERGE__CHUNK_ENTRIES << VERGE__DEPTH_BITS) { /* they may all be in one list */
         return -ENOMEM;
     }
     size_t missing = chunks_for(calendar, entries) - calendar->pool.chunk_count;

@@ -8,7 +8,7 @@ static verge__list push_chunk(verge__calendar *calendar, verge__list end, size_t
     verge__chunk *chunk = verge__chunk_pool_take(&calendar->pool);
     verge__chunk *below = end == NULL ? NULL : verge__list_chunk(end);
     chunk->below = below;
-    chunk->depth = below == NULL ? 0 : (below->depth + 1) & 0x1ffffff;
+    chunk->depth = below == NULL ? 0 : (below->depth + 1) & ((1 << VERGE__DEPTH_BITS) - 1);
     chunk->level = level & 31;
     chunk->slot = slot & 0x7fff;
     return chunk->entries;

@@ -32,12 +32,13 @@ enum {
     VERGE__CHUNK_BYTES = 128,
     VERGE__CHUNK_ENTRIES = 14,
     VERGE__CHUNK_SLAB_BITS = 19,
+    VERGE__DEPTH_BITS = 25, /* so a list has at most 469 million entries */
 };
 
 typedef struct verge__chunk verge__chunk;
 struct verge__chunk {
     verge__chunk *below;                    /* the next older chunk of the list */
-    uint64_t depth : 25;                    /* how many chunks there are below */
+    uint64_t depth : VERGE__DEPTH_BITS;     /* how many chunks there are below */
     uint64_t slab : VERGE__CHUNK_SLAB_BITS; /* the slab it was cut from (chunk_pool.h) */
     uint64_t level : 5;                     /* the list it belongs to */
     uint64_t slot : 15;

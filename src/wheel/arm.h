@@ -12,7 +12,7 @@
 #include "wheel/wheel_internal.h"
 
 /* Gives a node a deadline if its entry serves for it. `was_idle`: the node is not pending; who knows that need not wait
- * for the node. A deadline beyond the end of time makes the sum wrap to tick 0, which is the past. */
+ * for the node. A deadline beyond the end of time wraps to tick 0, which is the past (VERGE__SHORT_END). */
 static VERGE__ALWAYS_INLINE bool verge__wheel_try_arm(verge_wheel *wheel, verge__node *node, uint64_t deadline_ns,
                                                       bool was_idle) {
     verge__calendar *calendar = &wheel->calendar;

@@ -10,7 +10,7 @@
  *   the tick    calendar.due_slot: its entries are handed out in place
  *   heap        of an ordered wheel: due entries go there before they are handed out (heap.c)
  *
- * Invariants (verge_wheel_check); C1 to C7, L1, L2, P1, P2, WN1 to WN3, WH1, WH2 are stated where their structures are
+ * Invariants (verge_wheel_check, but for W7); the others, from C1 to WH2, are stated where their structures are
  *   W1  every pending timer has an entry: in a slot that starts no later than the timer must come out, or in one of the
  *       lists of what is due
  *   W2  the entries are those of pending timers, and idle ones
