@@ -90,9 +90,8 @@ typedef struct verge__calendar {
     uint8_t level_of_zeros[64];  /* by the leading zero bits of tick - cursor */
     verge__level levels[VERGE__LEVELS_MAX];
 
-    verge__list
-        *due_slot; /* the slot of level 0 whose entries are being handed out, of tick cursor - 1; NULL: none are left */
-    uint64_t upper_quiet; /* quiet_until without level 0 */
+    verge__list *due_slot; /* of level 0: its entries are being handed out, of tick cursor - 1; NULL: none are left */
+    uint64_t upper_quiet;  /* quiet_until without level 0 */
     verge__list own[VERGE__OWN_LISTS];
     uint8_t level_count;
     uint8_t levels_used;
@@ -107,8 +106,7 @@ typedef struct verge__calendar {
 } verge__calendar;
 
 typedef struct verge__calendar_setup {
-    const verge__level_shape
-        *levels; /* each reaches further than the one before and leaves no gap; the first has shift 0 */
+    const verge__level_shape *levels; /* each reaches further than the one before, without a gap, from shift 0 on */
     size_t level_count;
     uint64_t bias_ns;
     uint8_t shift;       /* ticks of 2^shift ns */

@@ -66,9 +66,9 @@ typedef struct verge__nodes {
     uint32_t release_at; /* where giving back goes on */
     uint32_t retired_count;
     uint32_t generation_base;
+    bool has_sequences; /* of an ordered wheel: 4 bytes a node, behind the nodes of a slab */
     size_t free_count;  /* in bitmaps */
     size_t node_count;  /* with memory */
-    bool has_sequences; /* of an ordered wheel: 4 bytes a node, behind the nodes of a slab */
     verge__slab *info;
     uint64_t *with_free; /* a bit a slab: it has free nodes in its bitmap */
     const verge_allocator *allocator;

@@ -3,8 +3,7 @@
  * Schedule, reschedule, cancel.
  *
  * Each call touches the node, beside the wheel's own hot cache lines and the caller's handle. If the entry has to move,
- * it also touches the ends of two lists, and the node whose entry takes the vacated place. Two nodes share a cache
- * line.
+ * it also touches the ends of two lists, and the node whose entry takes the vacated place.
  */
 #include <errno.h>
 

@@ -81,8 +81,7 @@ struct verge_wheel {
     _Alignas(64) verge__nodes nodes;
     uint64_t cancelled; /* those whose entry did not become idle: the calendar counts the others */
     uint64_t expired;
-    uint64_t
-        idle_limit; /* with so many idle entries, another is withdrawn at once; 0 where the short ways do not apply */
+    uint64_t idle_limit;  /* with so many idle entries, another is withdrawn at once; 0: the short ways do not apply */
     uint64_t earliest_ns; /* W4; VERGE_NEVER: nothing is pending */
     uint64_t now_ns;
     verge__calendar calendar;
@@ -109,6 +108,10 @@ struct verge_wheel {
     verge_timer stack[VERGE__STACK_MAX]; /* of the table */
     VERGE__ONE_THREAD
 };
+
+_Static_assert(sizeof(void *) != 8 || offsetof(verge_wheel, idle_limit) / 64 ==
+                                          (offsetof(verge_wheel, calendar) + offsetof(verge__calendar, shift)) / 64,
+               "what every call reads is in one cache line");
 
 /* What one poll or run hands out, and to whom. */
 typedef struct verge__handout {
