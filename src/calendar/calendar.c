@@ -217,9 +217,10 @@ int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_set
         const verge__level *level = &calendar->levels[k];
         for (uint32_t i = 0; i <= level->mask; i++) {
             uint64_t position = (calendar->cursor >> level->shift) + i;
-            const verge__list *list = &level->slots[(uint32_t)position & level->mask];
-            bool is_due = list == calendar->due_slot;
-            move_list(&next, *list, VERGE__OWN_LISTS, is_due ? calendar->cursor - 1 : position << level->shift);
+            const verge__list *slot = &level->slots[(uint32_t)position & level->mask];
+            verge__list list = *slot;
+            bool is_due = slot == calendar->due_slot;
+            move_list(&next, list, VERGE__OWN_LISTS, is_due ? calendar->cursor - 1 : position << level->shift);
         }
     }
     for (size_t own = 0; own < VERGE__OWN_LISTS; own++) {

@@ -19,7 +19,7 @@ static uint32_t next_generation_base(void) {
     return ((number * UINT32_C(2654435769)) >> 1 & ~UINT32_C(1)) | 2;
 }
 
-/* ---- memory: from the user's allocator, and counted ---- */
+/* Memory is from the user's allocator, and counted. */
 
 static void *allocate_counted(void *context, size_t size, size_t alignment) {
     verge_wheel *wheel = (verge_wheel *)context;
@@ -34,8 +34,6 @@ static void release_counted(void *context, void *block, size_t size) {
     wheel->bytes -= size;
     verge__release(&wheel->users_allocator, block, size);
 }
-
-/* ---- life ---- */
 
 verge__calendar_setup verge__wheel_calendar_setup(const verge_wheel *wheel, bool is_narrow) {
     uint64_t precision_ns = UINT64_C(1) << wheel->calendar.shift;

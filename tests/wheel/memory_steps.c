@@ -69,7 +69,7 @@ static void memory_goes_back_after_an_earlier_start(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
     assert_quiet(wheel, HOUR);
-    for (size_t i = 0; i < 4 * SLAB; i++) {
+    for (size_t i = 0; i < (size_t)4 * SLAB; i++) {
         assert_int_equal(verge_wheel_cancel(wheel, schedule(wheel, 2 * HOUR, i), NULL), 0);
         (void)schedule(wheel, HOUR + TICK, i);
     }
@@ -87,7 +87,7 @@ static void the_first_slab_doubles(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
     uint64_t records = 12;
-    for (size_t timers = 1; timers <= 2 * SLAB; timers++) {
+    for (size_t timers = 1; timers <= (size_t)2 * SLAB; timers++) {
         (void)schedule(wheel, DAY, timers);
         while (records < timers) {
             records = records < SLAB / 2 ? 2 * records : records < SLAB ? SLAB : 2 * records;

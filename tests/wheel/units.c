@@ -42,9 +42,9 @@ static void the_end_of_time(void **state) {
                               half / 2 * 3,
                               UINT64_MAX - 600,
                               UINT64_MAX - 5};
-    enum { BEGINS, JUMPS, IS_MOVED, WAYS };
-    for (size_t i = 0; i < COUNT_OF(times) * WAYS * 2; i++) {
-        const uint64_t now = times[i / (WAYS * 2)];
+    enum { BEGINS, JUMPS, IS_MOVED, WAYS, CASES = 2 * WAYS };
+    for (size_t i = 0; i < COUNT_OF(times) * CASES; i++) {
+        const uint64_t now = times[i / CASES];
         const size_t way = i % WAYS;
         verge_wheel *wheel = milliseconds_from(way == BEGINS ? now : 0);
         if (i / WAYS % 2 != 0) {
