@@ -339,6 +339,28 @@ static void a_slot_that_fills_late_is_drained_evenly(void **state) {
     wheel_end(wheel);
 }
 
+/* In order, all of a tick goes to the heap first: each entry that does is work. */
+static void an_ordered_tick_keeps_the_work_limit(void **state) {
+    (void)state;
+    enum { COUNT = 3000, LIMIT = 100 };
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.order = VERGE_ORDER_FIFO;
+    options.work_limit = LIMIT;
+    verge_wheel *wheel = wheel_new(&options);
+    for (size_t i = 0; i < COUNT; i++) {
+        (void)schedule(wheel, TICK, i);
+    }
+    verge_expiry out[COUNT];
+    size_t fired = 0;
+    for (size_t polls = 1; fired < COUNT; polls++) {
+        const size_t count = verge_wheel_poll(wheel, 2 * TICK, out, COUNT);
+        assert_in_range(stats_of(wheel).last_poll_work, count, LIMIT);
+        assert_true(polls > COUNT / LIMIT || count == 0); /* before the first comes out, all were looked at */
+        fired += count;
+    }
+    wheel_end(wheel);
+}
+
 /* Idle entries that are dropped to give memory back count, too. */
 static void giving_back_keeps_the_work_limit(void **state) {
     (void)state;
@@ -383,6 +405,7 @@ int main(void) {
         cmocka_unit_test(a_short_slot_is_drained_before_it),
         cmocka_unit_test(a_dense_slot_is_drained_evenly),
         cmocka_unit_test(a_slot_that_fills_late_is_drained_evenly),
+        cmocka_unit_test(an_ordered_tick_keeps_the_work_limit),
         cmocka_unit_test(giving_back_keeps_the_work_limit),
         {"a_slot_is_drained_over_the_time_before_it", a_slot_is_drained_over_the_time_before_it, NULL, NULL, &any},
         {"a_slot_is_drained_over_the_time_before_it_fifo", a_slot_is_drained_over_the_time_before_it, NULL, NULL,
