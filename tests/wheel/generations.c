@@ -83,10 +83,7 @@ static void a_slab_with_a_retired_node_stays(void **state) {
 static void a_retired_node_is_not_reserved(void **state) {
     (void)state;
     struct verge_test_allocator memory;
-    verge_test_allocator_init(&memory);
-    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
-    options.allocator = &memory.allocator;
-    verge_wheel *wheel = wheel_new(&options);
+    verge_wheel *wheel = wheel_in(&memory, VERGE_PRESET_DEFAULT);
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(verge_wheel_cancel(wheel, last_of_its_node(wheel, SECOND), NULL), 0);
     }

@@ -202,10 +202,7 @@ static void all_allocations_fail_from_each_on(void **state) {
 static void there_is_room_for_one_where_there_is_none_for_many(void **state) {
     (void)state;
     struct verge_test_allocator memory;
-    verge_test_allocator_init(&memory);
-    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
-    options.allocator = &memory.allocator;
-    verge_wheel *wheel = wheel_new(&options);
+    verge_wheel *wheel = wheel_in(&memory, VERGE_PRESET_DEFAULT);
     enum { COUNT = 20000 };
     static verge_timeout timeouts[COUNT]; /* zeroed: none is attached, so that room is made as they are set */
     assert_int_equal(verge_timeout_set(wheel, &timeouts[0], HOUR), 0); /* the levels are there */

@@ -87,6 +87,14 @@ static inline verge_wheel *wheel_of(verge_wheel_preset preset, uint64_t start_ns
     return wheel_new(&options);
 }
 
+/* In memory that is watched. */
+static inline verge_wheel *wheel_in(struct verge_test_allocator *memory, verge_wheel_preset preset) {
+    verge_test_allocator_init(memory);
+    verge_wheel_options options = options_of(preset);
+    options.allocator = &memory->allocator;
+    return wheel_new(&options);
+}
+
 static inline void assert_well(const verge_wheel *wheel) {
     const char *broken = verge_wheel_check(wheel);
     if (broken != NULL) {
