@@ -23,8 +23,9 @@
  *
  * Verdicts: what cancel, reset and shutdown return
  *   0              done. After cancel, the timer will not run. After reset, it will not run before the new deadline.
- *   VERGE_RUNNING  the callback is running now. After cancel, it does not run again. After reset, it runs again at the
- *                  new deadline, when the callback has returned.
+ *   VERGE_RUNNING  the callback is running now. After cancel, it does not run again, unless it is reset after that: a
+ *                  callback may reset its own timer (see shutdown). After reset, it runs again at the new deadline, when
+ *                  the callback has returned.
  *   -ENOENT        the timer has ended: it has run, or was cancelled before.
  *   -EBADF         this number was never a handle.
  *
@@ -210,7 +211,9 @@ VERGE_API int verge_service_cancel(verge_service *service, verge_timer timer);
  * in another. The timer is cancelled then, but not waited for. */
 VERGE_API int verge_service_cancel_wait(verge_service *service, verge_timer timer);
 
-/* As cancel_wait. From now on, reset returns -ESHUTDOWN for this timer, so its callback cannot start it again. */
+/* As cancel_wait. From now on, reset returns -ESHUTDOWN for this timer, so its callback cannot start it again. A timer
+ * whose callback may reset it is ended by this call, and not by cancel or cancel_wait: while the callback runs, a reset
+ * that comes after the cancel starts the timer again. */
 VERGE_API int verge_service_shutdown(verge_service *service, verge_timer timer);
 
 /* Moves a timer's deadline to another time (not a duration), earlier or later. A periodic timer continues from there.

@@ -112,12 +112,14 @@ static void uncount_timer(const verge_task *task) {
     }
 }
 
-/* J3. On the worker that has the timer, its callback cannot be running now. If the task has moved since, it can. */
+/* J3. On the worker that has the timer, its callback cannot be running now. If the task has moved since, it can. Then a
+ * cancel is not enough: the callback may be about to reset its timer (on_operation_time), which would live again. */
 static void end_timer(verge_task *self, verge_timer timer) {
-    const int verdict = verge_service_cancel(self->runtime->service, timer);
+    int verdict = verge_service_cancel(self->runtime->service, timer);
     if (verdict == VERGE_RUNNING) {
-        (void)verge_service_cancel_wait(self->runtime->service, timer);
-    } else if (verdict == 0) {
+        verdict = verge_service_shutdown(self->runtime->service, timer);
+    }
+    if (verdict == 0) {
         uncount_timer(self);
     }
 }
@@ -260,18 +262,21 @@ static void cancel_operation(verge__runner *runner, struct verge__operation *ope
  * Many operations have a deadline, but few deadlines come. So a task keeps its timer from one operation to the next. A
  * later deadline is only stored. When the timer runs too early for that deadline, it is reset to it.
  *   J6  While the task is in I/O with a deadline, io_timer runs at io_timer_ns <= io_deadline_ns. The runner's thread
- *       starts it and runs it; a task that moves has none. Only the thread that has the task (J1)
- *       writes io_timer. It touches the other fields only when the timer cannot run: on the thread that runs the timer,
- *       or after the timer has ended.
+ *       starts it and runs it; a task that moves has none: the thread that moves it has ended the timer for good, and
+ *       its callback has returned (end_timer). Only the thread that has the task (J1) writes io_timer. It touches the
+ *       other fields only when the timer cannot run: on the thread that runs the timer, or after the timer has ended.
  */
 
 static void on_operation_time(const verge_firing *firing) {
     verge_task *task = firing->argument;
     int error = -ETIMEDOUT;
+    VERGE__INVARIANT(atomic_load(&task->runner) == verge__current_runner() && task->io_timer == firing->timer,
+                     "J6: the timer of a task in I/O runs on the task's own runner");
     if (task->io_deadline_ns > firing->actual_ns && task->io_deadline_ns != VERGE_NEVER) {
         task->io_timer_ns = task->io_deadline_ns;
+        VERGE__STEP("task: reset timer");
         error = verge_service_reset(firing->service, firing->timer, task->io_deadline_ns);
-        if (error >= 0) {
+        if (error >= 0 || error == -ESHUTDOWN) { /* another runner takes the task, and waits for this to return */
             return;
         }
     }
