@@ -143,6 +143,7 @@ for options in "--seed x" "--seconds 0" "--workers 0" "--workers 33" "--steps 0"
     refuses 2 "verge stress: " stress $options
 done
 refuses 2 '--steps does not go with --threads real' stress --threads real --steps 5
+refuses 2 '--steps does not go with --threads tasks' stress --threads tasks --steps 5
 
 # If a command cannot write its output, it fails.
 for command in "--help" "replay $work/trace" "replay --json $work/trace"; do

@@ -34,6 +34,7 @@ offers "demo" verge d
 offers "--help --version" verge --
 offers "--scope --seconds --seed" verge demo --s
 offers "real" verge stress --threads r
+offers "tasks" verge stress --threads t
 offers "--polls --precision --preset" verge replay --p
 offers "alarm all" verge replay --preset a
 offers "two-level" verge replay --preset = tw

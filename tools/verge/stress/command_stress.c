@@ -10,10 +10,11 @@
 #include "soak/soak.h"
 #include "stress/stepped.h"
 #include "stress/stepped_internal.h"
+#include "stress/tasks.h"
 
 #define SECOND UINT64_C(1000000000)
 
-enum threads { THREADS_STEPPED, THREADS_REAL };
+enum threads { THREADS_STEPPED, THREADS_REAL, THREADS_TASKS };
 
 struct settings {
     uint64_t seed, seconds, workers, steps;
@@ -21,7 +22,8 @@ struct settings {
     bool json;
 };
 
-static const char *const thread_choices[] = {[THREADS_STEPPED] = "stepped", [THREADS_REAL] = "real", NULL};
+static const char *const thread_choices[] = {
+    [THREADS_STEPPED] = "stepped", [THREADS_REAL] = "real", [THREADS_TASKS] = "tasks", NULL};
 
 static const struct option options[] = {
     {.name = "--seed",
@@ -46,7 +48,7 @@ static const struct option options[] = {
      .maximum = WORKER_COUNT_MAX},
     {.name = "--threads",
      .value_name = "KIND",
-     .help = "stepped: one thread, equal runs (the default); real: threads that race",
+     .help = "stepped: one thread, equal runs (the default); real: threads that race; tasks: tasks in I/O",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct settings, threads),
      .choices = thread_choices},
@@ -177,6 +179,65 @@ static int run_real(const struct settings *settings, const struct look *look) {
     return audit_holds(&result.audit) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* ---- tasks ---- */
+
+static void print_tasks(const struct settings *settings, const struct tasks_result *result, const struct look *look) {
+    printf("  %s: read %s times, %s bytes, wrote %s times, %s timeouts, %s tasks changed their worker, joined %s, left "
+           "%s\n",
+           result->backend, text_grouped(result->reads), text_grouped(result->bytes), text_grouped(result->writes),
+           text_grouped(result->timeouts), text_grouped(result->migrated), text_grouped(result->joined),
+           text_grouped(result->left));
+    audit_print(&result->audit, look);
+    printf("\n  again, though threads race as they like: verge stress --threads tasks --seed %" PRIu64
+           " --workers %" PRIu64 " --seconds %" PRIu64 "\n",
+           settings->seed, settings->workers, settings->seconds);
+}
+
+static void write_tasks(const struct settings *settings, const struct tasks_result *result) {
+    struct json json = {.out = stdout};
+    json_begin_object(&json, NULL);
+    json_string(&json, "threads", thread_choices[THREADS_TASKS]);
+    json_number(&json, "seed", settings->seed);
+    json_number(&json, "workers", settings->workers);
+    json_number(&json, "seconds", settings->seconds);
+    json_string(&json, "backend", result->backend);
+    json_number(&json, "rounds", result->rounds);
+    json_number(&json, "tasks", result->tasks);
+    json_number(&json, "reads", result->reads);
+    json_number(&json, "writes", result->writes);
+    json_number(&json, "bytes", result->bytes);
+    json_number(&json, "timeouts", result->timeouts);
+    json_number(&json, "migrated", result->migrated);
+    json_number(&json, "joined", result->joined);
+    json_number(&json, "left", result->left);
+    json_number(&json, "resident_early", result->resident_early);
+    json_number(&json, "resident_late", result->resident_late);
+    audit_write_json(&result->audit, &json);
+    json_end_object(&json);
+}
+
+static int run_tasks(const struct settings *settings, const struct look *look) {
+    const struct tasks_options tasks_options = {
+        .seed = settings->seed,
+        .duration_ns = settings->seconds * SECOND,
+        .worker_count_max = (uint32_t)settings->workers,
+    };
+    struct tasks_result result;
+    struct status status;
+    status_begin(&status, look, settings->json);
+    const int error = tasks_run(&tasks_options, &status, &result);
+    if (error != 0) {
+        command_complain(&stress_command, "%s", reason_of_runtime(error));
+        return EXIT_FAILURE;
+    }
+    if (settings->json) {
+        write_tasks(settings, &result);
+    } else {
+        print_tasks(settings, &result, look);
+    }
+    return audit_holds(&result.audit) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 static int run(int argument_count, char **arguments) {
     struct settings settings = {.seed = 1, .seconds = 10, .workers = 4};
     struct look look = look_of_stdout();
@@ -184,11 +245,14 @@ static int run(int argument_count, char **arguments) {
     if (!command_parse(&stress_command, argument_count, arguments, &settings, NULL, &status)) {
         return status;
     }
-    if (settings.threads == THREADS_REAL && settings.steps != 0) {
-        command_complain(&stress_command, "--steps does not go with --threads real: try --seconds");
+    if (settings.threads != THREADS_STEPPED && settings.steps != 0) {
+        command_complain(&stress_command, "--steps does not go with --threads %s: try --seconds",
+                         thread_choices[settings.threads]);
         return EXIT_USAGE;
     }
-    return settings.threads == THREADS_REAL ? run_real(&settings, &look) : run_stepped(&settings, &look);
+    return settings.threads == THREADS_TASKS  ? run_tasks(&settings, &look)
+           : settings.threads == THREADS_REAL ? run_real(&settings, &look)
+                                              : run_stepped(&settings, &look);
 }
 
 const struct command stress_command = {
@@ -198,7 +262,8 @@ const struct command stress_command = {
         "Starts, resets and cancels timers while workers join and leave, the clock jumps and memory runs out. An "
         "audit\n"
         "compares what happens with what must happen; the exit status says whether it held. By default one thread\n"
-        "steps all workers, so that runs with the same options are equal.",
+        "steps all workers, so that runs with the same options are equal. With --threads tasks, tasks read and write\n"
+        "under deadlines instead, while workers steal them from each other, come and go.",
     .options = options,
     .run = run,
 };
