@@ -265,6 +265,9 @@ static bool epoll_submit(verge__reactor *reactor, verge__operation *operation) {
     error = begin_wait(epoll, operation->fd);
     if (error != 0) {
         verge__operations_remove(&file->waiting, operation);
+        if (error == -EPERM && operation->kind == VERGE__POLL) {
+            return done_at_once(operation, -EINVAL); /* as io_uring does: these events never come */
+        }
         if (error == -EPERM && operation->has_threads) {
             return leave_to_a_thread(operation);
         }

@@ -7,6 +7,7 @@
 
 #include "io/support.h"
 #include "verge/blocking.h"
+#include "verge/sync.h"
 
 enum { FILE_SIZE = 300000, PIECE_SIZE = 70000 };
 
@@ -183,11 +184,44 @@ static void what_takes_long_to_open_does_not_block_the_worker(void **state) {
     (void)run_tasks(1, opens_both_ends, NULL);
 }
 
+/* ---- polling what is always ready ---- */
+
+static intptr_t polls_what_is_always_ready(void *argument) {
+    (void)argument;
+    char path[64];
+    (void)snprintf(path, sizeof(path), "%s/polled", folder);
+    const int fds[] = {open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                       open("/dev/null", O_RDWR | O_CLOEXEC)};
+    for (size_t i = 0; i < COUNT_OF(fds); i++) {
+        CHECK_EQUAL(verge_poll(fds[i], POLLIN | POLLOUT, 0), POLLIN | POLLOUT);
+        CHECK_EQUAL(verge_poll(fds[i], POLLIN | POLLPRI, VERGE_NEVER), POLLIN);
+        const short never[] = {0, POLLPRI};
+        for (size_t k = 0; k < COUNT_OF(never); k++) {
+            verge_case one = verge_case_poll(fds[i], never[k]);
+            CHECK_EQUAL(verge_poll(fds[i], never[k], VERGE_NEVER), -EINVAL);
+            CHECK_EQUAL(verge_poll(fds[i], never[k], verge_deadline_after(HOUR)), -EINVAL);
+            CHECK_EQUAL(verge_select(&one, 1), 0);
+            CHECK_EQUAL(one.result, -EINVAL);
+        }
+        CHECK_EQUAL(close(fds[i]), 0);
+    }
+    CHECK_EQUAL(verge_poll(fds[0], 0, VERGE_NEVER), -EBADF);
+    CHECK_EQUAL(unlink(path), 0);
+    return 0;
+}
+
+static void events_that_a_file_never_has_are_refused(void **state) {
+    (void)state;
+    (void)run_tasks(1, polls_what_is_always_ready, NULL);
+    (void)run_virtual(1, SECOND, polls_what_is_always_ready, NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_has_what_was_written),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(what_takes_long_to_open_does_not_block_the_worker),
+        cmocka_unit_test(events_that_a_file_never_has_are_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
