@@ -31,12 +31,13 @@
  *   io_uring   the kernel does everything, also for regular files. It uses threads of its own for some operations, such
  *              as those on regular files. It cannot stop these half way, so a call may return after its deadline, with
  *              its result.
- *   epoll      operations without readiness (regular files, fsync, openat) are done at once if the page cache allows
- *              it, and else on a thread (verge/blocking.h), which cannot stop them half way either. close is done in
- *              place. In virtual time, and if no thread can be started, all of them are done in place, and block the
- *              worker. To open a FIFO (mkfifo) or a terminal line takes until the other side is there, whatever the
- *              deadline: open it with O_NONBLOCK, and wait with verge_poll. accept sets its listening socket to
- *              O_NONBLOCK. splice and verge_uring return -EOPNOTSUPP.
+ *   epoll      operations without readiness (regular files, fsync, openat) are done at once if the page cache allows it,
+ *              and else on a thread (verge/blocking.h), which cannot stop them half way either. If all threads are busy,
+ *              such a call waits for one, until its deadline or the cancellation of its task; a call that begins after
+ *              that waits for a thread in any case (N3). close is done in place. In virtual time, and if no thread can
+ *              be started, all of them are done in place, and block the worker. To open a FIFO (mkfifo) or a terminal
+ *              line takes until the other side is there, whatever the deadline: open it with O_NONBLOCK, and wait with
+ *              verge_poll. accept sets its listening socket to O_NONBLOCK. splice and verge_uring return -EOPNOTSUPP.
  *
  * Do not close a descriptor while another task waits on it. Call shutdown(2), which ends the wait, or cancel the task.
  */
@@ -96,8 +97,9 @@ VERGE_API VERGE_MUST_USE int verge_write_all(int fd, const void *buffer, size_t 
 VERGE_API VERGE_MUST_USE int verge_send_all(int fd, const void *buffer, size_t size, int flags, size_t *ret_size,
                                             uint64_t deadline_ns);
 
-/* Waits for events of poll(2), and returns those that have come. POLLERR and POLLHUP may come without being asked
- * for. */
+/* Waits for events of poll(2), and returns those that have come. POLLERR and POLLHUP may come without being asked for.
+ * A regular file, a directory and the like are always ready to read and write, and report nothing else. -EINVAL: events
+ * ask for nothing that such a file ever reports (0, POLLPRI). */
 VERGE_API VERGE_MUST_USE int verge_poll(int fd, short events, uint64_t deadline_ns);
 
 /* As splice(2): one of the two descriptors is a pipe. An offset of NULL means a pipe, or the position of the file. With

@@ -247,7 +247,8 @@ static bool ends_within(int pidfd, uint64_t duration_ns) {
     return count > 0;
 }
 
-/* Ends the program, and blocks until it has ended: for about its grace, unless the kernel takes long to end it. */
+/* Ends the program, and blocks until it has ended: for about its grace, unless the kernel takes long to end it. For
+ * where the task cannot wait (end_child). */
 static intptr_t end(void *argument) {
     running_program *child = argument;
     const uint64_t grace_ns = child->options->grace_ns;
@@ -260,13 +261,60 @@ static intptr_t end(void *argument) {
     return 0;
 }
 
-/* In virtual time, and if there is no thread, it blocks the worker. */
-static void call_on_a_thread(intptr_t (*function)(void *argument), running_program *child) {
+static bool is_virtual(const verge_task *self) {
+    return self->runtime->options.virtual_clock != NULL;
+}
+
+/* In virtual time, and if no thread can be started, these block the worker. -ETIMEDOUT, -ECANCELED: all threads were
+ * busy until then, and the program is not started. */
+static int spawn_on_a_thread(running_program *child, uint64_t deadline_ns) {
     verge_task *self = verge__current_task();
-    const bool is_virtual = self->runtime->options.virtual_clock != NULL;
-    if (is_virtual ||
-        verge__blocking_regardless(self, function, child, VERGE__AWAITS_BLOCKING, (uintptr_t)function) != 0) {
-        (void)function(child);
+    const int error = is_virtual(self) ? -EAGAIN
+                                       : verge__blocking_until(self, spawn, child, VERGE__AWAITS_BLOCKING,
+                                                               (uintptr_t)spawn, deadline_ns);
+    if (error == -ETIMEDOUT || error == -ECANCELED) {
+        return error;
+    }
+    if (error != 0) {
+        (void)spawn(child);
+    }
+    return child->spawn_error;
+}
+
+static void end_on_a_thread(running_program *child) {
+    verge_task *self = verge__current_task();
+    if (is_virtual(self) || verge__blocking_regardless(self, end, child, VERGE__AWAITS_BLOCKING, (uintptr_t)end) != 0) {
+        (void)end(child);
+    }
+}
+
+/* Positive: the program has ended. -ETIMEDOUT, -ECANCELED: it has not, until the deadline. Another error: the worker's
+ * I/O has failed (N5). */
+static int await_end(const running_program *child, uint64_t deadline_ns) {
+    verge__operation operation = {.kind = VERGE__POLL, .fd = child->pidfd, .flags = POLLIN, .is_regardless = true};
+    return verge__wait_for_operation(verge__current_task(), &operation, deadline_ns);
+}
+
+/* Ends the program, and waits until it has ended. Not on a thread, if possible: all threads may be busy for long. */
+static void end_child(running_program *child) {
+    const uint64_t grace_ns = child->options->grace_ns;
+    int ended = 0;
+    if (child->pidfd == NONE || is_virtual(verge__current_task())) {
+        end_on_a_thread(child);
+        return;
+    }
+    if (grace_ns != 0) {
+        (void)kill(-child->pid, SIGTERM);
+        ended = await_end(child, verge_deadline_after(grace_ns));
+    }
+    if (ended >= 0 || ended == -ETIMEDOUT || ended == -ECANCELED) {
+        (void)kill(-child->pid, SIGKILL); /* to the group, as above */
+        ended = await_end(child, VERGE_NEVER);
+    }
+    if (ended > 0) {
+        wait_for_end(child); /* which does not block any more */
+    } else {
+        end_on_a_thread(child);
     }
 }
 
@@ -364,7 +412,7 @@ static int run_child(running_program *child, uint64_t deadline_ns) {
         }
     }
     if (!child->is_reaped && !child->is_lost) {
-        call_on_a_thread(end, child);
+        end_child(child);
     }
     collect_rest(&child->streams[OUTPUT]);
     collect_rest(&child->streams[ERRORS]);
@@ -415,8 +463,7 @@ static int why_not(const verge_task *self, uint64_t deadline_ns) {
 static int run(running_program *child, uint64_t deadline_ns) {
     int error = open_child(child);
     if (error == 0) {
-        call_on_a_thread(spawn, child);
-        error = child->spawn_error;
+        error = spawn_on_a_thread(child, deadline_ns);
     }
     if (error != 0) {
         child->pid = 0;

@@ -84,9 +84,10 @@ typedef struct verge__operation {
     void *owner;                      /* the caller's */
     struct verge__operation *sibling; /* the caller's */
     uint8_t kind;
-    bool expects_wait; /* RECV: a hint that there is no data yet, so an attempt would fail */
-    bool has_threads;  /* the caller can attempt it on a thread if it would block: see blocks */
-    bool is_over;      /* its deadline has passed, or its task is cancelled: if it has to wait, it is cancelled */
+    bool is_regardless; /* the caller's: the cancellation of its task, and the deadline of a scope, do not end it */
+    bool expects_wait;  /* RECV: a hint that there is no data yet, so an attempt would fail */
+    bool has_threads;   /* the caller can attempt it on a thread if it would block: see blocks */
+    bool is_over;       /* its deadline has passed, or its task is cancelled: if it has to wait, it is cancelled */
 
     /* For the reactor only. */
     uint8_t state;

@@ -330,8 +330,6 @@ static int end_wait(verge_task *self, verge__blocking_call *call, int reason) {
 /* 0: the call is DONE. */
 static int run_call(verge_task *self, verge__blocking_call *call, uint64_t deadline_ns) {
     call->task = self;
-    call->awaits = VERGE__AWAITS_BLOCKING;
-    call->awaited = (uintptr_t)call->function;
     call->stops_all = self->runtime->options.virtual_clock != NULL;
     const int error = submit(self, call);
     if (error != 0) {
@@ -364,7 +362,8 @@ int verge_blocking(verge_blocking_function function, void *argument, intptr_t *r
     if (error != 0) {
         return verge__count_if_timeout(error);
     }
-    verge__blocking_call call = {.function = function, .argument = argument};
+    verge__blocking_call call = {
+        .function = function, .argument = argument, .awaits = VERGE__AWAITS_BLOCKING, .awaited = (uintptr_t)function};
     error = run_call(self, &call, deadline_ns);
     return error != 0 ? error : take_result(&call, ret_result);
 }
@@ -387,7 +386,11 @@ int verge_blocking_or_abandon(verge_blocking_function function, void *argument, 
     if (call == NULL) {
         return error != 0 ? error : -ENOMEM;
     }
-    *call = (verge__blocking_call){.function = function, .argument = argument, .abandon = abandon};
+    *call = (verge__blocking_call){.function = function,
+                                   .argument = argument,
+                                   .abandon = abandon,
+                                   .awaits = VERGE__AWAITS_BLOCKING,
+                                   .awaited = (uintptr_t)function};
     error = run_call(self, call, deadline_ns);
     if (error == 0) {
         error = take_result(call, ret_result);
@@ -396,6 +399,13 @@ int verge_blocking_or_abandon(verge_blocking_function function, void *argument, 
         release(self->runtime, call);
     }
     return error;
+}
+
+int verge__blocking_until(verge_task *self, intptr_t (*function)(void *argument), void *argument, unsigned awaits,
+                          uintptr_t awaited, uint64_t deadline_ns) {
+    verge__blocking_call call = {.function = function, .argument = argument, .awaits = awaits, .awaited = awaited};
+    const int error = run_call(self, &call, deadline_ns);
+    return error != 0 ? error : call.error;
 }
 
 int verge__blocking_regardless(verge_task *self, intptr_t (*function)(void *argument), void *argument, unsigned awaits,

@@ -570,8 +570,15 @@ void verge__blocking_init(verge__blocking_pool *pool);
 /* Waits for the functions that still run. */
 void verge__blocking_deinit(verge__blocking_pool *pool);
 
-/* Calls a function that blocks on a thread, and waits for its end; neither time nor cancellation ends that. Not in
- * virtual time. awaits and awaited are for verge__awaits. -EAGAIN: no thread can be started, and it was not called. */
+/*
+ * Both call a function that blocks on a thread, and wait for its end. awaits and awaited are for verge__awaits. Not in
+ * virtual time. -EAGAIN: no thread can be started, and it was not called.
+ *   until        waits for a thread until the deadline, that of a scope, or a cancellation. -ETIMEDOUT, -ECANCELED: the
+ *                function was not called, and will not be. -ENOMEM: the same. A function that has begun is waited for.
+ *   regardless   waits for a thread, whatever happens.
+ */
+int verge__blocking_until(verge_task *self, intptr_t (*function)(void *argument), void *argument, unsigned awaits,
+                          uintptr_t awaited, uint64_t deadline_ns);
 int verge__blocking_regardless(verge_task *self, intptr_t (*function)(void *argument), void *argument, unsigned awaits,
                                uintptr_t awaited);
 

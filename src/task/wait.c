@@ -237,10 +237,23 @@ static intptr_t attempt(void *argument) {
     return 0;
 }
 
-/* If there is no thread for it, the operation is made here, and blocks the worker. */
-static int attempt_on_a_thread(verge_task *self, struct verge__operation *operation) {
+static bool is_over(const verge_task *self, uint64_t deadline_ns) {
+    return atomic_load(&self->is_cancelled) ||
+           (deadline_ns != VERGE_NEVER && deadline_ns <= verge__clock_now(&self->runtime->clock));
+}
+
+/* What is over before it begins is done all the same (N3), as soon as there is a thread. If no thread can be started,
+ * the operation is made here, and blocks the worker. */
+static int attempt_on_a_thread(verge_task *self, struct verge__operation *operation, uint64_t deadline_ns) {
     const unsigned awaits = VERGE__AWAITS_OPERATION + operation->kind;
-    if (verge__blocking_regardless(self, attempt, operation, awaits, (uintptr_t)(unsigned)operation->fd) != 0) {
+    const uintptr_t awaited = (uintptr_t)(unsigned)operation->fd;
+    const int error = is_over(self, deadline_ns)
+                          ? verge__blocking_regardless(self, attempt, operation, awaits, awaited)
+                          : verge__blocking_until(self, attempt, operation, awaits, awaited, deadline_ns);
+    if (error == -ETIMEDOUT || error == -ECANCELED) {
+        return error;
+    }
+    if (error != 0) {
         (void)attempt(operation);
     }
     return operation->result;
@@ -331,15 +344,10 @@ static bool must_know_if_over(const struct verge__operation *operation) {
     }
 }
 
-static bool is_over(const verge_task *self, uint64_t deadline_ns) {
-    return atomic_load(&self->is_cancelled) ||
-           (deadline_ns != VERGE_NEVER && deadline_ns <= verge__clock_now(&self->runtime->clock));
-}
-
 /* The task is IN_IO, and its operations are pending. (Another thread may have changed IN_IO to IO_CANCEL since.) */
 static void wait_until_done(verge_task *self, verge__runner *runner, uint64_t deadline_ns) {
     self->io_error = 0;
-    if (atomic_load(&self->is_cancelled)) {
+    if (atomic_load(&self->is_cancelled) && !self->operation->is_regardless) {
         self->io_error = -ECANCELED;
     } else if (verge__refuses(self, deadline_ns)) {
         self->io_error = -EINVAL;
@@ -355,13 +363,13 @@ static void wait_until_done(verge_task *self, verge__runner *runner, uint64_t de
 
 int verge__wait_for_operation(verge_task *self, struct verge__operation *operation, uint64_t deadline_ns) {
     verge__runner *runner = verge__current_runner();
-    deadline_ns = verge__effective_deadline(self, deadline_ns);
+    deadline_ns = operation->is_regardless ? deadline_ns : verge__effective_deadline(self, deadline_ns);
     operation->owner = self;
     operation->is_over = must_know_if_over(operation) && is_over(self, deadline_ns);
     operation->has_threads = !is_virtual(self);
     verge__count(&runner->operations);
     if (verge__reactor_submit(runner->reactor, operation)) {
-        return operation->blocks ? attempt_on_a_thread(self, operation) : done_at_once(runner, operation);
+        return operation->blocks ? attempt_on_a_thread(self, operation, deadline_ns) : done_at_once(runner, operation);
     }
     self->operation = operation;
     verge__awaits(self, VERGE__AWAITS_OPERATION + operation->kind, (uintptr_t)(unsigned)operation->fd);
@@ -442,7 +450,9 @@ void verge__io_cancel(verge__runner *runner, verge_task *task) {
         return;
     }
     atomic_store(&task->state, VERGE__TASK_IN_IO);
-    cancel_operation(runner, task->operation);
+    if (!task->operation->is_regardless) {
+        cancel_operation(runner, task->operation);
+    }
 }
 
 /* ---- cancellation ---- */

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A pool of blocking threads that is busy does not delay deadlines: a call that waits for a thread ends at its deadline
+ * or when its task is cancelled, and its work is never begun. The one thread of the pool is kept until the test lets it
+ * go; or for LIMIT_S, so that a call that waits for it fails the test, and does not hang.
+ */
+#define _GNU_SOURCE
+
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "io/support.h"
+#include "verge/blocking.h"
+#include "verge/process.h"
+
+enum { LIMIT_S = 20 };
+
+static char folder[] = "/tmp/verge-pool-XXXXXX";
+static char path[64];
+static sem_t is_kept, may_go;
+static verge_task *keeper;
+
+/* ---- a thread that is kept ---- */
+
+static intptr_t keep(void *argument) {
+    (void)argument;
+    struct timespec end;
+    (void)clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += LIMIT_S;
+    (void)sem_post(&is_kept);
+    int error;
+    do {
+        error = sem_timedwait(&may_go, &end) == 0 ? 0 : errno;
+    } while (error == EINTR);
+    return error;
+}
+
+static intptr_t keeps_the_thread(void *argument) {
+    intptr_t result = -1;
+    CHECK_EQUAL(verge_blocking(keep, argument, &result, VERGE_NEVER), 0);
+    return result;
+}
+
+static void begin_to_keep(void) {
+    CHECK_EQUAL(sem_init(&is_kept, 0, 0) + sem_init(&may_go, 0, 0), 0);
+    keeper = spawn(keeps_the_thread, NULL);
+    while (sem_trywait(&is_kept) != 0) {
+        CHECK_EQUAL(verge_yield(), 0);
+    }
+}
+
+static intptr_t do_nothing(void *argument) {
+    (void)argument;
+    return 0;
+}
+
+/* All that was queued before has been done when this returns. */
+static void let_go(void) {
+    CHECK_EQUAL(sem_post(&may_go), 0);
+    CHECK_EQUAL(join(keeper), 0); /* not -ETIMEDOUT: nobody has waited for the thread */
+    CHECK_EQUAL(verge_blocking(do_nothing, NULL, NULL, VERGE_NEVER), 0);
+}
+
+static bool exists(const char *name) {
+    struct stat status;
+    return stat(name, &status) == 0;
+}
+
+/* ---- calls that wait for it ---- */
+
+static int create(uint64_t deadline_ns) {
+    return verge_openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600, deadline_ns);
+}
+
+static int run_touch(uint64_t deadline_ns) {
+    const char *const arguments[] = {"touch", path, NULL};
+    verge_process_options options;
+    CHECK_EQUAL(verge_process_options_init(&options), 0);
+    options.arguments = arguments;
+    verge_process_result result = {.struct_size = sizeof(result), .has_begun = true};
+    const int error = verge_run_process(&options, &result, deadline_ns);
+    CHECK_EQUAL(result.has_begun, error == 0);
+    return error;
+}
+
+static int syncs(uint64_t deadline_ns) {
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int error = verge_fsync(fd, deadline_ns);
+    CHECK_EQUAL(close(fd), 0);
+    return error;
+}
+
+static int (*const calls[])(uint64_t deadline_ns) = {run_touch, create, syncs};
+
+/* io_uring does what is left without the pool. */
+static size_t call_count(void) {
+    return is_uring() ? 1 : COUNT_OF(calls);
+}
+
+static intptr_t call_without_deadline(void *argument) {
+    return calls[*(const size_t *)argument](VERGE_NEVER);
+}
+
+static intptr_t calls_while_the_thread_is_kept(void *argument) {
+    (void)argument;
+    for (size_t i = 0; i < call_count(); i++) {
+        verge_deadline scope;
+        begin_to_keep();
+        CHECK_EQUAL(calls[i](verge_deadline_after(5 * MS)), -ETIMEDOUT);
+        CHECK_EQUAL(verge_deadline_push(&scope, verge_deadline_after(5 * MS)), 0);
+        CHECK_EQUAL(calls[i](VERGE_NEVER), -ETIMEDOUT);
+        CHECK_EQUAL(verge_deadline_pop(&scope), 0);
+        verge_task *task = spawn(call_without_deadline, &i);
+        CHECK_EQUAL(verge_yield(), 0); /* it waits now */
+        CHECK_EQUAL(verge_task_cancel(task), 0);
+        CHECK_EQUAL(join(task), -ECANCELED);
+        let_go();
+        CHECK(!exists(path));
+    }
+    return 0;
+}
+
+static void a_deadline_comes_while_the_pool_is_busy(void **state) {
+    (void)state;
+    verge_runtime_options options = runtime_options(1);
+    options.blocking_thread_max = 1;
+    (void)run_with(options, calls_while_the_thread_is_kept, NULL);
+}
+
+/* ---- N3: what begins too late is done, as a task must be able to save its state ---- */
+
+static intptr_t creates_too_late(void *argument) {
+    (void)argument;
+    const int fd = create(1);
+    CHECK(fd >= 0);
+    return close(fd);
+}
+
+static intptr_t saves_when_a_thread_is_free(void *argument) {
+    (void)argument;
+    begin_to_keep();
+    verge_task *task = spawn(creates_too_late, NULL);
+    CHECK_EQUAL(verge_yield(), 0);
+    let_go();
+    CHECK_EQUAL(join(task), 0);
+    CHECK_EQUAL(unlink(path), 0);
+    return 0;
+}
+
+static void what_begins_after_its_deadline_waits_for_a_thread(void **state) {
+    (void)state;
+    verge_runtime_options options = runtime_options(1);
+    options.blocking_thread_max = 1;
+    (void)run_with(options, saves_when_a_thread_is_free, NULL);
+}
+
+/* ---- a program that runs is ended in time ---- */
+
+static struct {
+    int said; /* the program's output goes there when it has begun */
+    uint64_t grace_ns;
+} program;
+
+static intptr_t runs_for_ever(void *argument) {
+    (void)argument;
+    char script[128];
+    (void)snprintf(script, sizeof(script), "%secho >&%d; while :; do sleep 1000; done",
+                   program.grace_ns != 0 ? "trap '' TERM; " : "", program.said);
+    const char *const arguments[] = {"sh", "-c", script, NULL};
+    verge_process_options options;
+    CHECK_EQUAL(verge_process_options_init(&options), 0);
+    options.arguments = arguments;
+    options.grace_ns = program.grace_ns;
+    verge_process_result result = {.struct_size = sizeof(result)};
+    const int error = verge_run_process(&options, &result, VERGE_NEVER);
+    CHECK(result.has_begun && WIFSIGNALED(result.status) && WTERMSIG(result.status) == SIGKILL);
+    return error;
+}
+
+static intptr_t ends_programs(void *argument) {
+    (void)argument;
+    for (int i = 0; i < 2; i++) {
+        int ends[2];
+        char line;
+        CHECK_EQUAL(pipe(ends), 0); /* not close-on-exec: the program writes to it */
+        program.said = ends[1];
+        program.grace_ns = i == 0 ? 0 : MS;
+        verge_task *task = spawn(runs_for_ever, NULL);
+        CHECK_EQUAL(verge_read(ends[0], &line, 1, VERGE_NEVER), 1);
+        begin_to_keep();
+        CHECK_EQUAL(verge_task_cancel(task), 0);
+        CHECK_EQUAL(join(task), -ECANCELED);
+        let_go();
+        CHECK_EQUAL(close(ends[0]) + close(ends[1]), 0);
+    }
+    return 0;
+}
+
+static void a_program_is_killed_while_the_pool_is_busy(void **state) {
+    (void)state;
+    verge_runtime_options options = runtime_options(1);
+    options.blocking_thread_max = 1;
+    (void)run_with(options, ends_programs, NULL);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    (void)snprintf(path, sizeof(path), "%s/file", mkdtemp(folder));
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    return rmdir(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_deadline_comes_while_the_pool_is_busy),
+        cmocka_unit_test(what_begins_after_its_deadline_waits_for_a_thread),
+        cmocka_unit_test(a_program_is_killed_while_the_pool_is_busy),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
