@@ -27,6 +27,8 @@
 byte wait_until = AWAKE; /* worker->wait_until_ns */
 byte signal = 0;         /* worker->signal */
 byte inbox = 0;          /* how many are in it */
+byte first = NEVER;      /* the earliest deadline of these */
+byte taken = 0;          /* records that the worker took when it went to sleep, and has not handled yet */
 byte received = 0;
 bool asleep = false; /* in the kernel: on the signal */
 bool may_wake = false; /* the user's wake function may be called */
@@ -86,6 +88,17 @@ inline wake(deadline) {
     fi
 }
 
+/* verge__inbox_push */
+inline push(deadline) {
+    d_step {
+        inbox++;
+        if
+        :: deadline < first -> first = deadline
+        :: else
+        fi
+    }
+}
+
 /* verge__send */
 proctype sender() if_it_has_the_processor {
     byte until;
@@ -101,9 +114,9 @@ proctype sender() if_it_has_the_processor {
         fi;
 #ifdef M_LOOK_BEFORE_THE_PUSH
         wake(deadline);
-        inbox++
+        push(deadline)
 #else
-        inbox++;
+        push(deadline);
 #ifndef M_NO_WAKE
         wake(deadline)
 #endif
@@ -118,10 +131,11 @@ proctype worker() {
     byte until;
     byte e; /* the signal, in verge__park_end */
     byte w; /* wait_until, there */
+    byte f; /* the earliest deadline of the records that it took when it went to sleep */
     do
     :: received == SENDERS * ITEMS -> break
     :: else ->
-        d_step { received = received + inbox; inbox = 0 } /* verge__inbox_take */
+        d_step { received = received + inbox + taken; inbox = 0; taken = 0; first = NEVER } /* verge__inbox_take */
         if
         :: received == SENDERS * ITEMS -> break
         :: else
@@ -145,8 +159,19 @@ proctype worker() {
         wait_until = until;
 #ifndef M_NO_SECOND_LOOK
         if
-        :: inbox == 0
-        :: else -> goto stay_awake
+        :: /* verge__park_begin: it looks */
+            if
+            :: inbox == 0
+            :: else -> goto stay_awake
+            fi
+        :: /* begin_sleep (pass.c): it takes what is there, and looks when that is due */
+            d_step { f = first; taken = inbox; inbox = 0; first = NEVER }
+#ifndef M_SLEEPS_LONGER_THAN_TAKEN
+            if
+            :: taken > 0 && f < until -> f = 0; goto stay_awake
+            :: else -> f = 0
+            fi
+#endif
         fi;
 #endif
 #endif

@@ -26,13 +26,22 @@ static uint64_t ended_by(const verge_worker *bound, uint64_t word) {
     return verge__word_ended(is_own ? word : word | VERGE__LINKED);
 }
 
+/*
+ * For a thread that is no worker: a guess, in place of a load. Usually the record is in the cache of the worker's
+ * processor. A load would only get a copy of it, and the exchange would have to ask that processor again. An exchange
+ * that fails gets the record as well, and the present word.
+ */
+static uint64_t likely_word(verge_timer handle) {
+    return verge__word_with_owner((handle & VERGE__GENERATION_MASK) + VERGE__SCHEDULED, 1);
+}
+
 static VERGE__ALWAYS_INLINE int cancel(verge_service *service, verge_worker *bound, verge_timer handle,
                                        uint64_t flags) {
     verge__timer *timer = verge__table_find(&service->table, handle);
     if (VERGE__UNLIKELY(timer == NULL)) {
         return -EBADF;
     }
-    uint64_t word = verge__word_load(timer);
+    uint64_t word = bound != NULL ? verge__word_load(timer) : likely_word(handle);
     const bool is_sampled = verge__samples_cancels(service, bound);
     uint32_t source = VERGE__SOURCE_OTHERS;
     for (;;) {

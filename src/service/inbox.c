@@ -92,7 +92,7 @@ static uint32_t pick(const verge_service *service, bool only_asleep) {
         if (seat_state(worker) != VERGE__SEAT_JOINED || (only_asleep && !is_asleep(worker))) {
             continue;
         }
-        uint64_t load = load_of(worker);
+        uint64_t load = count > 1 ? load_of(worker) : 0; /* another thread writes what it reads */
         if (load < least) {
             least = load;
             picked = id;
@@ -243,6 +243,7 @@ void verge__worker_receive(verge_worker *worker) {
     verge__worker_clear_shelf(worker);
     if (!verge__inbox_is_empty(&worker->inbox)) {
         verge__chain chain = verge__inbox_take(&worker->inbox, table);
+        worker->received_count += chain.count;
         verge__chain_join(&worker->incoming, table, &chain);
     }
     verge__chain overdue = VERGE__CHAIN_EMPTY;

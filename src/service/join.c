@@ -103,6 +103,7 @@ static int take_seat(verge_service *service, const verge_worker_options *options
     worker->now_ns = now_ns;
     worker->rescued_ns = 0;
     worker->is_thread = is_thread;
+    worker->naps = is_thread;
     bool has_short_ways = service->options.timer_cap == 0 && !verge__service_watches(service);
     worker->has_short_ways = has_short_ways;
     worker->machine_has_cas = verge__machine_has_cas();

@@ -9,18 +9,26 @@ enum { NS_PER_S = 1000000000 };
 /* The longest sleep if the kernel cannot wait on the clock. A jump of the clock is noticed this late. */
 #define FOREIGN_CLOCK_NAP_NS UINT64_C(20000000)
 
-bool verge__park_begin(verge_worker *worker, uint64_t until_ns, uint32_t *ret_signal) {
+void verge__park_say(verge_worker *worker, uint64_t until_ns, uint32_t *ret_signal) {
     VERGE__STEP("park: signal");
     *ret_signal = atomic_load_explicit(&worker->signal, memory_order_acquire);
     VERGE__STEP("park: say until when");
     /* Times up to WAKING are long past. No worker sleeps until one of them. */
     atomic_store_explicit(&worker->wait_until_ns, until_ns, memory_order_seq_cst);
+}
+
+bool verge__park_may_sleep(verge_worker *worker) {
     verge_service *service = worker->service;
-    bool stays_awake = !verge__inbox_is_empty(&worker->inbox) || !verge__inbox_is_empty(&service->orphans);
+    bool has_orphans = !verge__inbox_is_empty(&service->orphans);
     VERGE__STEP("park: flags");
-    return !stays_awake && !atomic_load_explicit(&worker->is_interrupted, memory_order_seq_cst) &&
+    return !has_orphans && !atomic_load_explicit(&worker->is_interrupted, memory_order_seq_cst) &&
            !atomic_load_explicit(&worker->is_to_retire, memory_order_seq_cst) &&
            !atomic_load_explicit(&service->is_stopping, memory_order_seq_cst);
+}
+
+bool verge__park_begin(verge_worker *worker, uint64_t until_ns, uint32_t *ret_signal) {
+    verge__park_say(worker, until_ns, ret_signal);
+    return verge__inbox_is_empty(&worker->inbox) && verge__park_may_sleep(worker);
 }
 
 void verge__park_sleep(verge_worker *worker, uint32_t signal, uint64_t until_ns) {

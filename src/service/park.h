@@ -13,6 +13,10 @@
  * Steps 2 and 3 on the left, and 1 and 2 on the right, are sequentially consistent: at least one side sees what the
  * other wrote. A wake between 3 and 4 changes the signal, so 4 does not sleep.
  *
+ * In step 3 a worker may also take the records out of the inbox. Then it stays awake only if one of them is due before
+ * the time that it wrote in step 2. A record that comes after it took them is pushed after step 2, so its sender sees
+ * that time.
+ *
  * While wait_until_ns is WAKING, another thread may be in the user's wake function (verge_worker_begin_wait).
  * verge__park_end waits until that function has returned. After that, the user may free what the function uses. If a
  * worker has to wait there, it changes WAKING to WAKING_AWAITED, and sleeps on the signal. The waking thread sees this
@@ -32,7 +36,13 @@
 #define VERGE__WAKING_AWAITED UINT64_C(1)
 #define VERGE__WAKING UINT64_C(2)
 
-/* Steps 2 and 3: writes until when the worker sleeps. False: it must stay awake. The caller does the rest: */
+/* Steps 1 and 2: writes until when the worker sleeps. */
+void verge__park_say(verge_worker *worker, uint64_t until_ns, uint32_t *ret_signal);
+
+/* After that: whether there is no reason to stay awake, apart from the inbox. */
+bool verge__park_may_sleep(verge_worker *worker);
+
+/* Steps 1 to 3. False: the worker must stay awake. The caller does the rest: */
 bool verge__park_begin(verge_worker *worker, uint64_t until_ns, uint32_t *ret_signal);
 
 /* sleeping (step 4), */

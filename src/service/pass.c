@@ -17,6 +17,8 @@
 enum {
     ENTRIES_MOVED_AT_ONCE = 8192, /* how many entries may move to lower levels in one pass */
     ENTRIES_SEEN_AT_ONCE = 8192,  /* how many entries may come up in one pass, those of ended timers included */
+    NAP_AFTER = 2,                /* so many records since the last sleep make the next one a nap */
+    NAP_NS = 4000000,
 };
 
 /* ---- one timer ---- */
@@ -307,10 +309,13 @@ static size_t run_due(verge_worker *worker, uint64_t target) {
     return fired;
 }
 
-/* When the worker will have something to do. */
-static uint64_t next(const verge_worker *worker) {
-    if (worker->incoming.count > 0 || verge__worker_has_backlog(worker) || !verge__inbox_is_empty(&worker->inbox) ||
-        !verge__inbox_is_empty(&worker->service->orphans)) {
+static bool has_mail(const verge_worker *worker) {
+    return !verge__inbox_is_empty(&worker->inbox) || !verge__inbox_is_empty(&worker->service->orphans);
+}
+
+/* When the worker will have something to do, apart from records that it has not taken yet. */
+static uint64_t next_taken(const verge_worker *worker) {
+    if (worker->incoming.count > 0 || verge__worker_has_backlog(worker)) {
         return 0;
     }
     uint64_t tick = verge__calendar_next(&worker->calendar);
@@ -320,6 +325,11 @@ static uint64_t next(const verge_worker *worker) {
     }
     tick = worker->shelf.count > 0 ? now_tick + 1 : tick;
     return tick > VERGE_NEVER >> worker->shift ? VERGE_NEVER : tick << worker->shift;
+}
+
+/* When the worker will have something to do. */
+static uint64_t next(const verge_worker *worker) {
+    return has_mail(worker) ? 0 : next_taken(worker);
 }
 
 static void publish_state(verge_worker *worker) {
@@ -367,16 +377,39 @@ uint64_t verge_worker_next(verge_worker *worker) {
     return next_ns;
 }
 
+/*
+ * A thread of the service sleeps although records come in all the time. It must not run for each of them: a thread that
+ * starts and cancels timers would keep it awake, and both would compete for the same cache lines. So when many came, it
+ * sleeps for NAP_NS at most. Until then, records that are due later wake it only if there are VERGE__DEAD_BEFORE_WAKE
+ * of them. And after it has said until when it sleeps, it takes the records that have come (park.h), and stays awake
+ * only if one of them is due before that.
+ */
+static bool begin_sleep(verge_worker *worker, uint64_t until_ns, uint32_t *ret_signal) {
+    if (!worker->naps) {
+        return verge__park_begin(worker, until_ns, ret_signal);
+    }
+    verge__park_say(worker, until_ns, ret_signal);
+    verge__worker_receive(worker);
+    publish_state(worker);
+    return next_taken(worker) >= until_ns && verge__park_may_sleep(worker);
+}
+
+static uint64_t end_of_nap(verge_worker *worker, uint64_t until_ns) {
+    bool naps = worker->naps && worker->received_count >= NAP_AFTER;
+    worker->received_count = 0;
+    return naps && worker->now_ns < until_ns && until_ns - worker->now_ns > NAP_NS ? worker->now_ns + NAP_NS : until_ns;
+}
+
 /* Waits until there is something to do, but no longer than until_ns. */
 static void wait_until(verge_worker *worker, uint64_t until_ns) {
-    uint64_t next_ns = next(worker);
-    until_ns = next_ns < until_ns ? next_ns : until_ns;
+    uint64_t next_ns = worker->naps ? next_taken(worker) : next(worker);
+    until_ns = end_of_nap(worker, next_ns < until_ns ? next_ns : until_ns);
     uint32_t signal = 0;
     if (until_ns <= worker->now_ns || until_ns <= VERGE__WAKING) {
         return;
     }
     worker->busy_count = 0;
-    if (verge__park_begin(worker, until_ns, &signal)) {
+    if (begin_sleep(worker, until_ns, &signal)) {
         verge__park_sleep(worker, signal, until_ns);
         verge__count(&worker->tally.wakeups, 1);
     }

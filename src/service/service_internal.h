@@ -41,11 +41,11 @@
 #include "service/sources.h"
 
 enum {
-    VERGE__CACHE_LINE = 128,       /* processors fetch pairs of lines */
-    VERGE__DEAD_BEFORE_WAKE = 256, /* cancelled timers for which a sleeping owner is not woken */
-    VERGE__ORPHANS_MIN = 3072,     /* so few orphans are not searched for cancelled ones */
-    VERGE__FRESH_AT_ONCE = 1024,   /* new records that a worker takes at once */
-    VERGE__FREE_KEPT = 256,        /* free records that a worker keeps; half of them move to or from the pool at once */
+    VERGE__CACHE_LINE = 128,        /* processors fetch pairs of lines */
+    VERGE__DEAD_BEFORE_WAKE = 1024, /* records, usually of cancelled timers, for which a sleeping owner is not woken */
+    VERGE__ORPHANS_MIN = 3072,      /* so few orphans are not searched for cancelled ones */
+    VERGE__FRESH_AT_ONCE = 1024,    /* new records that a worker takes at once */
+    VERGE__FREE_KEPT = 256, /* free records that a worker keeps; half of them move to or from the pool at once */
 };
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
@@ -104,6 +104,7 @@ struct verge_worker {
     uint64_t scheduled_here; /* the lower half of a word: SCHEDULED, with this owner and no flag */
     uint8_t shift;
     bool is_thread; /* a thread of the service */
+    bool naps;      /* the same; a simulation sets it for other workers, too (pass.c, begin_sleep) */
     bool is_in_pass;
     bool is_in_callback;
     bool wants_to_leave;
@@ -114,9 +115,10 @@ struct verge_worker {
     /* Which of the calendar's own lists has the timers that were filed too late for their tick, for the next round. The
      * other list, 1 - late_list, has those of this round. Those of the tick that was taken last are in its due_slot. */
     uint8_t late_list;
-    uint64_t round_end;    /* ticks from here on belong to the next round (pass.c) */
-    verge__chain incoming; /* taken from the inbox, but not handled yet */
-    verge__chain shelf;    /* timers that could not be filed for lack of memory */
+    uint64_t round_end;      /* ticks from here on belong to the next round (pass.c) */
+    verge__chain incoming;   /* taken from the inbox, but not handled yet */
+    uint32_t received_count; /* records that it took from the inbox since it last went to sleep */
+    verge__chain shelf;      /* timers that could not be filed for lack of memory */
     verge__chain overdue;  /* timers from the inbox that came too late for their tick, in the order in which they run */
     uint32_t overdue_left; /* how many of them belong to this round */
     uint64_t now_ns;       /* of the last pass */

@@ -111,6 +111,9 @@ static int take_one(verge__table *table, uint32_t *ret_index) {
     }
     *ret_index = table->pool;
     table->pool = verge__table_at(table, table->pool)->link;
+    if (table->pool != VERGE__NO_INDEX) { /* a worker has freed it, so it is in the cache of another processor */
+        VERGE__PREFETCH_WRITE(verge__table_at(table, table->pool));
+    }
     add_to_pooled(table, -1);
     return 0;
 }

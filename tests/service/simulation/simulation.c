@@ -327,6 +327,9 @@ static verge_worker *join(void) {
         options.wake_context = &waitings[scheduler_actor()];
     }
     int error = verge_worker_join(world->service, &options, &worker);
+    if (error == 0 && chance(2)) {
+        worker->naps = true;
+    }
     assert_true(error == 0 || error == -ENOMEM);
     return worker;
 }
