@@ -71,30 +71,36 @@ static double bare_pairs(size_t pending, size_t pairs) {
     return (double)(end - begin) / (double)pairs;
 }
 
-/* The pairs of one worker, which is the calling thread. */
-static double worker_pairs(verge_service *service, size_t pending, size_t pairs) {
-    verge_worker *worker = NULL;
-    must(verge_worker_join(service, NULL, &worker) == 0, "join");
+/* The pairs of the calling thread, in the time that cpu_ns counts. Afterwards no timer is left. */
+static double service_pairs(verge_service *service, size_t pending, size_t pairs, uint64_t (*cpu_ns)(void)) {
     verge_timer *timers = handles(pending);
     uint64_t at_ns = verge_service_exact_now(service) + TIMEOUT_NS;
     for (size_t i = 0; i < pending; i++) {
         must(verge_service_start_at(service, at_ns++, never, NULL, &timers[i]) == 0, "start");
     }
-    uint64_t begin = thread_cpu_ns();
+    uint64_t begin = cpu_ns();
     int errors = 0;
     for (size_t i = 0, place = 0; i < pairs; i++) {
         errors |= verge_service_cancel(service, timers[place]);
         errors |= verge_service_start_at(service, at_ns += 1000, never, NULL, &timers[place]);
         place = place + 1 == pending ? 0 : place + 1;
     }
-    uint64_t end = thread_cpu_ns();
+    uint64_t end = cpu_ns();
     for (size_t i = 0; i < pending; i++) {
         errors |= verge_service_cancel(service, timers[i]);
     }
-    must(errors == 0, "the worker's pairs were done");
-    must(verge_worker_leave(worker) == 0, "leave");
+    must(errors == 0, "the service's pairs were done");
     free(timers);
     return (double)(end - begin) / (double)pairs;
+}
+
+/* The calling thread is a worker. */
+static double worker_pairs(verge_service *service, size_t pending, size_t pairs) {
+    verge_worker *worker = NULL;
+    must(verge_worker_join(service, NULL, &worker) == 0, "join");
+    double ns = service_pairs(service, pending, pairs, thread_cpu_ns);
+    must(verge_worker_leave(worker) == 0, "leave");
+    return ns;
 }
 
 static double local_pairs(size_t pending, size_t pairs) {
@@ -108,23 +114,10 @@ static double local_pairs(size_t pending, size_t pairs) {
 static double outside_pairs(size_t pending, size_t pairs) {
     verge_service *service = NULL;
     must(verge_service_create(NULL, &service) == 0, "create");
-    verge_timer *timers = handles(pending);
-    uint64_t at_ns = verge_service_exact_now(service) + TIMEOUT_NS;
-    for (size_t i = 0; i < pending; i++) {
-        must(verge_service_start_at(service, at_ns++, never, NULL, &timers[i]) == 0, "start");
-    }
-    uint64_t begin = process_cpu_ns();
-    int errors = 0;
-    for (size_t i = 0, place = 0; i < pairs; i++) {
-        errors |= verge_service_cancel(service, timers[place]);
-        errors |= verge_service_start_at(service, at_ns += 1000, never, NULL, &timers[place]);
-        place = place + 1 == pending ? 0 : place + 1;
-    }
-    uint64_t end = process_cpu_ns();
-    must(errors == 0 && verge_service_count(service) == pending, "the pairs from outside were done");
+    double ns = service_pairs(service, pending, pairs, process_cpu_ns);
+    must(verge_service_count(service) == 0, "all were cancelled");
     must(verge_service_destroy(service, NULL, NULL) == 0, "destroy");
-    free(timers);
-    return (double)(end - begin) / (double)pairs;
+    return ns;
 }
 
 struct locked_heap {
