@@ -122,7 +122,7 @@ static void orphans_and_interrupts_wake(void **state) {
 /* Records that were cancelled come back although their owner sleeps for long. */
 static void many_cancelled_timers_wake_their_owner(void **state) {
     (void)state;
-    enum { COUNT = 1000 };
+    enum { COUNT = 2000 };
     struct stepped stepped;
     struct bell bell = {0};
     stepped_begin(&stepped);

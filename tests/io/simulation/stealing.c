@@ -23,7 +23,7 @@
 #include "verge/sync.h"
 
 enum {
-    SEEDS_DEFAULT = VERGE__TSAN ? 10 : 1000,
+    SEEDS_DEFAULT = VERGE__TSAN ? 10 : 600,
     WORKERS_MAX = 4,
     READERS_MAX = 10,
     WRITERS_MAX = 2,
