@@ -7,12 +7,12 @@
  *   local     a worker of the service, on its own thread
  *   two       two workers, each on its own thread, at the same time; and two bare wheels, which share nothing at all:
  *             what two threads can do on this machine
- *   outside   a thread that is no worker; the service has a thread of its own. Each pair is counted in processor time of
- *             the process: what the worker's thread does for it counts, too
+ *   outside   a thread that is no worker; the service has a thread of its own. Each pair is counted in processor time
+ *             of the process: what the worker's thread does for it counts, too
  *   heap      two threads, a 4-ary heap, a mutex around it
  *
- * and cancel alone, by the worker that has the timer and by another thread. Each op but those from outside is counted in
- * processor time of its own thread, so that other work on the machine matters little.
+ * and cancel alone, by the worker that has the timer and by another thread. Each op but those from outside is counted
+ * in processor time of its own thread, so that other work on the machine matters little.
  */
 #include <pthread.h>
 #include <stdio.h>

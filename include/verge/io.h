@@ -31,13 +31,14 @@
  *   io_uring   the kernel does everything, also for regular files. It uses threads of its own for some operations, such
  *              as those on regular files. It cannot stop these half way, so a call may return after its deadline, with
  *              its result.
- *   epoll      operations without readiness (regular files, fsync, openat) are done at once if the page cache allows it,
- *              and else on a thread (verge/blocking.h), which cannot stop them half way either. If all threads are busy,
- *              such a call waits for one, until its deadline or the cancellation of its task; a call that begins after
- *              that waits for a thread in any case (N3). close is done in place. In virtual time, and if no thread can
- *              be started, all of them are done in place, and block the worker. To open a FIFO (mkfifo) or a terminal
- *              line takes until the other side is there, whatever the deadline: open it with O_NONBLOCK, and wait with
- *              verge_poll. accept sets its listening socket to O_NONBLOCK. splice and verge_uring return -EOPNOTSUPP.
+ *   epoll      operations without readiness (regular files, fsync, openat) are done at once if the page cache allows
+ *              it, and else on a thread (verge/blocking.h), which cannot stop them half way either. If all threads are
+ *              busy, such a call waits for one, until its deadline or the cancellation of its task; a call that begins
+ *              after that waits for a thread in any case (N3). close is done in place. In virtual time, and if no
+ *              thread can be started, all of them are done in place, and block the worker. To open a FIFO (mkfifo) or a
+ *              terminal line takes until the other side is there, whatever the deadline: open it with O_NONBLOCK, and
+ *              wait with verge_poll. accept sets its listening socket to O_NONBLOCK. splice and verge_uring return
+ *              -EOPNOTSUPP.
  *
  * Do not close a descriptor while another task waits on it. Call shutdown(2), which ends the wait, or cancel the task.
  */

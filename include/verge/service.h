@@ -24,8 +24,8 @@
  * Verdicts: what cancel, reset and shutdown return
  *   0              done. After cancel, the timer will not run. After reset, it will not run before the new deadline.
  *   VERGE_RUNNING  the callback is running now. After cancel, it does not run again, unless it is reset after that: a
- *                  callback may reset its own timer (see shutdown). After reset, it runs again at the new deadline, when
- *                  the callback has returned.
+ *                  callback may reset its own timer (see shutdown). After reset, it runs again at the new deadline,
+ *                  when the callback has returned.
  *   -ENOENT        the timer has ended: it has run, or was cancelled before.
  *   -EBADF         this number was never a handle.
  *
