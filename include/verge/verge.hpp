@@ -317,11 +317,12 @@ class loop {
     }
 
     // Calls back all due timers. If a callback throws, the others are still called; then the first exception is thrown
-    // again.
+    // again. A callback may call run: that run throws what its own callbacks have thrown.
     std::size_t run(time_point at) {
+        std::exception_ptr thrown_outside = std::exchange(thrown_, nullptr);
         const std::size_t count = verge_loop_run(&loop_, to_ns(at));
-        if (thrown_) {
-            std::rethrow_exception(std::exchange(thrown_, nullptr));
+        if (const std::exception_ptr thrown = std::exchange(thrown_, std::move(thrown_outside))) {
+            std::rethrow_exception(thrown);
         }
         return count;
     }
@@ -349,11 +350,12 @@ class loop {
     friend class timer;
     wheel wheel_;
     verge_loop loop_{};
-    std::exception_ptr thrown_;
+    std::exception_ptr thrown_; // the first exception of the innermost run
 };
 
 // A timer of a loop. It cannot be copied or moved, and its destructor stops it. Its callback may stop it, destroy it,
-// or start it again, even with another callback.
+// or start it again, even with another callback. It may also run the loop: if the timer is due then, its callback is
+// called again, inside its first call.
 class timer {
   public:
     timer() noexcept = default;
@@ -362,8 +364,8 @@ class timer {
 
     ~timer() {
         stop();
-        if (is_destroyed_ != nullptr) {
-            *is_destroyed_ = true;
+        for (calling *one = calling_; one != nullptr; one = one->outer) {
+            one->is_destroyed = true;
         }
     }
 
@@ -378,7 +380,7 @@ class timer {
         check(verge_loop_start(&at.loop_, &self_.timer, called_back, to_ns(deadline), to_ns(period)));
         self_.owner = this;
         loop_ = &at;
-        function_ = std::move(next);
+        const callback before = std::exchange(function_, std::move(next)); // the last: it may own this timer
     }
 
     // The same with a delay, which counts from the time of the loop's last run.
@@ -408,29 +410,42 @@ class timer {
         reinterpret_cast<named *>(pointer)->owner->call();
     }
 
-    // Moves the callback out of the timer while it is called, so that it may destroy or restart the timer.
+    // A callback while it is called. It is outside of the timer, so that it may destroy or restart the timer. There is an
+    // outer one if that one has restarted the timer with another callback, and then has run the loop.
+    struct calling {
+        callback function;
+        calling *outer;
+        bool is_destroyed; // the timer
+    };
+
     void call() noexcept {
-        loop *const at = loop_;
-        bool is_destroyed = false;
-        callback function = std::move(function_);
-        is_destroyed_ = &is_destroyed;
+        if (!function_) { // the callback is being called, and runs the loop
+            invoke(*loop_, calling_->function);
+            return;
+        }
+        calling own{std::move(function_), calling_, false};
+        calling_ = &own;
+        invoke(*loop_, own.function);
+        if (own.is_destroyed) {
+            return;
+        }
+        calling_ = own.outer;
+        if (!function_) {
+            function_ = std::move(own.function);
+        }
+    }
+
+    static void invoke(loop &at, callback &function) noexcept {
         try {
             function();
         } catch (...) {
-            at->thrown_ = at->thrown_ ? at->thrown_ : std::current_exception();
-        }
-        if (is_destroyed) {
-            return;
-        }
-        is_destroyed_ = nullptr;
-        if (!function_) {
-            function_ = std::move(function);
+            at.thrown_ = at.thrown_ ? at.thrown_ : std::current_exception();
         }
     }
 
     named self_{};
     loop *loop_ = nullptr;
-    bool *is_destroyed_ = nullptr;
+    calling *calling_ = nullptr;
     callback function_;
 };
 

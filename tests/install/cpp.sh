@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# cpp.sh SOURCE LIBRARY [liburing]: verge.hpp in C++17 and C++20, by each compiler that is here: a program that checks what the
+# cpp.sh SOURCE LIBRARY [liburing]: verge.hpp in C++17 and C++20, by each compiler that is here: programs that check what the
 # header promises, with sanitizers, the examples, and code that must not compile.
 set -eu
 
@@ -20,9 +20,11 @@ for compiler in g++ clang++; do
     command -v "$compiler" >/dev/null || continue
     for standard in c++17 c++20; do
         step "$compiler, $standard"
-        "$compiler" -std=$standard $warnings -g -fsanitize=address,undefined -fno-sanitize-recover=all \
-            "$source/tests/install/hpp.cpp" "$library" $libraries -o "$work/hpp"
-        "$work/hpp"
+        for program in hpp nested; do
+            "$compiler" -std=$standard $warnings -g -fsanitize=address,undefined -fno-sanitize-recover=all \
+                "$source/tests/install/$program.cpp" "$library" $libraries -o "$work/$program"
+            "$work/$program"
+        done
         "$compiler" -std=$standard $warnings -O2 "$source/examples/wheel_in_cpp.cpp" "$library" $libraries -o "$work/example"
         "$work/example"
         tried=$((tried + 1))
