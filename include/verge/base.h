@@ -8,7 +8,8 @@
  *
  *   -EINVAL     an invalid argument, option or time
  *   -ERANGE     a time that is too far ahead
- *   -ENOENT     the timer of this handle has ended: it fired, was cancelled or was cleared
+ *   -ENOENT     not found: the timer of this handle has ended (it fired, was cancelled or was cleared); or there is no
+ *               such file, socket, host or table
  *   -EBADF      this number was never a handle
  *   -EOVERFLOW  the result does not fit into its type
  *   -ENOSPC     a cap that you have set is reached
@@ -56,8 +57,12 @@ VERGE_API uint32_t verge_version_number(void);
 
 /* ---- errors ---- */
 
-/* A sentence that explains an error which verge returned. For errors of the system, it is the system's own text. Never
- * NULL; do not free it. */
+enum {
+    VERGE_RUNNING = 1, /* a verdict, and no error: the callback is running now (verge/service.h, verge/durable.h) */
+};
+
+/* A sentence that explains an error which verge returned, or VERGE_RUNNING. For errors of the system, it is the system's
+ * own text. Other positive numbers are taken for those of errno. Never NULL; do not free it. */
 VERGE_API const char *verge_strerror(int error);
 
 /* ---- time ---- */

@@ -5,7 +5,7 @@
  *     verge_scope *scope;
  *     if (verge_scope_start(service, NULL, NULL, &scope) == 0) puts(verge_scope_address(scope));
  *     ...
- *     verge_scope_stop(scope);                    -- before the service ends
+ *     verge_scope_stop(scope);                    -- before verge_service_destroy
  *
  * The page shows who has started timers (by label, or by the callback's name), when they are due, how late they were,
  * what each worker does, and how full the wheels are. `verge scope --connect ADDRESS` shows the same in a terminal. See
@@ -72,11 +72,17 @@ static inline int verge_scope_options_init(verge_scope_options *options) {
     return verge_scope_options_init_sized(options, sizeof(*options));
 }
 
+/* Why options are refused. 0: verge_scope_start accepts them, and text is empty. Otherwise its error, -EINVAL or
+ * -ENAMETOOLONG, and text gets a sentence that names the field and the reason, cut to size bytes. 128 bytes are
+ * enough, unless the address is long. */
+VERGE_API int verge_scope_options_explain(const verge_scope_options *options, char *text, size_t size);
+
 /*
  * Starts to serve the page. It shows the timers of the service, and those of the runtime's tasks. Either may be NULL.
- * Both must exist until verge_scope_stop. If an earlier program has left a socket at this path, it is replaced.
- * -EINVAL: an option or the address makes no sense. -EBUSY: another scope shows the service. -EADDRINUSE and others:
- * errors of bind(2) and other system calls. -EAGAIN: no thread could be started. -ENOMEM.
+ * Neither can be destroyed before verge_scope_stop: their destroy returns -EBUSY. If an earlier program has left a
+ * socket at this path, it is replaced. -EINVAL, -ENAMETOOLONG: see verge_scope_options_explain. -EBUSY: another scope
+ * shows the service or the runtime. -EADDRINUSE and others: errors of bind(2) and other system calls. -EAGAIN: no
+ * thread could be started. -ENOMEM.
  */
 VERGE_API VERGE_MUST_USE int verge_scope_start(verge_service *service, verge_runtime *runtime,
                                                const verge_scope_options *options, verge_scope **ret_scope);

@@ -52,7 +52,6 @@ typedef struct verge_service verge_service;
 typedef struct verge_worker verge_worker;
 
 enum {
-    VERGE_RUNNING = 1,            /* a verdict */
     VERGE_WORKER_COUNT_MAX = 255, /* of one service, at one time */
 };
 
@@ -134,7 +133,7 @@ typedef struct verge_pending {
 /*
  * Ends a service. No more callbacks begin. It waits for running callbacks, ends the service's threads, calls visit
  * (which may be NULL) for each timer that is still pending, and frees all memory. -EDEADLK: called in one of its
- * callbacks. -EBUSY: your own workers have not left. service may be NULL.
+ * callbacks. -EBUSY: your own workers have not left, or a scope shows the service (verge/scope.h). service may be NULL.
  */
 VERGE_API int verge_service_destroy(verge_service *service, void (*visit)(void *context, const verge_pending *pending),
                                     void *context);

@@ -172,8 +172,9 @@ VERGE_API VERGE_MUST_USE int verge_runtime_run(verge_runtime *runtime, verge_tas
 /* Cancels all tasks, and those that are spawned later, so that run returns. From any thread. */
 VERGE_API void verge_runtime_stop(verge_runtime *runtime);
 
-/* If tasks are left, it first cancels them and runs them to their end. -EBUSY: run has not returned. -EDEADLK: as run;
- * what is left waits in calls that cannot be cancelled, and nothing was freed. NULL is allowed. */
+/* If tasks are left, it first cancels them and runs them to their end. -EBUSY: run has not returned, or a scope shows
+ * the runtime (verge/scope.h). -EDEADLK: as run; what is left waits in calls that cannot be cancelled, and nothing was
+ * freed. NULL is allowed. */
 VERGE_API int verge_runtime_destroy(verge_runtime *runtime);
 
 /*

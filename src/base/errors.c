@@ -21,20 +21,25 @@ static const char *of_the_system(int error) {
 }
 
 const char *verge_strerror(int error) {
+    if (error == VERGE_RUNNING) { /* and not EPERM, which is the same number */
+        return "not an error: the callback or handler is running now";
+    }
     /* Negative, because -INT_MIN does not fit into an int. */
     switch (error > 0 ? -error : error) {
     case 0:
         return "success";
     case -EINVAL:
-        return "invalid argument, option or time (verge_..._explain names an option; a deadline is not a duration)";
+        return "invalid argument, option or time (a deadline is not a duration; the options of a wheel, service, "
+               "runtime, "
+               "scope or durable have an ..._options_explain)";
     case -ERANGE:
         return "the time is too far ahead";
     case -ENOENT:
-        return "not found: a timer that fired, was cancelled or was cleared, or a file that is not there";
+        return "not found: the timer has ended, or there is no such file, socket, host, table or other thing";
     case -EBADF:
         return "not an open file descriptor, or not a handle of any timer";
     case -EPERM:
-        return "not permitted: called outside of a task, or for what belongs to another";
+        return "not permitted: called outside of a task, or for what belongs to another, or refused by the system";
     case -EOVERFLOW:
         return "the result does not fit";
     case -ENOSPC:
@@ -44,9 +49,9 @@ const char *verge_strerror(int error) {
     case -EBUSY:
         return "not possible now: something is in use that must be idle";
     case -ECHILD:
-        return "it belongs to the parent: after fork, the child has none of its threads";
+        return "after fork, it belongs to the parent process and its threads; or there is no such child process";
     case -EAGAIN:
-        return "it cannot be done at once, and the call does not wait";
+        return "it cannot be done at once, and the call does not wait; or no thread could be started";
     case -EDEADLK:
         return "deadlock: it would wait for itself, or all tasks wait for each other";
 #if defined(EALREADY)

@@ -146,14 +146,10 @@ static int make_token(char *token) {
     return 0;
 }
 
-static int copy_token(char *to, const char *token) {
+bool verge__token_is_valid(const char *token) {
     const size_t size = strlen(token);
-    if (size < VERGE__TOKEN_SIZE_MIN || size > VERGE__TOKEN_SIZE_MAX ||
-        strspn(token, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_") != size) {
-        return -EINVAL;
-    }
-    memcpy(to, token, size + 1);
-    return 0;
+    return size >= VERGE__TOKEN_SIZE_MIN && size <= VERGE__TOKEN_SIZE_MAX &&
+           strspn(token, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == size;
 }
 
 /* Writes the address as a browser takes it, with the port that the system has chosen. */
@@ -175,9 +171,13 @@ static void describe(verge__listener *listener) {
 
 int verge__listener_open(const verge__address *address, const char *token, verge__listener *ret_listener) {
     verge__listener listener = {.address = *address};
-    int error = token != NULL ? copy_token(listener.token, token) : address->is_local ? 0 : make_token(listener.token);
+    int error = 0;
     if (address->is_local) {
         listener.token[0] = '\0'; /* the mode of the socket decides who may connect */
+    } else if (token != NULL) {
+        (void)snprintf(listener.token, sizeof(listener.token), "%s", token);
+    } else {
+        error = make_token(listener.token);
     }
     if (error != 0) {
         return error;

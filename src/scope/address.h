@@ -36,7 +36,9 @@ typedef struct verge__listener {
 /* text NULL: the default. -EINVAL; -ENAMETOOLONG: a path that does not fit into a socket's address. */
 int verge__address_parse(const char *text, verge__address *ret_address);
 
-/* token NULL: a random one. -EINVAL, and errors of the system. */
+bool verge__token_is_valid(const char *token);
+
+/* token NULL: a random one. Otherwise it is valid. Errors of the system. */
 int verge__listener_open(const verge__address *address, const char *token, verge__listener *ret_listener);
 void verge__listener_close(verge__listener *listener);
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/explain.h"
 #include "scope/scope_internal.h"
 #include "scope/tasks.h"
 #include "task/thread.h"
@@ -17,6 +18,37 @@ int verge_scope_options_init_sized(verge_scope_options *options, size_t struct_s
     memset(options, 0, struct_size);
     options->struct_size = struct_size;
     return 0;
+}
+
+/* What verge_scope_start checks before it does anything. */
+static int read_options(const verge_scope_options *options, verge__address *ret_address, verge__explanation why) {
+    if (options->struct_size != sizeof(*options)) {
+        return verge__explain(why, "struct_size is %zu, not %zu: fill the options by verge_scope_options_init first",
+                              options->struct_size, sizeof(*options));
+    }
+    const int error = verge__address_parse(options->address, ret_address);
+    if (error == -ENAMETOOLONG) {
+        (void)verge__explain(why,
+                             "address has a path that is too long for a Unix socket: it may have %zu bytes at most",
+                             sizeof(ret_address->socket.local.sun_path) - 1);
+        return error;
+    }
+    if (error != 0) {
+        return verge__explain(why, "address is neither unix:PATH, nor tcp:PORT, nor tcp:NUMBER:PORT: %s",
+                              options->address);
+    }
+    if (options->token != NULL && !verge__token_is_valid(options->token)) {
+        return verge__explain(why, "token has %zu bytes: it has to have %d to %d, each a letter, a digit, - or _",
+                              strlen(options->token), VERGE__TOKEN_SIZE_MIN, VERGE__TOKEN_SIZE_MAX);
+    }
+    return 0;
+}
+
+int verge_scope_options_explain(const verge_scope_options *options, char *text, size_t size) {
+    const verge__explanation why = verge__explanation_to(text, size);
+    verge__address address;
+    return options != NULL ? read_options(options, &address, why)
+                           : verge__explain(why, "there are no options: the pointer is NULL");
 }
 
 /* ---- the beginning ---- */
@@ -112,19 +144,15 @@ static int start_thread(verge_scope *scope) {
     return begin_error;
 }
 
-static int open_scope(verge_scope *scope, verge_service *service, verge_runtime *runtime,
-                      const verge_scope_options *options) {
-    verge__address address;
-    int error = verge__address_parse(options->address, &address);
-    if (error == 0) {
-        error = open_views(scope, service, runtime);
-    }
+static int open_scope(verge_scope *scope, verge_service *service, verge_runtime *runtime, const verge__address *address,
+                      const char *token) {
+    int error = open_views(scope, service, runtime);
     if (error != 0) {
         return error;
     }
     error = create_runtime(scope);
     if (error == 0) {
-        error = verge__listener_open(&address, options->token, &scope->listener);
+        error = verge__listener_open(address, token, &scope->listener);
         if (error == 0) {
             error = start_thread(scope);
             if (error == 0) {
@@ -143,8 +171,10 @@ int verge_scope_start(verge_service *service, verge_runtime *runtime, const verg
     verge_scope_options defaults;
     (void)verge_scope_options_init(&defaults);
     options = options == NULL ? &defaults : options;
-    if (ret_scope == NULL || options->struct_size != sizeof(*options)) {
-        return -EINVAL;
+    verge__address address;
+    int error = ret_scope == NULL ? -EINVAL : read_options(options, &address, (verge__explanation){NULL, 0});
+    if (error != 0) {
+        return error;
     }
     const verge_allocator *allocator = options->allocator == NULL ? verge_allocator_default() : options->allocator;
     verge_scope *scope = allocate(allocator, sizeof(*scope), _Alignof(verge_scope));
@@ -156,11 +186,11 @@ int verge_scope_start(verge_service *service, verge_runtime *runtime, const verg
     scope->watched_tasks = runtime;
     (void)snprintf(scope->name, sizeof(scope->name), "%s",
                    options->name == NULL ? program_invocation_short_name : options->name);
-    int error = -pthread_mutex_init(&scope->lock, NULL);
+    error = -pthread_mutex_init(&scope->lock, NULL);
     if (error == 0) {
         error = -pthread_cond_init(&scope->begun, NULL);
         if (error == 0) {
-            error = open_scope(scope, service, runtime, options);
+            error = open_scope(scope, service, runtime, &address, options->token);
             if (error == 0) {
                 *ret_scope = scope;
                 return 0;

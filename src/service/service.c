@@ -7,6 +7,7 @@
 #include "base/checks.h"
 #include "base/explain.h"
 #include "service/park.h"
+#include "service/shown.h"
 
 enum {
     DEFAULT_SHIFT = 20,
@@ -272,6 +273,11 @@ static void free_all(verge_service *service) {
     allocator->release(allocator->context, service, sizeof(*service));
 }
 
+/* Acquire: with the release when a scope lets go of the service, after its last access. */
+bool verge__service_is_shown(const verge_service *service) {
+    return atomic_load_explicit(&service->is_in_scope, memory_order_acquire);
+}
+
 int verge_service_destroy(verge_service *service, void (*visit)(void *context, const verge_pending *pending),
                           void *context) {
     if (service == NULL) {
@@ -285,7 +291,7 @@ int verge_service_destroy(verge_service *service, void (*visit)(void *context, c
     if ((bound != NULL && bound->is_in_pass) || verge__is_metronome(service)) {
         return -EDEADLK;
     }
-    if (atomic_load_explicit(&service->guest_count, memory_order_acquire) != 0) {
+    if (atomic_load_explicit(&service->guest_count, memory_order_acquire) != 0 || verge__service_is_shown(service)) {
         return -EBUSY;
     }
     stop_threads(service);

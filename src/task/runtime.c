@@ -12,6 +12,7 @@
 #include "base/bits.h"
 #include "base/checks.h"
 #include "base/explain.h"
+#include "service/shown.h"
 #include "task/task_internal.h"
 
 /* ---- options ---- */
@@ -217,7 +218,7 @@ int verge_runtime_destroy(verge_runtime *runtime) {
     (void)pthread_mutex_lock(&runtime->lock);
     const bool is_idle = runtime->stage == VERGE__RUNTIME_IDLE;
     (void)pthread_mutex_unlock(&runtime->lock);
-    if (!is_idle) {
+    if (!is_idle || verge__service_is_shown(runtime->service)) {
         return -EBUSY;
     }
     while (verge__task_count(runtime) != 0) {

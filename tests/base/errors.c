@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* verge_strerror: a sentence for every error of the library, and for every other number too. */
 #include <errno.h>
+#include <glob.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "support/cmocka.h"
@@ -35,8 +37,44 @@ static void zero_is_success(void **state) {
 static void a_positive_errno_is_understood(void **state) {
     (void)state;
     for (size_t i = 0; i < known_count; i++) {
-        assert_ptr_equal(verge_strerror(-known[i]), verge_strerror(known[i]));
+        assert_true(known[i] == -VERGE_RUNNING || verge_strerror(-known[i]) == verge_strerror(known[i]));
     }
+}
+
+/* The sum of what check returns. */
+static size_t for_each_line_of_the_headers(size_t (*check)(const char *line)) {
+    glob_t headers;
+    size_t sum = 0;
+    assert_int_equal(glob(VERGE_HEADERS "/*.h", 0, NULL, &headers), 0);
+    for (size_t i = 0; i < headers.gl_pathc; i++) {
+        char line[256];
+        FILE *file = fopen(headers.gl_pathv[i], "r");
+        assert_non_null(file);
+        while (fgets(line, sizeof(line), file) != NULL) {
+            sum += check(line);
+        }
+        (void)fclose(file);
+    }
+    globfree(&headers);
+    return sum;
+}
+
+/* An enumerator whose comment begins with "a verdict". */
+static size_t check_verdict(const char *line) {
+    int value = 0;
+    if (strstr(line, "/* a verdict") == NULL || sscanf(line, " VERGE_%*[A-Z_] = %d,", &value) != 1) {
+        return 0;
+    }
+    const char *sentence = verge_strerror(value);
+    assert_int_equal(strncmp(sentence, "not an error: ", strlen("not an error: ")), 0);
+    assert_string_not_equal(sentence, verge_strerror(-value));
+    return 1;
+}
+
+static void a_verdict_is_not_named_as_an_error(void **state) {
+    (void)state;
+    assert_true(for_each_line_of_the_headers(check_verdict) >= 1);
+    assert_string_equal(verge_strerror(VERGE_RUNNING), "not an error: the callback or handler is running now");
 }
 
 static void what_is_the_systems_has_its_words(void **state) {
@@ -49,8 +87,26 @@ static void what_is_the_systems_has_its_words(void **state) {
 static void errors_of_descriptors_and_files_are_named(void **state) {
     (void)state;
     assert_non_null(strstr(verge_strerror(-EBADF), "descriptor"));
-    assert_non_null(strstr(verge_strerror(-ENOENT), "file"));
+    assert_non_null(strstr(verge_strerror(-ENOENT), "file, socket, host, table"));
+    assert_non_null(strstr(verge_strerror(-ECHILD), "no such child process"));
+    assert_non_null(strstr(verge_strerror(-EAGAIN), "thread"));
     assert_non_null(strstr(verge_strerror(-ENOSPC), "device"));
+}
+
+static size_t check_advice(const char *line) {
+    char layer[32];
+    const char *declared = strstr(line, "VERGE_API int verge_");
+    if (declared == NULL || strstr(line, "_options_explain(") == NULL ||
+        sscanf(declared, "VERGE_API int verge_%31[a-z]_", layer) != 1) {
+        return 0;
+    }
+    assert_non_null(strstr(verge_strerror(-EINVAL), layer));
+    return 1;
+}
+
+static void the_advice_names_each_function_that_explains_options(void **state) {
+    (void)state;
+    assert_true(for_each_line_of_the_headers(check_advice) >= 4);
 }
 
 static void any_number_has_a_sentence(void **state) {
@@ -67,8 +123,10 @@ int main(void) {
         cmocka_unit_test(each_error_has_a_sentence_of_its_own),
         cmocka_unit_test(zero_is_success),
         cmocka_unit_test(a_positive_errno_is_understood),
+        cmocka_unit_test(a_verdict_is_not_named_as_an_error),
         cmocka_unit_test(what_is_the_systems_has_its_words),
         cmocka_unit_test(errors_of_descriptors_and_files_are_named),
+        cmocka_unit_test(the_advice_names_each_function_that_explains_options),
         cmocka_unit_test(any_number_has_a_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
