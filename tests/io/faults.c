@@ -196,7 +196,7 @@ static intptr_t runs_on_epoll(void *argument) {
 }
 
 static int epoll_where(unsigned forbidden) {
-    (void)alarm(30);
+    (void)alarm(600);
     forbid(forbidden);
     (void)unsetenv("VERGE_BACKEND");
     verge_runtime *runtime = new_runtime(VERGE_BACKEND_AUTO);
@@ -262,7 +262,7 @@ static intptr_t loses_its_backend(void *argument) {
 }
 
 static int a_filter_that_comes_later(void) {
-    (void)alarm(30);
+    (void)alarm(600);
     verge_runtime_options options;
     verge_runtime *runtime = NULL;
     (void)verge_runtime_options_init(&options);

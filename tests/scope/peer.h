@@ -57,7 +57,7 @@ static inline uint16_t peer_port(const verge_scope *scope) {
 static inline int peer_connect(uint16_t port) {
     const struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    const struct timeval patience = {.tv_sec = 60};
+    const struct timeval patience = {.tv_sec = 600};
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
         if (fd >= 0) {

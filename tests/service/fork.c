@@ -111,7 +111,7 @@ static int in_child(int (*check)(void)) {
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        (void)alarm(60); /* whatever hangs is found */
+        (void)alarm(600); /* whatever hangs is found */
         _exit(check());
     }
     int status = 0;
@@ -157,7 +157,7 @@ static intptr_t forks(void *argument) {
     (void)argument;
     const pid_t child = fork();
     if (child == 0) {
-        (void)alarm(60);
+        (void)alarm(600);
         const bool is_right = verge_task_current() == NULL && verge_sleep(1) == -EPERM && verge_yield() == -EPERM;
         _exit(is_right ? 0 : 1);
     }

@@ -11,7 +11,7 @@
 #include "io/simulation/world.h"
 #include "support/crash.h"
 
-enum { SEEDS_DEFAULT = 200, HUNG_AFTER_S = 60, FIRST_PLAYERS = 12 };
+enum { SEEDS_DEFAULT = 200, HUNG_AFTER_S = 600, FIRST_PLAYERS = 12 };
 
 static struct world worlds[2];
 struct world *world = &worlds[0];

@@ -118,7 +118,7 @@ class Chromium:
             self.console.append(values["entry"]["text"])
         self.events.append(message)
 
-    def call(self, method, seconds=120, **values):
+    def call(self, method, seconds=600, **values):
         self.number += 1
         message = {"id": self.number, "method": method, "params": values}
         if self.session:
@@ -150,7 +150,7 @@ class Chromium:
             raise RuntimeError(result["exceptionDetails"].get("exception", {}).get("description", str(result)))
         return result["result"].get("value")
 
-    def wait(self, script, seconds=120):
+    def wait(self, script, seconds=600):
         """Until a script gives something that is true, which is returned."""
         end = time.monotonic() + seconds
         while True:

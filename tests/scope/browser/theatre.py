@@ -26,4 +26,4 @@ class Theatre:
 
     def close(self):
         self.process.stdin.close()
-        return self.process.wait(60)
+        return self.process.wait(600)
