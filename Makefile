@@ -19,7 +19,10 @@ build = cmake --preset $(1) -DVERGE_LIBURING=$(VERGE_LIBURING) >build/$(1).confi
 
 help:
 	@echo "make demo       a million timers, before your eyes"
-	@echo "make test       build and run all tests"
+	@echo "make test       build and run all tests; installs a browser and a PostgreSQL server for them"
+	@echo "make test-core  the same without what needs these"
+	@echo "make test-busy  the tests beside eight processes that keep the processors busy (TESTS=...: some of them, by a regular expression)"
+	@echo "make test-cross everything built for the other machine of x86-64 and aarch64, and the tests run there, emulated"
 	@echo "make test-P     the same in another preset: debug, asan, tsan, clang, clang-tsan, msan"
 	@echo "make memcheck   the tests under valgrind, in some minutes"
 	@echo "make bench      measure against other libraries (QUICK=1: in about 4 minutes)"
@@ -59,6 +62,22 @@ test-test test-debug test-tsan: test-%: | build
 	@scripts/setup test
 	@$(call build,$*)
 	@ctest --preset $* --parallel $(JOBS)
+
+test-core: | build
+	@scripts/setup core
+	@$(call build,test)
+	@ctest --preset core --parallel $(JOBS)
+
+test-busy: | build
+	@scripts/setup test
+	@$(call build,test)
+	@scripts/busy 8 ctest --preset test --parallel 8 $(if $(TESTS),--tests-regex '$(TESTS)')
+
+test-cross: | build
+	@scripts/setup cross
+	@scripts/sysroot build/sysroot
+	@$(call build,cross)
+	@not_emulated=$$(tests/not_emulated.sh build/cross) && ctest --preset cross --parallel $(JOBS) --exclude-regex "$$not_emulated"
 
 test-asan: | build
 	@scripts/setup test asan
@@ -180,6 +199,6 @@ site: | build
 clean:
 	@rm -rf build
 
-.PHONY: help setup demo test test-test test-debug test-asan test-tsan test-clang test-clang-tsan \
+.PHONY: help setup demo test test-core test-busy test-cross test-test test-debug test-asan test-tsan test-clang test-clang-tsan \
 	test-msan bench bench-check instructions check format bench-tasks coverage install deb clean
 .PHONY: fuzz floods mutate memcheck prove scope-cost scope-shots site amalgamation test-portable bench-durable bench-peers

@@ -70,11 +70,13 @@ status=0
 grep -q 'cannot write' "$work/err" || fail "a demo that cannot write its report does not say so"
 VERGE_BACKEND=what run 1 demo --timers 1000 --seconds 1
 grep -q 'verge demo: VERGE_BACKEND=what: no such backend' "$work/err" || fail "a demo without a backend does not say why"
-status=0
-(ulimit -n 10 && exec "$verge" demo --timers 1000 --seconds 1) >"$work/out" 2>"$work/err" </dev/null || status=$?
-[ "$status" -eq 1 ] || fail "a demo without descriptors: status $status, not 1"
-grep -q 'too many open files' "$work/err" || fail "a demo without descriptors does not say why"
-says 'FAILED.*too many open files'
+if (ulimit -n 10 && "$verge" --version) >"$work/out" 2>"$work/err"; then # not emulated, which takes more
+    status=0
+    (ulimit -n 10 && exec "$verge" demo --timers 1000 --seconds 1) >"$work/out" 2>"$work/err" </dev/null || status=$?
+    [ "$status" -eq 1 ] || fail "a demo without descriptors: status $status, not 1"
+    grep -q 'too many open files' "$work/err" || fail "a demo without descriptors does not say why"
+    says 'FAILED.*too many open files'
+fi
 if (ulimit -v 65536 && "$verge" --version) >"$work/out" 2>"$work/err"; then # not with a sanitizer, which needs more
     status=0
     (ulimit -v 65536 && exec "$verge" demo --timers 1000 --seconds 1 --workers 64) >"$work/out" 2>"$work/err" </dev/null ||
