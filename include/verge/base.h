@@ -61,8 +61,8 @@ enum {
     VERGE_RUNNING = 1, /* a verdict, and no error: the callback is running now (verge/service.h, verge/durable.h) */
 };
 
-/* A sentence that explains an error which verge returned, or VERGE_RUNNING. For errors of the system, it is the system's
- * own text. Other positive numbers are taken for those of errno. Never NULL; do not free it. */
+/* A sentence that explains an error which verge returned, or VERGE_RUNNING. For errors of the system, it is the
+ * system's own text. Other positive numbers are taken for those of errno. Never NULL; do not free it. */
 VERGE_API const char *verge_strerror(int error);
 
 /* ---- time ---- */

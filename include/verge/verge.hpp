@@ -410,8 +410,8 @@ class timer {
         reinterpret_cast<named *>(pointer)->owner->call();
     }
 
-    // A callback while it is called. It is outside of the timer, so that it may destroy or restart the timer. There is an
-    // outer one if that one has restarted the timer with another callback, and then has run the loop.
+    // A callback while it is called. It is outside of the timer, so that it may destroy or restart the timer. There is
+    // an outer one if that one has restarted the timer with another callback, and then has run the loop.
     struct calling {
         callback function;
         calling *outer;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Timers of verge.hpp whose callbacks start, stop and destroy timers, throw, and run the loop again, compared with simple
-// code: an array that is searched for the next timer to call back. Exits with 0 if both agree. It prints its seed, and
-// VERGE_TEST_SEED repeats it.
+// Timers of verge.hpp whose callbacks start, stop and destroy timers, throw, and run the loop again, compared with
+// simple code: an array that is searched for the next timer to call back. Exits with 0 if both agree. It prints its
+// seed, and VERGE_TEST_SEED repeats it.
 #include <array>
 #include <chrono>
 #include <cinttypes>

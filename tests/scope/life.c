@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Services, runtimes and scopes that come and go in a random order: none ends while a scope shows it. And which options a
- * scope refuses. */
+/* Services, runtimes and scopes that come and go in a random order: none ends while a scope shows it. And which options
+ * a scope refuses. */
 #define _GNU_SOURCE /* SOCK_CLOEXEC, nanosleep */
 #include "scope/peer.h"
 #include "support/random.h"
