@@ -29,9 +29,8 @@ const char *verge_strerror(int error) {
     case 0:
         return "success";
     case -EINVAL:
-        return "invalid argument, option or time (a deadline is not a duration; the options of a wheel, service, "
-               "runtime, "
-               "scope or durable have an ..._options_explain)";
+        return "invalid argument, option or time (a deadline is not a duration; the options of a wheel, a service, "
+               "a runtime, a scope and durable have an ..._options_explain)";
     case -ERANGE:
         return "the time is too far ahead";
     case -ENOENT:
