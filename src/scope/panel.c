@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "scope/scope_internal.h"
+#include "scope/trouble.h"
 
 /* ---- they come and go ---- */
 
@@ -110,7 +111,19 @@ static void write_figure(verge__text *text, const verge_scope_panel *panel, size
     verge__json_end(text, '}');
 }
 
-static void write_panel(verge__text *text, verge_scope_panel *panel, uint64_t now_ns) {
+/* A "no" is wrong, and so is a time that has run out. */
+static void note_trouble(const verge_scope_panel *panel, size_t number, const verge_scope_figure *figure,
+                         verge__troubles *troubles) {
+    const bool is_no = figure->unit == VERGE_SCOPE_YES_NO && figure->value == 0;
+    const bool has_run_out = figure->unit == VERGE_SCOPE_NS && figure->of > 0 && figure->value == 0;
+    if (figure->name != NULL && (is_no || has_run_out)) {
+        verge__trouble_add(troubles, VERGE__TROUBLE_PANEL, "", (uint32_t)number, "%s: %s: %s", panel->name,
+                           figure->name, is_no ? "no" : "none");
+    }
+}
+
+static void write_panel(verge__text *text, verge_scope_panel *panel, uint64_t now_ns, size_t number,
+                        verge__troubles *troubles) {
     verge_scope_figure figures[VERGE_SCOPE_FIGURES_MAX] = {{.name = NULL}};
     size_t count = panel->ask(panel->context, figures, VERGE_SCOPE_FIGURES_MAX);
     count = count < VERGE_SCOPE_FIGURES_MAX ? count : VERGE_SCOPE_FIGURES_MAX;
@@ -122,17 +135,19 @@ static void write_panel(verge__text *text, verge_scope_panel *panel, uint64_t no
     for (size_t i = 0; i < count; i++) {
         note_value(panel, i, figures[i].value, seconds);
         write_figure(text, panel, i, &figures[i]);
+        note_trouble(panel, number, &figures[i], troubles);
     }
     verge__json_end(text, ']');
     verge__json_end(text, '}');
 }
 
-void verge__scope_write_panels(verge_scope *scope, uint64_t now_ns, verge__text *text) {
+void verge__scope_write_panels(verge_scope *scope, uint64_t now_ns, verge__text *text, verge__troubles *troubles) {
+    size_t number = 0; /* of the panel, as the text has them */
     verge__json_begin(text, "panels", '[');
     (void)pthread_mutex_lock(&scope->lock);
     for (size_t i = 0; i < VERGE_SCOPE_PANELS_MAX; i++) {
         if (scope->panels[i] != NULL) {
-            write_panel(text, scope->panels[i], now_ns);
+            write_panel(text, scope->panels[i], now_ns, number++, troubles);
         }
     }
     (void)pthread_mutex_unlock(&scope->lock);

@@ -71,6 +71,7 @@ static int open_view(verge_scope *scope, size_t which, verge_service *service) {
         return -ENOMEM;
     }
     verge__view_begin(view, service, &scope->allocator);
+    view->keeps_numbers = which == VERGE__VIEW_TASKS;
     scope->views[which] = view;
     return 0;
 }
@@ -98,7 +99,7 @@ static int open_views(verge_scope *scope, verge_service *service, verge_runtime 
 }
 
 static int create_runtime(verge_scope *scope) {
-    enum { STACK_SIZE = 192 << 10 }; /* a look has large tables */
+    enum { STACK_SIZE = 384 << 10 }; /* a look has large tables */
     verge_runtime_options options;
     (void)verge_runtime_options_init(&options);
     options.worker_count = 1;

@@ -61,7 +61,9 @@ struct verge_scope {
     verge_runtime *runtime; /* its own */
     pthread_t thread;
     uint64_t began_ns;
-    uint32_t client_count;
+    struct verge__client *clients; /* the oldest first */
+    uint32_t client_count;         /* without those that were pushed out */
+    uint32_t pushed_out_count;
     uint64_t poke_ns; /* when the next poke is due */
     uint64_t random;
     uint64_t look_until_ns; /* a client wants looks until then */
@@ -85,16 +87,22 @@ struct verge_scope {
 /* Writes all figures as JSON. */
 void verge__scope_write(verge_scope *scope, uint64_t now_ns, verge__text *text);
 
-/* Writes the lateness of the last ten minutes. */
+/* Writes the figures of the last ten minutes. */
 void verge__scope_write_history(const verge_scope *scope, verge__text *text);
+
+/* Writes the timers of a source. */
+void verge__scope_write_detail(const verge__service_view *view, uint32_t index, const verge__detail *detail,
+                               verge__text *text);
 
 /* Writes the text of verge/metrics.h. */
 void verge__scope_write_metrics(verge_scope *scope, verge__text *text);
 
 /* ---- panel.c ---- */
 
-/* Asks the panels, and writes what they say. */
-void verge__scope_write_panels(verge_scope *scope, uint64_t now_ns, verge__text *text);
+/* Asks the panels, writes what they say, and notes what is wrong there. */
+struct verge__troubles;
+void verge__scope_write_panels(verge_scope *scope, uint64_t now_ns, verge__text *text,
+                               struct verge__troubles *troubles);
 
 /* For when nobody looks any more: rates begin anew with the next look. */
 void verge__scope_reset_panels(verge_scope *scope);

@@ -10,23 +10,30 @@
 #include <sys/socket.h>
 
 #include "scope/scope_internal.h"
+#include "scope/tasks.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define HEAD_WITHIN_NS (5 * SECOND_NS) /* from its first byte, or from the connection */
+#define HEAD_WITHIN_NS (2 * SECOND_NS) /* from its first byte, or from the connection */
 #define IDLE_NS (15 * SECOND_NS)       /* between two requests */
 #define SEND_WITHIN_NS (5 * SECOND_NS) /* a client that does not read for so long is disconnected */
 #define ALL_FIGURES_WITHIN_NS (5 * SECOND_NS)
+#define DETAIL_WITHIN_NS (10 * SECOND_NS)
 #define LINGER_NS (SECOND_NS / 2)
 
 enum {
     SEND_BUFFER_SIZE = 64 << 10, /* of the system's, a client */
     LINGER_BYTES = 64 << 10,
+    TASKS_MAX = 5000, /* with more tasks, their list is refused: it takes memory and time */
+    TASKS_TEXT_SIZE = 2 << 20,
 };
 
 typedef struct verge__client {
     verge_scope *scope;
+    struct verge__client *newer; /* in the scope's list, which begins with the oldest */
     int fd;
-    size_t size; /* of what was received and not used yet */
+    bool is_awaited;    /* the head of its next request has not arrived */
+    bool is_pushed_out; /* it must end, and is not counted any more: a newer one has its place */
+    size_t size;        /* of what was received and not used yet */
     char bytes[VERGE__REQUEST_SIZE_MAX];
 } client;
 
@@ -151,6 +158,106 @@ static int send_snapshot(client *client_, const verge__request *request) {
     return error;
 }
 
+/* The next look: a page asks for it again and again. A connection that waits for events would be one of the six that a
+ * browser has for all pages of an address. */
+static int send_next(client *client_, const verge__request *request) {
+    verge_scope *scope = client_->scope;
+    verge__message *message = NULL;
+    uint64_t number = scope->message_count;
+    int error = verge__scope_next_message(scope, &number, verge_deadline_after(ALL_FIGURES_WITHIN_NS), &message);
+    if (error == 0) {
+        error = send_text(client_, request, "application/json", &message->text);
+    }
+    verge__scope_release_message(scope, message);
+    return error;
+}
+
+static int send_history(client *client_, const verge__request *request) {
+    verge__text text = {.allocator = &client_->scope->allocator};
+    verge__scope_write_history(client_->scope, &text);
+    const int error = send_text(client_, request, "application/json", &text);
+    verge__text_free(&text);
+    return error;
+}
+
+static int collect_tasks(void *context, const char *bytes, size_t size) {
+    verge__text *text = context;
+    verge__text_add(text, bytes, size);
+    return text->has_failed ? -ENOMEM : text->size > TASKS_TEXT_SIZE ? -EFBIG : 0;
+}
+
+/* What every task does, as verge_runtime_dump tells it. */
+static int send_tasks(client *client_, const verge__request *request) {
+    verge_runtime *tasks = client_->scope->watched_tasks;
+    verge__text text = {.allocator = &client_->scope->allocator};
+    verge__task_counts counts = {.tasks = 0};
+    if (tasks != NULL) {
+        verge__runtime_count(tasks, &counts);
+    }
+    if (tasks == NULL || counts.tasks > TASKS_MAX) {
+        return send_status(client_, tasks == NULL ? 404 : 413, request->method == VERGE__METHOD_HEAD,
+                           request->keeps_alive);
+    }
+    const int dumped = verge_runtime_dump(tasks, collect_tasks, &text);
+    text.has_failed |= dumped != 0 && dumped != -EFBIG;
+    const int error = send_text(client_, request, "text/plain; charset=utf-8", &text);
+    verge__text_free(&text);
+    return error;
+}
+
+/* "service/17" or "tasks/17": a source of one of the views. */
+static verge__service_view *find_source(const verge_scope *scope, verge__part path, uint32_t *ret_index) {
+    static const char *const names[VERGE__VIEW_COUNT] = {"service/", "tasks/"};
+    for (size_t i = 0; i < VERGE__VIEW_COUNT; i++) {
+        const size_t size = strlen(names[i]);
+        uint32_t index = 0;
+        if (path.size <= size || path.size > size + 4 || memcmp(path.bytes, names[i], size) != 0) {
+            continue;
+        }
+        for (size_t k = size; k < path.size; k++) {
+            if (path.bytes[k] < '0' || path.bytes[k] > '9') {
+                return NULL;
+            }
+            index = index * 10 + (uint32_t)(path.bytes[k] - '0');
+        }
+        *ret_index = index;
+        return index < VERGE__SOURCE_COUNT ? scope->views[i] : NULL;
+    }
+    return NULL;
+}
+
+/* Waits for a round of the walk that has noted the timers of the source. */
+static int send_source(client *client_, const verge__request *request) {
+    verge_scope *scope = client_->scope;
+    const bool is_head = request->method == VERGE__METHOD_HEAD;
+    const uint64_t deadline_ns = verge_deadline_after(DETAIL_WITHIN_NS);
+    uint32_t index = 0;
+    verge__service_view *view = find_source(scope, request->path, &index);
+    if (view == NULL || view->sources[index].name[0] == '\0') {
+        return send_status(client_, 404, is_head, request->keeps_alive);
+    }
+    const verge__detail *detail = NULL;
+    uint64_t number = 0;
+    int error = 0;
+    while (error == 0 && detail == NULL) {
+        verge__message *message = NULL;
+        error = verge__scope_next_message(scope, &number, deadline_ns, &message);
+        verge__scope_release_message(scope, message);
+        if (error == 0 && !verge__view_want_detail(view, index, verge_now())) {
+            error = -EBUSY;
+        }
+        detail = error == 0 ? verge__view_detail(view, index) : NULL;
+    }
+    if (detail == NULL) {
+        return error == -ECANCELED ? error : send_status(client_, 503, is_head, request->keeps_alive);
+    }
+    verge__text text = {.allocator = &scope->allocator};
+    verge__scope_write_detail(view, index, detail, &text);
+    error = send_text(client_, request, "application/json", &text);
+    verge__text_free(&text);
+    return error;
+}
+
 static int send_event(client *client_, const char *before, const verge__text *text) {
     const uint64_t deadline_ns = verge_deadline_after(SEND_WITHIN_NS);
     int error = verge_send_all(client_->fd, before, strlen(before), MSG_MORE, NULL, deadline_ns);
@@ -191,18 +298,31 @@ static int send_events(client *client_, const verge__request *request) {
 static int respond(client *client_, verge__request *request) {
     const verge__listener *listener = &client_->scope->listener;
     const bool is_head = request->method == VERGE__METHOD_HEAD;
-    if (!listener->address.is_local && verge__request_is_foreign(request)) {
-        return send_status(client_, 403, is_head, request->keeps_alive);
+    if (verge__request_is_foreign(request)) {
+        request->keeps_alive = false;
+        return send_status(client_, 403, is_head, false);
     }
-    if (!verge__listener_strip_token(listener, &request->path)) {
-        return send_status(client_, 404, is_head, request->keeps_alive);
+    if (!verge__listener_strip_token(listener, &request->path)) { /* such a client must not stay */
+        request->keeps_alive = false;
+        return send_status(client_, 404, is_head, false);
     }
     static const struct {
         const char *path;
         int (*send)(client *client_, const verge__request *request);
-    } routes[] = {{"/", send_page}, {"/events", send_events}, {"/snapshot", send_snapshot}, {"/metrics", send_metrics}};
+    } routes[] = {{"/", send_page},       {"/events", send_events},   {"/snapshot", send_snapshot},
+                  {"/next", send_next},   {"/history", send_history}, {"/metrics", send_metrics},
+                  {"/tasks", send_tasks}, {"/source", send_source}};
+    static const char source_path[] = "/source/";
+    const size_t cut = sizeof(source_path) - 1;
+    const bool is_source = request->path.size > cut && memcmp(request->path.bytes, source_path, cut) == 0;
+    if (is_source) {
+        request->path.bytes += cut;
+        request->path.size -= cut;
+    }
     for (size_t i = 0; i < sizeof(routes) / sizeof(*routes); i++) {
-        if (verge__part_equals(request->path, routes[i].path)) {
+        const bool is_it =
+            routes[i].send == send_source ? is_source : !is_source && verge__part_equals(request->path, routes[i].path);
+        if (is_it) {
             return request->method == VERGE__METHOD_OTHER ? send_status(client_, 405, false, request->keeps_alive)
                                                           : routes[i].send(client_, request);
         }
@@ -244,13 +364,26 @@ static void read_rest(const client *client_) {
     }
 }
 
+static void forget_client(client *client_) {
+    verge_scope *scope = client_->scope;
+    client **at = &scope->clients;
+    while (*at != client_) {
+        at = &(*at)->newer;
+    }
+    *at = client_->newer;
+    scope->client_count -= client_->is_pushed_out ? 0 : 1;
+    scope->pushed_out_count -= client_->is_pushed_out ? 1 : 0;
+    scope->allocator.release(scope->allocator.context, client_, sizeof(*client_));
+}
+
 static intptr_t serve_client(void *argument) {
     client *client_ = argument;
-    verge_scope *scope = client_->scope;
     bool goes_on = true;
     for (bool is_first = true; goes_on; is_first = false) {
         verge__request request;
+        client_->is_awaited = true;
         const int status = receive(client_, &request, is_first);
+        client_->is_awaited = false;
         if (status > 0) {
             (void)send_status(client_, status, false, false);
             read_rest(client_);
@@ -267,8 +400,7 @@ static intptr_t serve_client(void *argument) {
         }
     }
     (void)verge_close(client_->fd);
-    scope->allocator.release(scope->allocator.context, client_, sizeof(*client_));
-    scope->client_count--;
+    forget_client(client_);
     return 0;
 }
 
@@ -280,8 +412,35 @@ static void refuse_client(int fd) {
     (void)verge_close(fd);
 }
 
+/* If all places are taken: disconnects the oldest client whose request has not arrived, so that clients that never send
+ * one keep nobody out. */
+static void make_place(verge_scope *scope) {
+    client *oldest = scope->clients;
+    while (oldest != NULL && (!oldest->is_awaited || oldest->is_pushed_out)) {
+        oldest = oldest->newer;
+    }
+    if (scope->client_count < VERGE_SCOPE_CLIENTS_MAX || oldest == NULL ||
+        scope->pushed_out_count >= VERGE_SCOPE_CLIENTS_MAX) {
+        return;
+    }
+    oldest->is_pushed_out = true;
+    scope->client_count--;
+    scope->pushed_out_count++;
+    (void)shutdown(oldest->fd, SHUT_RDWR); /* its task wakes up, and ends */
+}
+
+static void list_client(verge_scope *scope, client *client_) {
+    client **at = &scope->clients;
+    while (*at != NULL) {
+        at = &(*at)->newer;
+    }
+    *at = client_;
+    scope->client_count++;
+}
+
 static void begin_client(verge_scope *scope, int fd) {
     const int size = SEND_BUFFER_SIZE;
+    make_place(scope);
     client *client_ = scope->client_count >= VERGE_SCOPE_CLIENTS_MAX
                           ? NULL
                           : scope->allocator.allocate(scope->allocator.context, sizeof(*client_), _Alignof(client));
@@ -290,15 +449,18 @@ static void begin_client(verge_scope *scope, int fd) {
         return;
     }
     client_->scope = scope;
+    client_->newer = NULL;
     client_->fd = fd;
     client_->size = 0;
+    client_->is_awaited = true;
+    client_->is_pushed_out = false;
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
     if (verge_spawn(serve_client, client_, NULL) != 0) {
         scope->allocator.release(scope->allocator.context, client_, sizeof(*client_));
         refuse_client(fd);
         return;
     }
-    scope->client_count++;
+    list_client(scope, client_); /* its task has not begun: tasks of this thread run one after the other */
 }
 
 intptr_t verge__scope_serve(void *argument) {

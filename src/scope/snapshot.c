@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes everything that a scope shows as JSON. docs/SCOPE.md has the format. */
 #define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "scope/scope_internal.h"
 #include "scope/tasks.h"
+#include "scope/trouble.h"
 #include "service/park.h"
 #include "verge/metrics.h"
 
@@ -34,35 +37,52 @@ static void write_stats(verge__text *text, const verge__service_view *view) {
     verge__json_end(text, '}');
 }
 
-/* The pending timers of all sources that are listed under this one. */
-static uint64_t pending_of(const verge__service_view *view, uint32_t index) {
-    uint64_t pending = 0;
-    for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
-        pending += view->sources[i].stands_for == index ? view->walk.last.pending[i] : 0;
+/* A rate; and if it comes from samples, its bounds. */
+static void write_rate(verge__text *text, const verge__service_view *view, const char *key, const char *range_key,
+                       const verge__rate *rate) {
+    double low = 0, high = 0;
+    verge__json_real(text, key, verge__view_rate(view, rate, &low, &high));
+    if (view->grain > 1) {
+        verge__json_begin(text, range_key, '[');
+        verge__json_real(text, NULL, low);
+        verge__json_real(text, NULL, high);
+        verge__json_end(text, ']');
     }
-    return pending;
 }
 
-static void write_source(verge__text *text, const verge__service_view *view, uint32_t index, uint64_t pending) {
+/* All that have ended: those that have fired for the last time, and those that were cancelled. */
+static verge__rate both(const verge__rate *a, const verge__rate *b) {
+    return (verge__rate){.now = a->now + b->now, .past = a->past + b->past, .squares = a->squares + b->squares};
+}
+
+static double share_of_core(const verge__service_view *view, const verge__rate *time_ns) {
+    const double cores = time_ns->now / 1e9;
+    const double most = atomic_load_explicit(&view->service->seat_count, memory_order_acquire);
+    return cores < most ? cores : most;
+}
+
+static void write_source(verge__text *text, const verge__service_view *view, uint32_t index) {
     const verge__source_view *source = &view->sources[index];
-    const double past_ends = source->past_ended + source->past_cancelled;
+    const verge__rate ended = both(&source->ended, &source->cancelled);
     verge__json_begin(text, NULL, '{');
     verge__json_string(text, "name", source->name);
     verge__json_bool(text, "label", source->is_label);
-    verge__json_number(text, "pending", pending);
-    verge__json_real(text, "started", source->started);
-    verge__json_real(text, "ended", source->ended + source->cancelled);
-    verge__json_real(text, "fired", source->fired);
-    verge__json_real(text, "cancelled", source->cancelled);
-    verge__json_real(text, "fired_share", past_ends > 0.5 ? source->past_ended / past_ends : 0);
-    verge__json_real(text, "cancelled_share", past_ends > 0.5 ? source->past_cancelled / past_ends : 0);
-    verge__json_real(text, "busy", source->time_ns / 1e9);
+    verge__json_number(text, "pending", source->pending);
+    verge__json_number(text, "id", index);
+    write_rate(text, view, "started", "started_range", &source->started);
+    write_rate(text, view, "ended", "ended_range", &ended);
+    write_rate(text, view, "fired", "fired_range", &source->fired);
+    write_rate(text, view, "cancelled", "cancelled_range", &source->cancelled);
+    verge__json_real(text, "fired_share", ended.past > 0.5 ? source->ended.past / ended.past : 0);
+    verge__json_real(text, "cancelled_share", ended.past > 0.5 ? source->cancelled.past / ended.past : 0);
+    verge__json_real(text, "busy", share_of_core(view, &source->time_ns));
     verge__json_number(text, "time_ns",
-                       source->past_fired > 0.5 ? (uint64_t)(source->past_time_ns / source->past_fired) : 0);
-    verge__json_number(text, "late50_ns", verge__view_lateness(source, 0.5));
-    verge__json_number(text, "late99_ns", verge__view_lateness(source, 0.99));
-    verge__json_number(text, "oldest_s", view->walk.last.oldest_s[index]);
-    verge__json_bool(text, "older", view->walk.last.is_older[index]);
+                       source->fired.past > 0.5 ? (uint64_t)(source->time_ns.past / source->fired.past) : 0);
+    verge__json_number(text, "late50_ns", verge__view_lateness(source, 0.5, 0));
+    verge__json_number(text, "late99_ns", verge__view_lateness(source, 0.99, 0));
+    verge__json_number(text, "oldest_s", source->oldest_s);
+    verge__json_bool(text, "older", source->is_older);
+    verge__json_number(text, "overdue", source->overdue);
     verge__json_bool(text, "leak", verge__growth_is_suspect(&source->growth));
     verge__json_end(text, '}');
 }
@@ -72,11 +92,10 @@ static void write_sources(verge__text *text, const verge__service_view *view) {
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
         const verge__source_view *source = &view->sources[i];
         const bool is_shown = source->name[0] != '\0' && source->stands_for == i;
-        const uint64_t pending = is_shown ? pending_of(view, i) : 0;
-        const bool is_there = pending > 0 || source->started > 0 || source->ended > 0 || source->past_fired > 0.5 ||
-                              source->past_cancelled > 0.5;
+        const bool is_there = source->pending > 0 || source->started.past > 0.5 || source->ended.past > 0.5 ||
+                              source->fired.past > 0.5 || source->cancelled.past > 0.5;
         if (is_shown && is_there) {
-            write_source(text, view, i, pending);
+            write_source(text, view, i);
         }
     }
     verge__json_end(text, ']');
@@ -90,18 +109,25 @@ static void write_numbers(verge__text *text, const char *key, const uint64_t *nu
     verge__json_end(text, ']');
 }
 
-static void write_column(verge__text *text, const char *key, const verge__heat_column *column) {
+static void write_late(verge__text *text, const char *key, const verge__second *noted) {
     verge__json_begin(text, key, '[');
-    verge__json_number(text, NULL, column->second);
+    verge__json_number(text, NULL, noted->second);
     for (size_t i = 0; i < VERGE__HEAT_ROWS; i++) {
-        verge__json_number(text, NULL, column->rows[i]);
+        verge__json_number(text, NULL, noted->late[i]);
     }
     verge__json_end(text, ']');
 }
 
-static const char *state_of(const verge_worker *worker, const verge__seat_view *seat, bool is_stuck) {
+static void write_second(verge__text *text, const char *key, const verge__second *noted) {
+    const uint64_t figures[] = {noted->second,    noted->pending, noted->started, noted->fired,
+                                noted->cancelled, noted->bytes,   noted->workers, noted->stuck};
+    write_numbers(text, key, figures, sizeof(figures) / sizeof(*figures));
+}
+
+static const char *state_of(const verge_worker *worker, bool is_stuck) {
     const bool is_awake = atomic_load_explicit(&worker->wait_until_ns, memory_order_relaxed) == VERGE__AWAKE;
-    return is_stuck ? "stuck" : seat->running != 0 || is_awake ? "busy" : "idle";
+    const bool is_running = atomic_load_explicit(&worker->running, memory_order_relaxed) != 0;
+    return is_stuck ? "stuck" : is_running || is_awake ? "busy" : "idle";
 }
 
 static void write_worker(verge__text *text, const verge__service_view *view, uint32_t id, uint64_t now_ns) {
@@ -110,18 +136,17 @@ static void write_worker(verge__text *text, const verge__service_view *view, uin
     if (seat == NULL || !verge__worker_is_there(worker)) {
         return;
     }
-    const uint64_t stuck_ns = verge__view_stuck_since(view, id, now_ns);
+    const verge__stuck_event *stuck = verge__stuck_now(&view->stuck, id);
     verge__json_begin(text, NULL, '{');
     verge__json_number(text, "id", id);
-    verge__json_string(text, "state", state_of(worker, seat, stuck_ns != 0));
+    verge__json_string(text, "state", state_of(worker, stuck != NULL));
     verge__json_real(text, "busy", seat->busy);
     verge__json_number(text, "timers", verge__worker_live(worker));
     verge__json_real(text, "fired", seat->fired_rate);
     verge__json_number(text, "rescued", verge__counted(&worker->tally.rescued));
     verge__json_number(text, "moved", verge__counted(&worker->tally.migrated));
-    verge__json_number(text, "stuck_ms", stuck_ns == 0 ? 0 : (now_ns - stuck_ns) / 1000000);
-    verge__json_string(text, "callback",
-                       stuck_ns == 0 ? NULL : view->sources[verge__view_running_source(view, id)].name);
+    verge__json_number(text, "stuck_ms", stuck == NULL ? 0 : (now_ns - stuck->since_ns) / 1000000);
+    verge__json_string(text, "callback", stuck == NULL ? NULL : stuck->name);
     verge__json_end(text, '}');
 }
 
@@ -178,7 +203,27 @@ static void write_workers(verge__text *text, const verge__service_view *view, ui
     verge__json_end(text, ']');
 }
 
-static void write_view(verge__text *text, const verge__service_view *view, const char *kind, uint64_t now_ns) {
+/* Who was stuck, the last one first. Times are those of the clock on the wall, as people compare them with logs. */
+static void write_stuck(verge__text *text, const verge_scope *scope, const verge__service_view *view, uint64_t now_ns) {
+    enum { SHOWN = 32 };
+    const verge__stuck_watch *watch = &view->stuck;
+    verge__json_begin(text, "stuck", '[');
+    for (uint64_t i = 0; i < SHOWN && i < watch->event_count; i++) {
+        const verge__stuck_event *event = &watch->events[(watch->event_count - i) % VERGE__STUCK_KEPT];
+        const uint64_t until_ns = event->until_ns != 0 ? event->until_ns : now_ns;
+        verge__json_begin(text, NULL, '{');
+        verge__json_number(text, "worker", event->worker);
+        verge__json_string(text, "callback", event->name);
+        verge__json_number(text, "since_ms", (event->since_ns - scope->began_ns) / 1000000);
+        verge__json_number(text, "lasted_ms", (until_ns - event->since_ns) / 1000000);
+        verge__json_bool(text, "now", event->until_ns == 0);
+        verge__json_end(text, '}');
+    }
+    verge__json_end(text, ']');
+}
+
+static void write_view(verge__text *text, const verge_scope *scope, const verge__service_view *view, const char *kind,
+                       uint64_t now_ns) {
     verge__json_begin(text, NULL, '{');
     verge__json_string(text, "kind", kind);
     verge__json_string(text, "name", kind);
@@ -186,7 +231,9 @@ static void write_view(verge__text *text, const verge__service_view *view, const
     write_stats(text, view);
     write_sources(text, view);
     write_numbers(text, "coming", view->walk.last.coming, VERGE__COMING_BUCKETS);
-    write_column(text, "late", &view->heat[view->heat_second % VERGE__HEAT_COLUMNS]);
+    write_late(text, "late", &view->history[view->last_second % VERGE__HISTORY_COUNT]);
+    write_second(text, "second", &view->history[view->last_second % VERGE__HISTORY_COUNT]);
+    write_stuck(text, scope, view, now_ns);
     write_workers(text, view, now_ns);
     verge__json_end(text, '}');
 }
@@ -225,6 +272,12 @@ static void write_tasks(verge__text *text, verge_scope *scope) {
     verge__json_end(text, '}');
 }
 
+static uint64_t wall_ms(void) {
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
 void verge__scope_write(verge_scope *scope, uint64_t now_ns, verge__text *text) {
     verge__json_begin(text, NULL, '{');
     verge__json_string(text, "verge", verge_version());
@@ -232,15 +285,16 @@ void verge__scope_write(verge_scope *scope, uint64_t now_ns, verge__text *text) 
     verge__json_number(text, "pid", (uint64_t)getpid());
     verge__json_number(text, "time_ms", (now_ns - scope->began_ns) / 1000000);
     verge__json_number(text, "clients", scope->client_count);
+    verge__json_number(text, "wall_ms", wall_ms());
     if (scope->watched_tasks != NULL) {
         write_tasks(text, scope);
     }
     verge__json_begin(text, "subjects", '[');
     if (scope->views[VERGE__VIEW_SERVICE] != NULL) {
-        write_view(text, scope->views[VERGE__VIEW_SERVICE], "service", now_ns);
+        write_view(text, scope, scope->views[VERGE__VIEW_SERVICE], "service", now_ns);
     }
     if (scope->views[VERGE__VIEW_TASKS] != NULL) {
-        write_view(text, scope->views[VERGE__VIEW_TASKS], "tasks", now_ns);
+        write_view(text, scope, scope->views[VERGE__VIEW_TASKS], "tasks", now_ns);
     }
     (void)pthread_mutex_lock(&scope->lock);
     for (size_t i = 0; i < VERGE_SCOPE_WHEELS_MAX; i++) {
@@ -250,28 +304,84 @@ void verge__scope_write(verge_scope *scope, uint64_t now_ns, verge__text *text) 
     }
     (void)pthread_mutex_unlock(&scope->lock);
     verge__json_end(text, ']');
-    verge__scope_write_panels(scope, now_ns, text);
+    verge__troubles troubles = {.count = 0};
+    verge__scope_write_panels(scope, now_ns, text, &troubles);
+    verge__troubles_find(scope, now_ns, &troubles);
+    verge__troubles_write(&troubles, text);
     verge__json_end(text, '}');
+}
+
+/* ---- what is asked for now and then ---- */
+
+static void write_seconds(verge__text *text, const verge__service_view *view, const char *key,
+                          void (*write)(verge__text *text, const char *key, const verge__second *noted)) {
+    const uint64_t last = view->last_second;
+    verge__json_begin(text, key, '[');
+    for (uint64_t second = last >= VERGE__HISTORY_COUNT ? last - VERGE__HISTORY_COUNT + 1 : 1; second <= last;
+         second++) {
+        const verge__second *noted = &view->history[second % VERGE__HISTORY_COUNT];
+        if (noted->second == second) {
+            write(text, NULL, noted);
+        }
+    }
+    verge__json_end(text, ']');
 }
 
 void verge__scope_write_history(const verge_scope *scope, verge__text *text) {
     verge__json_begin(text, NULL, '{');
     for (size_t i = 0; i < VERGE__VIEW_COUNT; i++) {
-        const verge__service_view *view = scope->views[i];
-        if (view == NULL) {
-            continue;
+        if (scope->views[i] != NULL) {
+            verge__json_begin(text, i == VERGE__VIEW_SERVICE ? "service" : "tasks", '{');
+            write_seconds(text, scope->views[i], "late", write_late);
+            write_seconds(text, scope->views[i], "seconds", write_second);
+            verge__json_end(text, '}');
         }
-        verge__json_begin(text, i == VERGE__VIEW_SERVICE ? "service" : "tasks", '[');
-        const uint64_t first =
-            view->heat_second >= VERGE__HEAT_COLUMNS ? view->heat_second - VERGE__HEAT_COLUMNS + 1 : 1;
-        for (uint64_t second = first; second <= view->heat_second; second++) {
-            const verge__heat_column *column = &view->heat[second % VERGE__HEAT_COLUMNS];
-            if (column->second == second) {
-                write_column(text, NULL, column);
-            }
-        }
-        verge__json_end(text, ']');
     }
+    verge__json_end(text, '}');
+}
+
+static void write_detail_timer(verge__text *text, const verge__detail_timer *timer, uint64_t now_ns) {
+    char handle[24];
+    (void)snprintf(handle, sizeof(handle), "0x%" PRIx64, timer->timer);
+    verge__json_begin(text, NULL, '{');
+    verge__json_string(text, "timer", handle); /* a number of JSON has 53 bits in a browser */
+    verge__json_number(text, "due_ns", timer->deadline_ns > now_ns ? timer->deadline_ns - now_ns : 0);
+    verge__json_number(text, "overdue_ns", timer->deadline_ns < now_ns ? now_ns - timer->deadline_ns : 0);
+    verge__json_number(text, "period_ns", timer->period_ns);
+    verge__json_number(text, "age_s", timer->age_s);
+    verge__json_bool(text, "older", timer->is_older);
+    verge__json_number(text, "worker", timer->worker);
+    verge__json_bool(text, "running", timer->is_running);
+    verge__json_end(text, '}');
+}
+
+static void write_detail_late(verge__text *text, const verge__source_view *source) {
+    verge__json_begin(text, "late", '[');
+    for (uint32_t i = 0; source->lateness != NULL && i < VERGE__LATE_BUCKET_COUNT; i++) {
+        if (source->lateness->past[i] > 0.01F) {
+            verge__json_begin(text, NULL, '[');
+            verge__json_number(text, NULL, verge__late_bound(i));
+            verge__json_real(text, NULL, (double)source->lateness->past[i]);
+            verge__json_end(text, ']');
+        }
+    }
+    verge__json_end(text, ']');
+}
+
+void verge__scope_write_detail(const verge__service_view *view, uint32_t index, const verge__detail *detail,
+                               verge__text *text) {
+    const uint64_t now_ns = verge_service_exact_now(view->service);
+    const uint64_t shown = detail->count < VERGE__DETAIL_TIMERS ? detail->count : VERGE__DETAIL_TIMERS;
+    verge__json_begin(text, NULL, '{');
+    verge__json_string(text, "name", view->sources[index].name);
+    verge__json_number(text, "pending", detail->count);
+    verge__json_begin(text, "timers", '[');
+    for (uint64_t i = 0; i < shown; i++) {
+        write_detail_timer(text, &detail->timers[i], now_ns);
+    }
+    verge__json_end(text, ']');
+    write_numbers(text, "coming", detail->coming, VERGE__COMING_BUCKETS);
+    write_detail_late(text, &view->sources[index]);
     verge__json_end(text, '}');
 }
 

@@ -118,7 +118,7 @@ void verge__json_bool(verge__text *text, const char *key, bool value) {
 }
 
 /* The length in bytes of the UTF-8 character at `at`; 0: it is not valid. */
-static size_t character_size(const unsigned char *at) {
+static size_t character_size(const unsigned char *at, uint32_t *ret_character) {
     static const struct {
         size_t size;
         uint32_t smallest;
@@ -136,14 +136,23 @@ static size_t character_size(const unsigned char *at) {
             character = character << 6 | (at[j] & 0x3f);
         }
         const bool is_surrogate = character >= 0xd800 && character < 0xe000;
+        *ret_character = character;
         return character < kinds[i].smallest || is_surrogate || character > 0x10ffff ? 0 : kinds[i].size;
     }
     return 0;
 }
 
-static bool is_plain(unsigned char byte) {
-    return byte >= 0x20 && byte != 0x7f && byte != '"' && byte != '\\' && byte != '<' && byte != '>' && byte != '&' &&
-           byte != '\'';
+/* Control characters, and characters that change the direction of the text or cannot be seen. */
+static bool is_hidden(uint32_t character) {
+    return character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0xad || character == 0x61c ||
+           (character >= 0x200b && character <= 0x200f) || (character >= 0x2028 && character <= 0x202e) ||
+           (character >= 0x2060 && character <= 0x206f) || character == 0xfeff;
+}
+
+/* Characters with a meaning in HTML or in JSON. */
+static bool is_markup(uint32_t character) {
+    return character == '"' || character == '\\' || character == '<' || character == '>' || character == '&' ||
+           character == '\'';
 }
 
 void verge__json_string(verge__text *text, const char *key, const char *value) {
@@ -154,11 +163,12 @@ void verge__json_string(verge__text *text, const char *key, const char *value) {
     }
     verge__text_add(text, "\"", 1);
     for (const unsigned char *at = (const unsigned char *)value; *at != 0;) {
-        const size_t size = character_size(at);
+        uint32_t character = 0;
+        const size_t size = character_size(at, &character);
         if (size == 0) {
             verge__text_add(text, "\\ufffd", 6);
-        } else if (size == 1 && !is_plain(*at)) {
-            verge__text_format(text, "\\u%04x", *at);
+        } else if (is_hidden(character) || is_markup(character)) {
+            verge__text_format(text, "\\u%04x", character);
         } else {
             verge__text_add(text, (const char *)at, size);
         }

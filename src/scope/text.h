@@ -33,7 +33,8 @@ void verge__json_number(verge__text *text, const char *key, uint64_t value);
 void verge__json_real(verge__text *text, const char *key, double value);
 void verge__json_bool(verge__text *text, const char *key, bool value);
 
-/* Takes any bytes: invalid UTF-8 becomes U+FFFD, and characters with a meaning in HTML are escaped. NULL: null. */
+/* Takes any bytes: invalid UTF-8 becomes U+FFFD. Control characters, characters that change the direction of the text,
+ * and those with a meaning in HTML are escaped. NULL: null. */
 void verge__json_string(verge__text *text, const char *key, const char *value);
 
 #endif

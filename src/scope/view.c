@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "scope/view.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/bits.h"
-#include "scope/symbol.h"
 #include "service/park.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define STUCK_AFTER_NS SECOND_NS /* unless the service says otherwise */
-#define KEPT_EACH_LOOK 0.975     /* how much of the past counts after one more look: a third after ten seconds */
+#define KEPT_EACH_LOOK 0.975 /* how much of the past counts after one more look: a third after ten seconds */
 
 void verge__view_begin(verge__service_view *view, verge_service *service, const verge_allocator *allocator) {
     memset(view, 0, sizeof(*view));
@@ -24,6 +21,12 @@ void verge__view_end(verge__service_view *view) {
         return;
     }
     verge__view_look_away(view);
+    for (size_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
+        verge__source_lateness *lateness = view->sources[i].lateness;
+        if (lateness != NULL) {
+            view->allocator->release(view->allocator->context, lateness, sizeof(*lateness));
+        }
+    }
     for (size_t i = 0; i <= VERGE_WORKER_COUNT_MAX; i++) {
         if (view->seats[i] != NULL) {
             view->allocator->release(view->allocator->context, view->seats[i], sizeof(*view->seats[i]));
@@ -31,7 +34,7 @@ void verge__view_end(verge__service_view *view) {
     }
 }
 
-/* ---- lateness over time ---- */
+/* ---- the last ten minutes ---- */
 
 static uint32_t heat_row(uint64_t late_ns) {
     const uint32_t bit = late_ns == 0 ? 0 : verge__bit_floor_index(late_ns);
@@ -52,94 +55,73 @@ static void count_heat(const verge_service *service, uint64_t rows[VERGE__HEAT_R
     }
 }
 
-void verge__view_note_second(verge__service_view *view, uint64_t second) {
+static uint32_t since(uint64_t now, uint64_t *counted) {
+    const uint64_t more = now - *counted;
+    *counted = now;
+    return more < UINT32_MAX ? (uint32_t)more : UINT32_MAX;
+}
+
+void verge__view_note_second(verge__service_view *view, uint64_t second, uint64_t now_ns) {
     uint64_t rows[VERGE__HEAT_ROWS] = {0};
-    verge__heat_column *column = &view->heat[second % VERGE__HEAT_COLUMNS];
+    verge_service_stats stats = {.struct_size = sizeof(stats)};
+    verge__second *noted = &view->history[second % VERGE__HISTORY_COUNT];
+    const bool is_first = view->last_second == 0; /* what was before scope began does not belong to this second */
     count_heat(view->service, rows);
-    *column = (verge__heat_column){.second = second};
+    (void)verge_service_get_stats(view->service, &stats);
+    verge__stuck_note(view, now_ns);
+    *noted =
+        (verge__second){.second = second,
+                        .pending = stats.pending,
+                        .bytes = stats.bytes,
+                        .started = since(stats.started, &view->noted_started),
+                        .fired = since(stats.fired, &view->noted_fired),
+                        .cancelled = since(stats.cancelled_locally + stats.cancelled_remotely, &view->noted_cancelled),
+                        .workers = stats.workers,
+                        .stuck = verge__stuck_count(&view->stuck)};
     for (size_t i = 0; i < VERGE__HEAT_ROWS; i++) {
-        const uint64_t more = rows[i] - view->heat_counted[i];
-        column->rows[i] = view->heat_second == 0 ? 0 : more > UINT32_MAX ? UINT32_MAX : (uint32_t)more;
-        view->heat_counted[i] = rows[i];
+        const uint32_t more = since(rows[i], &view->heat_counted[i]);
+        noted->late[i] = is_first ? 0 : more;
     }
-    view->heat_second = second;
-}
-
-/* ---- names ---- */
-
-/* Copies as much of a label as fits, but cuts no UTF-8 character in two. */
-static void copy_label(char *name, const char *label) {
-    size_t size = 0;
-    while (size < VERGE__NAME_SIZE - 1 && label[size] != '\0') {
-        size++;
+    if (is_first) {
+        noted->started = noted->fired = noted->cancelled = 0;
     }
-    while (label[size] != '\0' && size > 0 && ((unsigned char)label[size] & 0xc0) == 0x80) {
-        size--;
-    }
-    memcpy(name, label, size);
-    name[size] = '\0';
-    if (size == 0) {
-        memcpy(name, "(empty)", sizeof("(empty)"));
-    }
-}
-
-static void name_source(verge__service_view *view, uint32_t index, uint64_t key) {
-    verge__source_view *source = &view->sources[index];
-    source->stands_for = index;
-    source->is_label = (key & VERGE__KEY_LABEL) != 0;
-    if (!source->is_label) {
-        verge__symbol_name(key, source->name, sizeof(source->name));
-        return;
-    }
-    copy_label(source->name, (const char *)(uintptr_t)(key & ~VERGE__KEY_LABEL));
-    for (uint32_t i = 1; i < VERGE__SOURCE_COUNT;
-         i++) { /* labels with the same text at different addresses are one source */
-        const verge__source_view *other = &view->sources[i];
-        if (i != index && other->is_label && other->stands_for == i && strcmp(other->name, source->name) == 0) {
-            source->stands_for = i;
-            return;
-        }
-    }
-}
-
-static void name_sources(verge__service_view *view) {
-    memcpy(view->sources[VERGE__SOURCE_OTHERS].name, "(others)", sizeof("(others)"));
-    for (uint32_t i = 1; i < VERGE__SOURCE_COUNT; i++) {
-        const uint64_t key = atomic_load_explicit(&view->service->sources.keys[i], memory_order_relaxed);
-        if (key != 0 && view->sources[i].name[0] == '\0') {
-            name_source(view, i, key);
-        }
-    }
+    view->last_second = second;
 }
 
 /* ---- what was counted ---- */
 
-static verge__samples *make_samples(verge_service *service) {
-    verge__samples *samples =
-        service->allocator.allocate(service->allocator.context, sizeof(*samples), _Alignof(verge__samples));
-    if (samples != NULL) {
-        memset(samples, 0, sizeof(*samples));
-    }
-    return samples;
+static void *make_zeroed(const verge_allocator *allocator, size_t size, size_t alignment) {
+    void *memory = allocator->allocate(allocator->context, size, alignment);
+    return memory == NULL ? NULL : memset(memory, 0, size);
 }
 
 /* The samples of a worker, allocated when first needed. Only scope's thread stores the pointer. */
 static verge__samples *samples_of(verge_service *service, _Atomic(verge__samples *) *pointer) {
     verge__samples *samples = atomic_load_explicit(pointer, memory_order_relaxed);
     if (samples == NULL) {
-        samples = make_samples(service);
+        samples = make_zeroed(&service->allocator, sizeof(*samples), _Alignof(verge__samples));
         atomic_store_explicit(pointer, samples, memory_order_release);
     }
     return samples;
 }
 
+/* The samples of a source: those of OTHERS are part of the whole, the others are allocated when first needed. NULL: no
+ * memory. */
+static const verge__source_samples *source_samples_of(verge_service *service, verge__samples *samples, uint32_t index) {
+    verge__source_samples *of = atomic_load_explicit(&samples->of[index], memory_order_relaxed);
+    if (index == VERGE__SOURCE_OTHERS) {
+        return &samples->others;
+    }
+    if (of == NULL) {
+        of = make_zeroed(&service->allocator, sizeof(*of), _Alignof(verge__source_samples));
+        atomic_store_explicit(&samples->of[index], of, memory_order_release);
+    }
+    return of;
+}
+
 static verge__seat_view *seat_view(verge__service_view *view, uint32_t id) {
     if (view->seats[id] == NULL) {
-        view->seats[id] =
-            view->allocator->allocate(view->allocator->context, sizeof(*view->seats[id]), _Alignof(verge__seat_view));
-        if (view->seats[id] != NULL) {
-            memset(view->seats[id], 0, sizeof(*view->seats[id]));
-        }
+        view->seats[id] = make_zeroed(view->allocator, sizeof(*view->seats[id]), _Alignof(verge__seat_view));
     }
     return view->seats[id];
 }
@@ -180,19 +162,27 @@ typedef struct verge__gain {
 
 typedef struct verge__gains {
     gain of[VERGE__SOURCE_COUNT];
+    double grain; /* how many events one sample stands for, at most */
 } gains;
 
-static void gain_from(const verge__service_view *view, const verge__samples *samples, const verge__tally *tally,
-                      verge__seat_view *seat, gains *gains_) {
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+static void gain_from(const verge__service_view *view, verge__samples *samples, const verge__tally *tally,
+                      verge__seat_view *seat, uint32_t weight, gains *gains_) {
     verge__counted_source more[VERGE__SOURCE_COUNT];
     verge__counted_source all = {0};
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
         more[i] = (verge__counted_source){0};
-        if (view->sources[i].name[0] != '\0') {
-            more[i] = count_source(&samples->of[i], &seat->of[i]);
+        const verge__source_samples *of =
+            view->sources[i].name[0] == '\0' ? NULL : source_samples_of(view->service, samples, i);
+        if (of != NULL) {
+            more[i] = count_source(of, &seat->of[i]);
             all.started += more[i].started;
             all.cancelled += more[i].cancelled;
             all.fired += more[i].fired;
+            all.time_ns += more[i].time_ns;
         }
     }
     seat->event_count = load(&tally->started) - seat->started;
@@ -207,15 +197,20 @@ static void gain_from(const verge__service_view *view, const verge__samples *sam
         seat->started = load(&tally->started);
         seat->cancelled = load(&tally->cancelled_locally) + load(&tally->cancelled_remotely);
         seat->fired = load(&tally->fired);
+        seat->spent_ns = 0;
         return;
     }
+    /* The time that all callbacks took is known exactly. */
+    const double time = all.time_ns == 0 ? 0 : (double)seat->spent_ns / (double)all.time_ns;
+    seat->spent_ns = all.time_ns == 0 ? seat->spent_ns : 0;
+    gains_->grain = larger(gains_->grain, larger(started, larger(cancelled, fired)) * weight);
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
         gain *to = &gains_->of[view->sources[i].stands_for];
         to->started += (double)more[i].started * started;
         to->cancelled += (double)more[i].cancelled * cancelled;
         to->fired += (double)more[i].fired * fired;
         to->ended += (double)more[i].ended * fired;
-        to->time_ns += (double)more[i].time_ns * fired;
+        to->time_ns += (double)more[i].time_ns * time;
     }
 }
 
@@ -232,71 +227,114 @@ static void move_rate(double *rate, double more, double seconds, double constant
     *rate = *rate < 0.01 && now == 0 ? 0 : *rate;
 }
 
+static void update_rate(verge__rate *rate, double more, double seconds) {
+    move_rate(&rate->now, more, seconds, SLOWLY);
+    rate->past = rate->past * KEPT_EACH_LOOK + more;
+    rate->squares = rate->squares * KEPT_EACH_LOOK + more * more;
+}
+
 static void update_source(verge__source_view *source, const gain *gain_, double seconds) {
-    move_rate(&source->started, gain_->started, seconds, SLOWLY);
-    move_rate(&source->cancelled, gain_->cancelled, seconds, SLOWLY);
-    move_rate(&source->fired, gain_->fired, seconds, SLOWLY);
-    move_rate(&source->ended, gain_->ended, seconds, SLOWLY);
-    move_rate(&source->time_ns, gain_->time_ns, seconds, SLOWLY);
-    source->past_ended = source->past_ended * KEPT_EACH_LOOK + gain_->ended;
-    source->past_cancelled = source->past_cancelled * KEPT_EACH_LOOK + gain_->cancelled;
-    source->past_fired = source->past_fired * KEPT_EACH_LOOK + gain_->fired;
-    source->past_time_ns = source->past_time_ns * KEPT_EACH_LOOK + gain_->time_ns;
+    update_rate(&source->started, gain_->started, seconds);
+    update_rate(&source->cancelled, gain_->cancelled, seconds);
+    update_rate(&source->fired, gain_->fired, seconds);
+    update_rate(&source->ended, gain_->ended, seconds);
+    update_rate(&source->time_ns, gain_->time_ns, seconds);
+}
+
+/* The square root, by Newton's method: libverge does not need libm. */
+static double root(double x) {
+    double guess = larger(x, 1);
+    for (double next = (guess + x / guess) / 2; next < guess * (1 - 1e-9); next = (guess + x / guess) / 2) {
+        guess = next;
+    }
+    return guess;
+}
+
+double verge__view_rate(const verge__service_view *view, const verge__rate *rate, double *ret_low, double *ret_high) {
+    const double looks = view->past_looks, seconds = view->past_seconds;
+    if (view->grain <= 1 || looks < 1 || seconds <= 0) {
+        *ret_low = *ret_high = rate->now;
+        return rate->now;
+    }
+    const double mean = rate->past / looks;
+    const double variance = rate->squares / looks - mean * mean;
+    const double error = variance > 0 ? root(variance / looks) : 0;
+    const double a_second = looks / seconds;
+    /* Without a sample in that time there were, in 19 of 20 cases, fewer events than three samples stand for. */
+    const double unseen = 3 * view->grain / seconds;
+    *ret_low = mean > 2 * error ? (mean - 2 * error) * a_second : 0;
+    *ret_high = larger((mean + 2 * error) * a_second, rate->past > 0 ? 0 : unseen);
+    return mean * a_second;
 }
 
 /* Over all workers. Samples of a busy worker and of an idle one count the same here. */
 static void update_lateness(verge__service_view *view) {
     const uint32_t count = atomic_load_explicit(&view->service->seat_count, memory_order_acquire);
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
-        if (view->sources[i].name[0] == '\0') {
-            continue;
-        }
         verge__source_view *source = &view->sources[i];
         verge__source_view *shown = &view->sources[source->stands_for];
+        if (source->name[0] == '\0' || source->lateness == NULL || shown->lateness == NULL) {
+            continue;
+        }
         uint32_t now[VERGE__LATE_BUCKET_COUNT] = {0};
         for (uint32_t id = 1; id <= count; id++) {
-            const verge__samples *samples =
+            verge__samples *samples =
                 atomic_load_explicit(&verge__service_seat(view->service, id)->samples, memory_order_relaxed);
-            for (uint32_t bucket = 0; samples != NULL && bucket < VERGE__LATE_BUCKET_COUNT; bucket++) {
-                now[bucket] += atomic_load_explicit(&samples->of[i].late[bucket], memory_order_relaxed);
+            const verge__source_samples *of = samples == NULL ? NULL : source_samples_of(view->service, samples, i);
+            for (uint32_t bucket = 0; of != NULL && bucket < VERGE__LATE_BUCKET_COUNT; bucket++) {
+                now[bucket] += atomic_load_explicit(&of->late[bucket], memory_order_relaxed);
             }
         }
         for (uint32_t bucket = 0; bucket < VERGE__LATE_BUCKET_COUNT; bucket++) {
-            shown->late[bucket] = shown->late[bucket] * (shown == source ? (float)KEPT_EACH_LOOK : 1) +
-                                  (float)(now[bucket] - source->late_counted[bucket]);
-            source->late_counted[bucket] = now[bucket];
+            float *past = &shown->lateness->past[bucket];
+            *past = *past * (shown == source ? (float)KEPT_EACH_LOOK : 1) +
+                    (float)(now[bucket] - source->lateness->counted[bucket]);
+            source->lateness->counted[bucket] = now[bucket];
         }
     }
 }
 
-uint64_t verge__view_lateness(const verge__source_view *source, double quantile) {
+uint64_t verge__view_lateness(const verge__source_view *source, double quantile, double count_min) {
     double all = 0;
-    for (uint32_t i = 0; i < VERGE__LATE_BUCKET_COUNT; i++) {
-        all += (double)source->late[i];
+    for (uint32_t i = 0; source->lateness != NULL && i < VERGE__LATE_BUCKET_COUNT; i++) {
+        all += (double)source->lateness->past[i];
     }
-    if (all < 0.01) {
+    if (all < count_min || all < 0.01) {
         return 0;
     }
     double left = all * quantile;
     uint32_t bucket = 0;
-    while (bucket < VERGE__LATE_BUCKET_COUNT - 1 && left > (double)source->late[bucket]) {
-        left -= (double)source->late[bucket++];
+    while (bucket < VERGE__LATE_BUCKET_COUNT - 1 && left > (double)source->lateness->past[bucket]) {
+        left -= (double)source->lateness->past[bucket++];
     }
     return verge__late_bound(bucket);
 }
 
 /* ---- workers ---- */
 
-static void update_worker(verge__seat_view *seat, const verge_worker *worker, uint64_t now_ns, double seconds) {
+/* What the callbacks of a worker took since the last look. That of a callback which has been running all the time is
+ * counted while it runs, for its source; so what is left is counted when it has returned. */
+static void count_time(const verge__service_view *view, uint32_t id, verge__seat_view *seat, uint64_t callback_ns,
+                       double seconds, gains *gains_) {
+    const verge__running *running = &view->stuck.running[id];
+    const uint64_t spent_ns = callback_ns - seat->callback_ns;
+    if (running->is_same) {
+        const uint64_t passed_ns = (uint64_t)(seconds * (double)SECOND_NS);
+        seat->ahead_ns += passed_ns;
+        gains_->of[verge__view_source_of(view, running->timer)].time_ns += (double)passed_ns;
+    } else {
+        seat->spent_ns += spent_ns > seat->ahead_ns ? spent_ns - seat->ahead_ns : 0;
+        seat->ahead_ns = 0;
+    }
+    seat->callback_ns = callback_ns;
+}
+
+static void update_worker(verge__service_view *view, uint32_t id, verge__seat_view *seat, double seconds,
+                          gains *gains_) {
+    const verge_worker *worker = verge__service_seat(view->service, id);
     const uint64_t fired = load(&worker->tally.fired);
     const uint64_t callback_ns = verge_histogram_sum(&worker->callback_time);
-    const verge_timer running = load(&worker->running);
-    const bool is_same = running != 0 && running == seat->running && fired == seat->fired_before;
-    if (running == 0) {
-        seat->running_since_ns = 0;
-    } else if (!is_same) {
-        seat->running_since_ns = now_ns;
-    }
+    const bool is_same = view->stuck.running[id].is_same;
     const double spent = (double)(callback_ns - seat->callback_ns);
     const double before = seat->busy;
     move_rate(&seat->busy, is_same ? seconds : spent / (double)SECOND_NS, seconds, SOON);
@@ -306,26 +344,64 @@ static void update_worker(verge__seat_view *seat, const verge_worker *worker, ui
         seat->busy = before;
         seat->fired_rate = 0;
     }
-    seat->running = running;
     seat->fired_before = fired;
-    seat->callback_ns = callback_ns;
+    count_time(view, id, seat, callback_ns, seconds, gains_);
 }
 
-uint64_t verge__view_stuck_since(const verge__service_view *view, uint32_t seat, uint64_t now_ns) {
-    const verge__seat_view *shown = view->seats[seat];
-    const uint64_t after_ns = view->service->options.stuck_after_ns;
-    const uint64_t limit_ns = after_ns != 0 ? after_ns : STUCK_AFTER_NS;
-    const bool is_stuck = shown != NULL && shown->running_since_ns != 0 && now_ns - shown->running_since_ns >= limit_ns;
-    return is_stuck ? shown->running_since_ns : 0;
+/* ---- details of a source ---- */
+
+#define DETAIL_WANTED_NS (5 * SECOND_NS) /* after a client has asked */
+
+/* The walk may be in the middle of a round, so the next round is the first one that has all of it. */
+static void set_details(verge__service_view *view) {
+    for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
+        uint8_t number = 0;
+        for (uint8_t k = 0; k < VERGE__DETAILS_MAX; k++) {
+            const verge__detail_want *want = &view->wants[k];
+            number = want->until_ns != 0 && view->sources[i].stands_for == want->source ? (uint8_t)(k + 1) : number;
+        }
+        view->walk.detail_of[i] = view->sources[i].name[0] == '\0' ? 0 : number;
+    }
 }
 
-uint32_t verge__view_running_source(const verge__service_view *view, uint32_t seat) {
-    verge__timer *timer = NULL;
-    const verge__seat_view *shown = view->seats[seat];
-    const bool is_known = shown != NULL && shown->running != 0 &&
-                          verge__table_has(&view->service->table, (uint32_t)shown->running, &timer);
-    return is_known ? view->sources[verge__timer_source(&view->service->sources, timer)].stands_for
-                    : VERGE__SOURCE_OTHERS;
+static void forget_details(verge__service_view *view, uint64_t now_ns) {
+    bool is_any = false;
+    for (size_t k = 0; k < VERGE__DETAILS_MAX; k++) {
+        verge__detail_want *want = &view->wants[k];
+        want->until_ns = now_ns < want->until_ns ? want->until_ns : 0;
+        is_any = is_any || want->until_ns != 0;
+    }
+    if (is_any) {
+        set_details(view); /* with sources that are new */
+    }
+}
+
+bool verge__view_want_detail(verge__service_view *view, uint32_t source, uint64_t now_ns) {
+    verge__detail_want *free = NULL;
+    for (size_t k = 0; k < VERGE__DETAILS_MAX; k++) {
+        verge__detail_want *want = &view->wants[k];
+        if (want->until_ns != 0 && want->source == source) {
+            want->until_ns = now_ns + DETAIL_WANTED_NS;
+            return true;
+        }
+        free = want->until_ns == 0 ? want : free;
+    }
+    if (free != NULL) {
+        *free = (verge__detail_want){
+            .source = source, .until_ns = now_ns + DETAIL_WANTED_NS, .from_round = view->walk.round_count + 2};
+        set_details(view);
+    }
+    return free != NULL;
+}
+
+const verge__detail *verge__view_detail(const verge__service_view *view, uint32_t source) {
+    for (size_t k = 0; k < VERGE__DETAILS_MAX; k++) {
+        const verge__detail_want *want = &view->wants[k];
+        if (want->until_ns != 0 && want->source == source && view->walk.round_count >= want->from_round) {
+            return &view->walk.last_details[k];
+        }
+    }
+    return NULL;
 }
 
 /* ---- a look ---- */
@@ -341,21 +417,33 @@ static void wake_workers(verge_service *service) {
     }
 }
 
-static void look_at_places(verge__service_view *view, uint64_t now_ns, double seconds, gains *gains_) {
+/* If a worker has few events, every one is a sample. Otherwise the weight is chosen so that a poke gets about 32
+ * samples. */
+static uint32_t weight_of(const verge__seat_view *seat) {
+    enum { POKES_A_LOOK = 16, ALL_UP_TO = 64, SAMPLES = 32 };
+    const uint64_t events = seat == NULL ? 0 : seat->event_count / POKES_A_LOOK;
+    uint32_t weight = 1;
+    while (events > ALL_UP_TO && weight < VERGE__WEIGHT_MAX && (uint64_t)weight * SAMPLES < events) {
+        weight *= 2;
+    }
+    return weight;
+}
+
+static void look_at_places(verge__service_view *view, double seconds, gains *gains_) {
     verge_service *service = view->service;
     const uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     for (uint32_t id = 0; id <= count; id++) {
         verge_worker *worker = id == 0 ? NULL : verge__service_seat(service, id);
-        const verge__samples *samples =
-            samples_of(service, worker == NULL ? &service->outside_samples : &worker->samples);
+        verge__samples *samples = samples_of(service, worker == NULL ? &service->outside_samples : &worker->samples);
         verge__seat_view *seat = seat_view(view, id);
         if (samples == NULL || seat == NULL) {
             continue; /* no memory: it is not counted */
         }
-        gain_from(view, samples, worker == NULL ? &service->outside : &worker->tally, seat, gains_);
         if (worker != NULL) {
-            update_worker(seat, worker, now_ns, seconds);
+            update_worker(view, id, seat, seconds, gains_);
         }
+        const uint32_t weight = weight_of(seat);
+        gain_from(view, samples, worker == NULL ? &service->outside : &worker->tally, seat, weight, gains_);
     }
 }
 
@@ -373,21 +461,18 @@ static void update_totals(verge__service_view *view, double seconds) {
     view->cancelled_before = cancelled;
 }
 
-static void note_growth(verge__service_view *view, uint64_t now_ns) {
-    for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
-        verge__source_view *source = &view->sources[i];
-        if (source->name[0] != '\0') {
-            verge__growth_note(&source->growth, now_ns, view->walk.last.pending[i]);
-        }
-    }
-}
-
 static void begin_look(verge__service_view *view, uint64_t now_ns) {
     view->is_looked_at = true;
     view->looked_ns = now_ns;
     view->tick_count = 0;
+    view->past_looks = view->past_seconds = 0;
+    view->grain = 1;
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
-        view->sources[i].growth = (verge__growth){0};
+        verge__source_view *source = &view->sources[i];
+        source->growth = (verge__growth){0};
+        source->started = source->fired = source->ended = source->cancelled = source->time_ns = (verge__rate){0};
+        source->used_ns = now_ns;
+        source->is_leaving = false;
     }
     for (uint32_t i = 0; i <= VERGE_WORKER_COUNT_MAX; i++) {
         if (view->seats[i] != NULL) {
@@ -397,43 +482,45 @@ static void begin_look(verge__service_view *view, uint64_t now_ns) {
     verge__walk_begin(&view->walk, view->service, view->allocator, now_ns);
 }
 
+/* Rates are marked as long as they have samples that stand for many events. */
+static void note_look(verge__service_view *view, double seconds, double grain) {
+    enum { EXACT_LOOKS = 40 }; /* ten seconds */
+    view->past_looks = view->past_looks * KEPT_EACH_LOOK + 1;
+    view->past_seconds = view->past_seconds * KEPT_EACH_LOOK + seconds;
+    view->exact_looks = grain > 1 ? 0 : view->exact_looks + 1;
+    view->grain = view->exact_looks >= EXACT_LOOKS ? 1 : larger(grain, view->grain * KEPT_EACH_LOOK);
+}
+
 void verge__view_look(verge__service_view *view, uint64_t now_ns) {
     verge_service *service = view->service;
     const bool is_first = !view->is_looked_at;
-    gains gains_ = {.of = {{0}}};
+    gains gains_ = {.grain = 1};
     if (is_first) {
         begin_look(view, now_ns);
     }
     const double seconds = (double)(now_ns - view->looked_ns) / (double)SECOND_NS;
     view->looked_ns = now_ns;
     const bool is_round = verge__walk_on(&view->walk, VERGE__WALK_AT_ONCE, now_ns);
-    name_sources(view); /* the walk may have found new ones */
-    look_at_places(view, now_ns, seconds, &gains_);
+    verge__view_name_sources(view, now_ns); /* the walk may have found new ones */
+    verge__stuck_note(view, now_ns);
+    look_at_places(view, seconds, &gains_);
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT && seconds > 0; i++) {
         update_source(&view->sources[i], &gains_.of[i], seconds);
+    }
+    if (seconds > 0) {
+        note_look(view, seconds, gains_.grain);
     }
     update_lateness(view);
     update_totals(view, seconds);
     if (is_round) {
-        note_growth(view, now_ns);
+        verge__view_take_round(view, now_ns);
+        forget_details(view, now_ns);
     }
     view->tick_count++;
     atomic_store_explicit(&service->look, ++view->look, memory_order_relaxed);
     if (is_first) {
         wake_workers(service);
     }
-}
-
-/* If a worker has few events, every one is a sample. Otherwise the weight is chosen so that a poke gets about 32
- * samples. */
-static uint32_t weight_of(const verge__seat_view *seat) {
-    enum { POKES_A_LOOK = 16, ALL_UP_TO = 64, SAMPLES = 32 };
-    const uint64_t events = seat == NULL ? 0 : seat->event_count / POKES_A_LOOK;
-    uint32_t weight = 1;
-    while (events > ALL_UP_TO && weight < VERGE__WEIGHT_MAX && (uint64_t)weight * SAMPLES < events) {
-        weight *= 2;
-    }
-    return weight;
 }
 
 void verge__view_poke(verge__service_view *view) {
@@ -455,6 +542,7 @@ void verge__view_look_away(verge__service_view *view) {
         view->is_looked_at = false;
         atomic_store_explicit(&view->service->look, 0, memory_order_relaxed);
         atomic_store_explicit(&view->service->outside_left, 0, memory_order_relaxed);
+        memset(view->wants, 0, sizeof(view->wants));
         verge__walk_end(&view->walk);
     }
 }

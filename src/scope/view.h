@@ -2,28 +2,51 @@
 /*
  * scope/view.h - what scope shows of a service. A view turns the counts of the workers into figures a second. Only
  * scope's thread touches a view.
+ *
+ * Several sources may have the same name: labels with the same text at different addresses. The first of them stands
+ * for all: figures of a source are those of all sources that it stands for.
  */
 #ifndef VERGE_SRC_SCOPE_VIEW_H
 #define VERGE_SRC_SCOPE_VIEW_H
 
 #include "scope/growth.h"
+#include "scope/stuck.h"
 #include "scope/walk.h"
 
 enum {
     VERGE__NAME_SIZE = 96,
-    VERGE__HEAT_ROWS = 26,     /* of lateness: below 2^10 ns, then each twice as far; the last has all above */
-    VERGE__HEAT_COLUMNS = 600, /* a second each */
+    VERGE__HEAT_ROWS = 26,      /* of lateness: below 2^10 ns, then each twice as far; the last has all above */
+    VERGE__HISTORY_COUNT = 600, /* a second each */
 };
+
+/* Of a rate that comes from samples. The estimates of the looks of about the last ten seconds tell how much they
+ * differ, and so how far the true rate may be from their mean. */
+typedef struct verge__rate {
+    double now;     /* a second; it follows a change in about two seconds */
+    double past;    /* sum of the estimates of looks; older ones count less */
+    double squares; /* sum of their squares, likewise */
+} verge__rate;
+
+typedef struct verge__source_lateness {
+    float past[VERGE__LATE_BUCKET_COUNT]; /* of about the last ten seconds, by bucket */
+    uint32_t counted[VERGE__LATE_BUCKET_COUNT];
+} verge__source_lateness;
 
 typedef struct verge__source_view {
     char name[VERGE__NAME_SIZE]; /* empty: not in use */
     bool is_label;
-    uint32_t stands_for;                                         /* the first source with this label, or itself */
-    double started, fired, ended, cancelled, time_ns;            /* a second */
-    double past_ended, past_cancelled, past_fired, past_time_ns; /* of about the last ten seconds */
-    float late[VERGE__LATE_BUCKET_COUNT];                        /* the same, by bucket */
-    uint32_t late_counted[VERGE__LATE_BUCKET_COUNT];
+    uint64_t key;
+    uint32_t stands_for; /* the first source with this name, or itself */
+    verge__rate started, fired, ended, cancelled, time_ns;
+    verge__source_lateness *lateness; /* NULL: no memory */
     verge__growth growth;
+    uint64_t used_ns; /* when it was seen to have a timer or an event */
+    bool is_leaving;
+    uint64_t leaving_ns;
+    /* of the last round of the walk, for all sources that it stands for */
+    uint64_t pending;
+    uint32_t overdue, oldest_s;
+    bool is_older;
 } verge__source_view;
 
 /* What was counted for a source up to the last look. */
@@ -37,41 +60,60 @@ typedef struct verge__seat_view {
     uint64_t event_count;               /* starts or firings, since the last look */
     verge__counted_source of[VERGE__SOURCE_COUNT];
     /* What the worker does */
-    uint64_t callback_ns; /* in all */
+    uint64_t callback_ns; /* in all, of callbacks that have returned */
+    uint64_t ahead_ns;    /* of the callback that runs: what was counted already */
+    uint64_t spent_ns;    /* of callbacks that have returned: what is not counted by source yet */
     uint64_t fired_before;
-    verge_timer running;
-    uint64_t running_since_ns; /* on scope's clock, as far as it was seen; 0: none runs */
-    double busy;               /* share of a core, 0 to 1 */
+    double busy; /* share of a core, 0 to 1 */
     double fired_rate;
 } verge__seat_view;
 
-typedef struct verge__heat_column {
+/* A second, as it is kept for ten minutes. */
+typedef struct verge__second {
     uint64_t second; /* since scope was started; 0: none */
-    uint32_t rows[VERGE__HEAT_ROWS];
-} verge__heat_column;
+    uint64_t pending, bytes;
+    uint32_t started, fired, cancelled; /* in that second */
+    uint32_t workers, stuck;
+    uint32_t late[VERGE__HEAT_ROWS];
+} verge__second;
+
+/* A source that a client looks at more closely. */
+typedef struct verge__detail_want {
+    uint32_t source; /* 0 with until_ns 0: none */
+    uint64_t until_ns;
+    uint32_t from_round; /* the first round that has all of it */
+} verge__detail_want;
 
 typedef struct verge__service_view {
     verge_service *service;
     const verge_allocator *allocator;
     bool is_looked_at;
-    uint64_t looked_ns;  /* the last time */
-    uint64_t tick_count; /* of this look */
-    uint64_t look;       /* different for each look, so that a worker notices each */
+    bool keeps_numbers;   /* of sources, as tasks remember them */
+    uint64_t looked_ns;   /* the last time */
+    uint64_t tick_count;  /* of this look */
+    uint64_t look;        /* different for each look, so that a worker notices each */
+    double past_looks;    /* how many looks the sums of a verge__rate have; older ones count less */
+    double past_seconds;  /* how long they took, likewise */
+    uint32_t exact_looks; /* since each event was counted */
+    double grain;         /* how many events one sample stands for, at most, in about the last ten seconds; 1: all */
     verge__walk walk;
     verge__source_view sources[VERGE__SOURCE_COUNT];
     verge__seat_view *seats[VERGE_WORKER_COUNT_MAX + 1]; /* 0: threads that are no workers */
+    verge__stuck_watch stuck;
+    verge__detail_want wants[VERGE__DETAILS_MAX];
     uint64_t heat_counted[VERGE__HEAT_ROWS];
-    verge__heat_column heat[VERGE__HEAT_COLUMNS]; /* by second modulo this */
-    uint64_t heat_second;                         /* the last one that is whole */
-    double started, fired, cancelled;             /* a second */
+    uint64_t noted_started, noted_fired, noted_cancelled;
+    verge__second history[VERGE__HISTORY_COUNT]; /* by second modulo this */
+    uint64_t last_second;                        /* the last one that is whole */
+    double started, fired, cancelled;            /* a second */
     uint64_t started_before, fired_before, cancelled_before;
 } verge__service_view;
 
 void verge__view_begin(verge__service_view *view, verge_service *service, const verge_allocator *allocator);
 void verge__view_end(verge__service_view *view);
 
-/* Notes the lateness of a second. Called once a second, whether somebody looks or not. */
-void verge__view_note_second(verge__service_view *view, uint64_t second);
+/* Notes the figures of a second. Called once a second, whether somebody looks or not. */
+void verge__view_note_second(verge__service_view *view, uint64_t second, uint64_t now_ns);
 
 /* Called four times a second while somebody looks; and when nobody looks any more. */
 void verge__view_look(verge__service_view *view, uint64_t now_ns);
@@ -80,13 +122,29 @@ void verge__view_look_away(verge__service_view *view);
 /* Asks the workers for samples. Called at random moments between looks. */
 void verge__view_poke(verge__service_view *view);
 
-/* A quantile of the lateness of a source in about the last ten seconds. 0: no callback ran. */
-uint64_t verge__view_lateness(const verge__source_view *source, double quantile);
+/* A rate as it is shown, and between which bounds the true rate is in 19 of 20 cases. If each event was counted, both
+ * bounds are the rate. */
+double verge__view_rate(const verge__service_view *view, const verge__rate *rate, double *ret_low, double *ret_high);
 
-/* If a worker is stuck: when its callback began, on scope's clock. Otherwise 0. */
-uint64_t verge__view_stuck_since(const verge__service_view *view, uint32_t seat, uint64_t now_ns);
+/* A quantile of the lateness of a source in about the last ten seconds, from at least `count_min` samples. 0: there are
+ * not so many. */
+uint64_t verge__view_lateness(const verge__source_view *source, double quantile, double count_min);
 
-/* The source of the timer whose callback a worker runs. */
-uint32_t verge__view_running_source(const verge__service_view *view, uint32_t seat);
+/* Wants details of a source for the next seconds. False: too many others are wanted. */
+bool verge__view_want_detail(verge__service_view *view, uint32_t source, uint64_t now_ns);
+
+/* The details of a source, of a whole round; NULL: there are none yet. */
+const verge__detail *verge__view_detail(const verge__service_view *view, uint32_t source);
+
+/* ---- names.c: which sources there are ---- */
+
+/* Names the sources that are new, and gives memory to them. */
+void verge__view_name_sources(verge__service_view *view, uint64_t now_ns);
+
+/* After a round of the walk: adds up the sources with the same name, and frees numbers that are not used any more. */
+void verge__view_take_round(verge__service_view *view, uint64_t now_ns);
+
+/* The source that a timer is listed under. */
+uint32_t verge__view_source_of(const verge__service_view *view, verge_timer timer);
 
 #endif

@@ -64,8 +64,9 @@ typedef struct verge__glance {
     uint32_t last_source;
 } glance;
 
-static void note_age(const verge__walk *walk, verge__walk_result *result, uint32_t *seen, uint32_t source,
-                     uint32_t generation, uint32_t now_s) {
+/* Returns since when the timer was seen. */
+static uint32_t note_age(const verge__walk *walk, verge__walk_result *result, uint32_t *seen, uint32_t source,
+                         uint32_t generation, uint32_t now_s) {
     if (*seen >> 16 != (generation & UINT16_MAX)) { /* generations are odd, never 0 */
         *seen = generation << 16 | (walk->round_count == 0 ? 0 : now_s);
     }
@@ -74,6 +75,7 @@ static void note_age(const verge__walk *walk, verge__walk_result *result, uint32
         result->oldest_s[source] = now_s - since_s;
         result->is_older[source] = since_s == 0;
     }
+    return since_s;
 }
 
 static uint32_t source_of(verge__sources *sources, const verge__timer *timer, glance *glance_) {
@@ -93,6 +95,32 @@ static bool is_pending(uint64_t word) {
     return state == VERGE__RUNNING_STATE || (state == VERGE__SCHEDULED && (word & VERGE__QUIT) == 0);
 }
 
+/* Keeps the first timers of a source, then each later one in place of a random one of them, so that in the end each
+ * timer has the same chance to be kept. */
+static verge__detail_timer *choose(verge__walk *walk, verge__detail *detail) {
+    const uint64_t count = detail->count++;
+    walk->random = walk->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    const uint64_t place = count < VERGE__DETAIL_TIMERS ? count : (walk->random >> 33) % (count + 1);
+    return place < VERGE__DETAIL_TIMERS ? &detail->timers[place] : NULL;
+}
+
+static void look_closer(verge__walk *walk, verge__detail *detail, const verge__timer *timer, uint64_t word,
+                        const verge__detail_timer *seen) {
+    verge__detail_timer *to = choose(walk, detail);
+    if (to != NULL) {
+        *to = *seen;
+        to->timer = verge__word_handle(word, verge__timer_index(timer));
+        to->period_ns = verge__timer_period(timer);
+        to->worker = verge__word_owner(word);
+        to->is_running = verge__word_state(word) == VERGE__RUNNING_STATE;
+    }
+}
+
+static void note_overdue(verge__walk_result *result, uint32_t source, uint64_t late_ns) {
+    result->overdue[source]++;
+    result->most_overdue_ns = late_ns > result->most_overdue_ns ? late_ns : result->most_overdue_ns;
+}
+
 static void look_at(verge__walk *walk, const verge__timer *timer, uint32_t *seen, glance *glance_) {
     const uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);
     if (!is_pending(word)) {
@@ -102,10 +130,23 @@ static void look_at(verge__walk *walk, const verge__timer *timer, uint32_t *seen
     const uint32_t source = source_of(&walk->service->sources, timer, glance_);
     const uint64_t deadline_ns = verge__timer_deadline(timer);
     const bool is_overdue = deadline_ns <= glance_->service_now_ns;
+    const uint32_t bucket = is_overdue ? 0 : verge__coming_bucket(deadline_ns - glance_->service_now_ns);
+    uint32_t since_s = glance_->now_s;
     result->pending[source]++;
-    result->coming[is_overdue ? 0 : verge__coming_bucket(deadline_ns - glance_->service_now_ns)]++;
+    result->coming[bucket]++;
+    if (is_overdue && verge__word_state(word) == VERGE__SCHEDULED &&
+        glance_->service_now_ns - deadline_ns > VERGE__OVERDUE_AFTER_NS) {
+        note_overdue(result, source, glance_->service_now_ns - deadline_ns);
+    }
     if (seen != NULL) {
-        note_age(walk, result, seen, source, verge__word_generation(word), glance_->now_s);
+        since_s = note_age(walk, result, seen, source, verge__word_generation(word), glance_->now_s);
+    }
+    if (walk->detail_of[source] != 0) {
+        verge__detail *detail = &walk->details[walk->detail_of[source] - 1];
+        const verge__detail_timer known = {
+            .deadline_ns = deadline_ns, .age_s = glance_->now_s - since_s, .is_older = since_s == 0};
+        detail->coming[bucket]++;
+        look_closer(walk, detail, timer, word, &known);
     }
 }
 
@@ -141,6 +182,8 @@ bool verge__walk_on(verge__walk *walk, uint32_t count, uint64_t now_ns) {
     }
     walk->last = walk->under_way;
     memset(&walk->under_way, 0, sizeof(walk->under_way));
+    memcpy(walk->last_details, walk->details, sizeof(walk->details));
+    memset(walk->details, 0, sizeof(walk->details));
     walk->next = 0;
     walk->round_count++;
     return true;

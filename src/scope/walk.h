@@ -15,14 +15,36 @@
 
 #include "service/service_internal.h"
 
-enum { VERGE__WALK_AT_ONCE = 65536 };
+enum {
+    VERGE__WALK_AT_ONCE = 65536,
+    VERGE__DETAILS_MAX = 4,    /* sources that are looked at more closely, at one time */
+    VERGE__DETAIL_TIMERS = 16, /* of such a source, chosen at random */
+};
+
+#define VERGE__OVERDUE_AFTER_NS UINT64_C(1000000000) /* what is due since a moment will run in a moment */
 
 typedef struct verge__walk_result {
     uint64_t pending[VERGE__SOURCE_COUNT];
+    uint32_t overdue[VERGE__SOURCE_COUNT]; /* since more than OVERDUE_AFTER_NS */
     uint64_t coming[VERGE__COMING_BUCKETS];
+    uint64_t most_overdue_ns;
     uint32_t oldest_s[VERGE__SOURCE_COUNT];
     bool is_older[VERGE__SOURCE_COUNT]; /* than oldest_s, as it was there in the first round */
 } verge__walk_result;
+
+/* A timer of a source that is looked at more closely. */
+typedef struct verge__detail_timer {
+    verge_timer timer;
+    uint64_t deadline_ns, period_ns;
+    uint32_t worker, age_s;
+    bool is_older, is_running;
+} verge__detail_timer;
+
+typedef struct verge__detail {
+    uint64_t count; /* of its timers */
+    uint64_t coming[VERGE__COMING_BUCKETS];
+    verge__detail_timer timers[VERGE__DETAIL_TIMERS];
+} verge__detail;
 
 typedef struct verge__walk {
     verge_service *service;
@@ -32,7 +54,10 @@ typedef struct verge__walk {
     uint32_t round_count;
     uint32_t **seen; /* by segment: of each record, generation << 16 | seconds since began_ns */
     size_t seen_count;
-    verge__walk_result under_way, last; /* last: of the round that was finished last */
+    verge__walk_result under_way, last;     /* last: of the round that was finished last */
+    uint8_t detail_of[VERGE__SOURCE_COUNT]; /* 1 + the index of its detail; 0: it has none */
+    verge__detail details[VERGE__DETAILS_MAX], last_details[VERGE__DETAILS_MAX];
+    uint64_t random;
 } verge__walk;
 
 void verge__walk_begin(verge__walk *walk, verge_service *service, const verge_allocator *allocator, uint64_t now_ns);

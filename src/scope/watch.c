@@ -77,8 +77,8 @@ static void look_away(verge_scope *scope) {
 static void note_second(verge_scope *scope, uint64_t now_ns) {
     const uint64_t second = (now_ns - scope->began_ns) / SECOND_NS;
     for (size_t i = 0; i < VERGE__VIEW_COUNT; i++) {
-        if (scope->views[i] != NULL && second > scope->views[i]->heat_second) {
-            verge__view_note_second(scope->views[i], second);
+        if (scope->views[i] != NULL && second > scope->views[i]->last_second) {
+            verge__view_note_second(scope->views[i], second, now_ns);
         }
     }
 }

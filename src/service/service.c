@@ -251,6 +251,12 @@ static void visit_pending(verge_service *service, void (*visit)(void *context, c
 
 static void release_samples(verge_service *service, _Atomic(verge__samples *) *pointer) {
     verge__samples *samples = atomic_load_explicit(pointer, memory_order_acquire);
+    for (uint32_t i = 0; samples != NULL && i < VERGE__SOURCE_COUNT; i++) {
+        verge__source_samples *of = atomic_load_explicit(&samples->of[i], memory_order_acquire);
+        if (of != NULL) {
+            release_counted(service, of, sizeof(*of));
+        }
+    }
     if (samples != NULL) {
         release_counted(service, samples, sizeof(*samples));
     }

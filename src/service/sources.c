@@ -4,25 +4,47 @@
 #include "base/bits.h"
 #include "service/service_internal.h"
 
-enum { PROBE_COUNT = 16 }; /* numbers that a key may have */
+enum { PROBE_COUNT = 32, PLACES = VERGE__SOURCE_COUNT - 1 }; /* numbers that a key may have, and that there are */
 
+static bool change_key(_Atomic uint64_t *place, uint64_t from, uint64_t to) {
+    return atomic_compare_exchange_strong_explicit(place, &from, to, memory_order_relaxed, memory_order_relaxed);
+}
+
+static bool has_key(_Atomic uint64_t *place, uint64_t key) {
+    const uint64_t found = atomic_load_explicit(place, memory_order_relaxed);
+    return found == key ||
+           (found == (key | VERGE__KEY_LEAVING) &&
+            (change_key(place, found, key) || atomic_load_explicit(place, memory_order_relaxed) == key));
+}
+
+/* Two threads may give the same key two numbers. They have the same name, so they are one source to look at. */
 uint32_t verge__source_find(verge__sources *sources, uint64_t key) {
-    enum { PLACES = VERGE__SOURCE_COUNT - 1 };
     if (key == 0) {
         return VERGE__SOURCE_OTHERS;
     }
     const uint32_t hash = (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 40);
+    uint32_t vacant = VERGE__SOURCE_OTHERS;
     for (uint32_t i = 0; i < PROBE_COUNT; i++) {
         const uint32_t source = 1 + (hash + i) % PLACES;
-        uint64_t found = atomic_load_explicit(&sources->keys[source], memory_order_relaxed);
-        if (found == key ||
-            (found == 0 && atomic_compare_exchange_strong_explicit(&sources->keys[source], &found, key,
-                                                                   memory_order_relaxed, memory_order_relaxed)) ||
-            found == key) {
+        if (has_key(&sources->keys[source], key)) {
             return source;
         }
+        if (vacant == VERGE__SOURCE_OTHERS && verge__source_key(sources, source) == 0) {
+            vacant = source;
+        }
     }
-    return VERGE__SOURCE_OTHERS;
+    const bool is_its = vacant != VERGE__SOURCE_OTHERS &&
+                        (change_key(&sources->keys[vacant], 0, key) || has_key(&sources->keys[vacant], key));
+    return is_its ? vacant : VERGE__SOURCE_OTHERS;
+}
+
+bool verge__source_leave(verge__sources *sources, uint32_t source) {
+    const uint64_t key = verge__source_key(sources, source);
+    return change_key(&sources->keys[source], key, key | VERGE__KEY_LEAVING);
+}
+
+bool verge__source_free(verge__sources *sources, uint32_t source) {
+    return change_key(&sources->keys[source], verge__source_key(sources, source) | VERGE__KEY_LEAVING, 0);
 }
 
 uint32_t verge__service_source(verge_service *service, uint64_t key) {
@@ -89,6 +111,11 @@ void verge__service_poke(verge_service *service, uint32_t weight) {
     atomic_store_explicit(&service->outside_left, 2 * VERGE__EVENTS_A_POKE, memory_order_relaxed);
 }
 
+static verge__source_samples *samples_of(verge__samples *samples, uint32_t source) {
+    verge__source_samples *own = atomic_load_explicit(&samples->of[source], memory_order_acquire);
+    return own != NULL ? own : &samples->others;
+}
+
 /* True for a random one in `weight` events. `count` is the number of the event, from which the random number is
  * made. */
 static bool is_drawn(uint64_t count, uint32_t weight) {
@@ -128,14 +155,14 @@ void verge__sample_start(verge_service *service, verge_worker *bound, const verg
     if (bound == NULL) {
         verge__samples *samples = sample_outside(service, verge__counted(&service->outside.started), &weight);
         if (samples != NULL) {
-            (void)atomic_fetch_add_explicit(&samples->of[verge__timer_source(&service->sources, timer)].started, weight,
-                                            memory_order_relaxed);
+            const uint32_t source = verge__timer_source(&service->sources, timer);
+            (void)atomic_fetch_add_explicit(&samples_of(samples, source)->started, weight, memory_order_relaxed);
         }
         return;
     }
     verge__samples *samples = sample_of(bound, &bound->starts_left, verge__counted(&bound->tally.started), &weight);
     if (samples != NULL) {
-        verge__count(&samples->of[verge__timer_source(&service->sources, timer)].started, weight);
+        verge__count(&samples_of(samples, verge__timer_source(&service->sources, timer))->started, weight);
     }
     end_samples(bound, &bound->starts_left);
 }
@@ -146,7 +173,7 @@ void verge__sample_cancel(verge_service *service, verge_worker *bound, uint32_t 
         verge__samples *samples =
             sample_outside(service, verge__counted(&service->outside.cancelled_remotely), &weight);
         if (samples != NULL) {
-            (void)atomic_fetch_add_explicit(&samples->of[source].cancelled, weight, memory_order_relaxed);
+            (void)atomic_fetch_add_explicit(&samples_of(samples, source)->cancelled, weight, memory_order_relaxed);
         }
         return;
     }
@@ -154,7 +181,7 @@ void verge__sample_cancel(verge_service *service, verge_worker *bound, uint32_t 
         verge__counted(&bound->tally.cancelled_locally) + verge__counted(&bound->tally.cancelled_remotely);
     verge__samples *samples = sample_of(bound, &bound->cancels_left, count, &weight);
     if (samples != NULL) {
-        verge__count(&samples->of[source].cancelled, weight);
+        verge__count(&samples_of(samples, source)->cancelled, weight);
     }
     end_samples(bound, &bound->cancels_left);
 }
@@ -165,7 +192,7 @@ void verge__sample_firing(verge_worker *worker, uint32_t source, const verge_fir
     if (samples == NULL) {
         return;
     }
-    verge__source_samples *of = &samples->of[source];
+    verge__source_samples *of = samples_of(samples, source);
     const uint64_t late_ns = firing->actual_ns > firing->scheduled_ns ? firing->actual_ns - firing->scheduled_ns : 0;
     const uint64_t time_ns = worker->now_ns > firing->actual_ns ? worker->now_ns - firing->actual_ns : 0;
     _Atomic uint32_t *bucket = &of->late[verge__late_bucket(late_ns)];

@@ -3,8 +3,9 @@
  * service/sources.h - counts timers by what started them: their label or, without one, their callback. It is for
  * verge/scope.h.
  *
- *   source    what timers are listed under: a number from 1 to 255 that stands for a key. The key is the address of a
- *             callback (of a task: of its function) or of a label. Source 0 stands for all keys without a number.
+ *   source    what timers are listed under: a number from 1 to 1023 that stands for a key. The key is the address of a
+ *             callback (of a task: of its function) or of a label. Source 0 stands for all keys without a number. The
+ *             scope's thread takes the number of a source that has had no timer for a while, for the next new key.
  *   look      a number that the scope's thread adds 1 to, four times a second while a client is connected. 0: there is
  *             no client. A worker notices a change in its next pass.
  *   poke      the scope's thread pokes a worker 64 times a second, at random moments: it asks for samples of the
@@ -23,15 +24,19 @@
  * take longer, of the millions that a busy worker makes.
  *
  * Which thread may touch what
- *   keys      any thread: from 0 to a key, once, by compare-and-swap. Relaxed: nothing else depends on them.
+ *   keys      any thread: from 0 to a key, by compare-and-swap. Only the scope's thread makes it 0 again, in two steps:
+ *             first it marks the key as leaving. A thread that looks for the key takes the mark off. If the mark is
+ *             still there some rounds of the walk later, and no timer has the source, the number is free. Relaxed:
+ *             nothing else depends on keys. A thread that has found a number and then stops for all that time may
+ *             start a timer that is listed under the wrong name; nothing else happens.
  *   short_way_service, starts_left, weight and so on: the worker's thread and the thread that pokes, relaxed. Each may
  *             overwrite what the other has stored. That does no harm: no samples are taken until the next poke, or one
  *             more call goes the long way, and finds that no samples are wanted.
  *   samples   of a worker: its thread writes (as its tally), any thread reads. Of threads that are no workers: by
  *             atomic adds.
  *   picture   a worker's thread writes, one thread reads (service/picture.h).
- *   The memory of both comes from the thread that looks first (release), and stays until the service ends (acquire:
- *   verge__worker_note_look).
+ *   The memory of both comes from the scope's thread (release), and stays until the service ends (acquire: the reads of
+ *   the pointers). A source without memory of its own is counted as source 0.
  */
 #ifndef VERGE_SRC_SERVICE_SOURCES_H
 #define VERGE_SRC_SERVICE_SOURCES_H
@@ -40,7 +45,7 @@
 #include "service/record.h"
 
 enum {
-    VERGE__SOURCE_COUNT = 256,
+    VERGE__SOURCE_COUNT = 1024,
     VERGE__SOURCE_OTHERS = 0,
     VERGE__EVENTS_A_POKE = 256,
     VERGE__WEIGHT_MAX = 32,
@@ -50,6 +55,9 @@ enum {
 
 /* In a key: it is a label's. No address has this bit. */
 #define VERGE__KEY_LABEL (UINT64_C(1) << 63)
+
+/* In a key: nobody has used it for a while. No address has this bit either. */
+#define VERGE__KEY_LEAVING (UINT64_C(1) << 62)
 
 /* In place of a period: the timer runs once, and has a source. */
 #define VERGE__ONCE UINT64_MAX
@@ -67,12 +75,22 @@ typedef struct verge__source_samples {
 } verge__source_samples;
 
 typedef struct verge__samples {
-    verge__source_samples of[VERGE__SOURCE_COUNT];
+    _Atomic(verge__source_samples *) of[VERGE__SOURCE_COUNT]; /* NULL: it is counted as OTHERS, which always has them */
+    verge__source_samples others;
     verge__picture picture;
 } verge__samples;
 
 /* The source of a key: it gets a number if it has none. */
 uint32_t verge__source_find(verge__sources *sources, uint64_t key);
+
+/* The two steps by which a number becomes free; false: its key was used in between. Only for the scope's thread. */
+bool verge__source_leave(verge__sources *sources, uint32_t source);
+bool verge__source_free(verge__sources *sources, uint32_t source);
+
+/* The key of a source; 0: it has none. */
+static inline uint64_t verge__source_key(const verge__sources *sources, uint32_t source) {
+    return atomic_load_explicit(&sources->keys[source], memory_order_relaxed) & ~VERGE__KEY_LEAVING;
+}
 
 static inline uint64_t verge__key_of_function(void (*function)(void)) {
     return (uint64_t)(uintptr_t)function;

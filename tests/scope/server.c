@@ -184,30 +184,95 @@ static void events_come_again_and_again(void **state) {
     char *answer = peer_receive(fd, "event: history\ndata: {");
     assert_non_null(strstr(answer, "\r\nContent-Type: text/event-stream\r\n"));
     for (int i = 0; i < 3; i++) {
-        assert_non_null(strstr(peer_receive(fd, "\"panels\":[]}\n\n"), "\"panels\":[]}\n\n"));
+        assert_non_null(strstr(peer_receive(fd, "\"trouble_count\":0}\n\n"), "\"trouble_count\":0}\n\n"));
     }
     (void)close(fd);
 }
 
+/* Clients that wait for events keep their places. */
 static void more_clients_than_there_may_be(void **state) {
     (void)state;
-    enum { COUNT = VERGE_SCOPE_CLIENTS_MAX + 4 };
+    enum { COUNT = VERGE_SCOPE_CLIENTS_MAX };
     int fds[COUNT];
-    int refused = 0;
     for (int i = 0; i < COUNT; i++) {
-        fds[i] = peer_connect(port);
-        assert_true(fds[i] >= 0);
+        do { /* those of earlier tests may still be closing */
+            fds[i] = peer_connect(port);
+            assert_true(fds[i] >= 0);
+            peer_send(fds[i], "GET /" TOKEN "/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        } while (peer_status(peer_receive(fds[i], "\r\n\r\n")) != 200 && close(fds[i]) == 0);
     }
-    for (int i = VERGE_SCOPE_CLIENTS_MAX; i < COUNT;
-         i++) { /* those that came last; earlier tests' may still be closing */
-        refused += peer_status(peer_receive(fds[i], "\r\n\r\n")) == 503;
+    for (int i = 0; i < 4; i++) {
+        const int fd = peer_connect(port);
+        assert_int_equal(peer_status(peer_receive(fd, "\r\n\r\n")), 503);
+        (void)close(fd);
     }
-    assert_int_equal(refused, COUNT - VERGE_SCOPE_CLIENTS_MAX);
     for (int i = 0; i < COUNT; i++) {
         (void)close(fds[i]);
     }
     while (peer_status(peer_ask(port, "GET", "/" TOKEN "/", "")) != 200) { /* the others have gone */
         peer_pause(MS);
+    }
+}
+
+/* Those that never send a whole request give their places to newer ones, the oldest first; at once, not after a
+ * while. */
+static void half_requests_lock_nobody_out(void **state) {
+    (void)state;
+    enum { COUNT = 4 * VERGE_SCOPE_CLIENTS_MAX };
+    int fds[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        fds[i] = peer_connect(port);
+        assert_true(fds[i] >= 0);
+        peer_send(fds[i], i % 2 == 0 ? "GET /" : "");
+        if (i % 8 == 7) {
+            assert_int_equal(peer_status(peer_ask(port, "GET", "/" TOKEN "/", "")), 200);
+        }
+    }
+    char byte;
+    assert_int_equal(recv(fds[0], &byte, 1, 0), 0); /* the first ones are disconnected */
+    assert_int_equal(recv(fds[1], &byte, 1, 0), 0);
+    /* Who does not know the token cannot stay, not even by whole requests. */
+    const int fd = peer_connect(port);
+    peer_send(fd, "GET /wrong HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const char *answer = peer_receive(fd, NULL);
+    assert_int_equal(peer_status(answer), 404);
+    assert_non_null(strstr(answer, "\r\nConnection: close\r\n"));
+    (void)close(fd);
+    for (int i = 0; i < COUNT; i++) {
+        (void)close(fds[i]);
+    }
+}
+
+static void what_a_page_asks_for(void **state) {
+    (void)state;
+    const char *answer = peer_ask(port, "GET", "/" TOKEN "/next", "");
+    assert_int_equal(peer_status(answer), 200);
+    assert_non_null(strstr(answer, "\r\nContent-Type: application/json\r\n"));
+    assert_non_null(strstr(answer, "\"pending\":7,"));
+    answer = peer_ask(port, "GET", "/" TOKEN "/history", "");
+    assert_int_equal(peer_status(answer), 200);
+    assert_non_null(strstr(answer, "{\"service\":{\"late\":["));
+    /* A source, by the number that the snapshot has. */
+    answer = peer_ask(port, "GET", "/" TOKEN "/snapshot", "");
+    const char *found = strstr(answer, "{\"name\":\"never\",\"label\":false,\"pending\":7,\"id\":");
+    assert_non_null(found);
+    char path[128];
+    (void)snprintf(path, sizeof(path), "/%s/source/service/%ld", TOKEN, strtol(strstr(found, "\"id\":") + 5, NULL, 10));
+    answer = peer_ask(port, "GET", path, "");
+    assert_int_equal(peer_status(answer), 200);
+    assert_non_null(strstr(answer, "{\"name\":\"never\",\"pending\":7,\"timers\":[{\"timer\":\"0x"));
+    assert_non_null(strstr(answer, "\"coming\":[0,0,0,0,0,0,0,0,1,6,0]"));
+    static const char *const none[] = {"/source/service/1023",
+                                       "/source/service/9999",
+                                       "/source/service/x",
+                                       "/source/service/",
+                                       "/source/tasks/1",
+                                       "/source/",
+                                       "/source",
+                                       "/tasks"}; /* no runtime is shown */
+    for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
+        (void)snprintf(path, sizeof(path), "/%s%s", TOKEN, none[i]);
+        assert_int_equal(peer_status(peer_ask(port, "GET", path, "")), 404);
     }
 }
 
@@ -294,10 +359,22 @@ static void a_unix_socket_is_its_owners(void **state) {
     assert_string_equal(verge_scope_address(local), address);
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 07777, 0600);
-    const int fd = connect_local(path);
-    peer_send(fd, "GET / HTTP/1.1\r\nHost: anything.example\r\nConnection: close\r\n\r\n");
-    assert_int_equal(peer_status(peer_receive(fd, NULL)), 200);
-    (void)close(fd);
+    /* ssh -L takes browsers there, so a page of another origin must get nothing. */
+    static const struct {
+        int status;
+        const char *fields;
+    } cases[] = {{200, "Host: localhost:8080"},
+                 {200, "Host: localhost:8080\r\nOrigin: http://localhost:8080"},
+                 {403, "Host: anything.example"},
+                 {403, "Host: localhost:8080\r\nOrigin: http://evil.example"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char request[256];
+        const int fd = connect_local(path);
+        (void)snprintf(request, sizeof(request), "GET / HTTP/1.1\r\n%s\r\nConnection: close\r\n\r\n", cases[i].fields);
+        peer_send(fd, request);
+        assert_int_equal(peer_status(peer_receive(fd, NULL)), cases[i].status);
+        (void)close(fd);
+    }
     /* One that is in use is not taken away. */
     assert_int_equal(verge_scope_start(NULL, NULL, &options, &second), -EADDRINUSE);
     assert_int_equal(verge_scope_stop(local), 0);
@@ -351,7 +428,9 @@ int main(void) {
         cmocka_unit_test(the_snapshot_is_what_the_service_says),
         cmocka_unit_test(the_metrics),
         cmocka_unit_test(events_come_again_and_again),
+        cmocka_unit_test(what_a_page_asks_for),
         cmocka_unit_test(more_clients_than_there_may_be),
+        cmocka_unit_test(half_requests_lock_nobody_out),
         cmocka_unit_test(options_that_are_wrong),
         cmocka_unit_test(tokens_are_random),
         cmocka_unit_test(a_unix_socket_is_its_owners),

@@ -125,6 +125,9 @@ static void all_is_looked_at_while_it_runs(void **state) {
         answer = peer_ask(peer_port(scope), "GET", "/" TOKEN "/snapshot", "");
     }
     assert_non_null(strstr(peer_ask(peer_port(scope), "GET", "/" TOKEN "/metrics", ""), "\nverge_runtime_tasks "));
+    answer = peer_ask(peer_port(scope), "GET", "/" TOKEN "/tasks", "");
+    assert_int_equal(peer_status(answer), 200);
+    assert_non_null(strstr(answer, "waits for time"));
     atomic_store(&is_over, true);
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);

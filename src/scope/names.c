@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* Which sources there are, what they are called, and when they are forgotten. */
+#include <string.h>
+
+#include "scope/symbol.h"
+#include "scope/view.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define UNUSED_NS (60 * SECOND_NS) /* a source without timers and events for so long is forgotten */
+#define LEAVING_NS (5 * SECOND_NS) /* time for a thread that has just found the number (service/sources.h) */
+
+/* Copies as much of a label as fits, but cuts no UTF-8 character in two. */
+static void copy_label(char *name, const char *label) {
+    size_t size = 0;
+    while (size < VERGE__NAME_SIZE - 1 && label[size] != '\0') {
+        size++;
+    }
+    while (label[size] != '\0' && size > 0 && ((unsigned char)label[size] & 0xc0) == 0x80) {
+        size--;
+    }
+    memcpy(name, label, size);
+    name[size] = '\0';
+    if (size == 0) {
+        memcpy(name, "(empty)", sizeof("(empty)"));
+    }
+}
+
+/* ---- new ones ---- */
+
+static void find_first(verge__service_view *view, uint32_t index) {
+    verge__source_view *source = &view->sources[index];
+    source->stands_for = index;
+    for (uint32_t i = 1; i < VERGE__SOURCE_COUNT; i++) {
+        const verge__source_view *other = &view->sources[i];
+        if (i != index && other->name[0] != '\0' && other->is_label == source->is_label && other->stands_for == i &&
+            strcmp(other->name, source->name) == 0) {
+            source->stands_for = i;
+            return;
+        }
+    }
+}
+
+static void name_source(verge__service_view *view, uint32_t index, uint64_t key, uint64_t now_ns) {
+    verge__source_view *source = &view->sources[index];
+    verge__source_lateness *lateness = source->lateness; /* what was counted so far stays counted */
+    *source = (verge__source_view){.key = key, .lateness = lateness, .used_ns = now_ns};
+    source->is_label = (key & VERGE__KEY_LABEL) != 0;
+    if (source->is_label) {
+        copy_label(source->name, (const char *)(uintptr_t)(key & ~VERGE__KEY_LABEL));
+    } else {
+        verge__symbol_name(key, source->name, sizeof(source->name));
+    }
+    find_first(view, index);
+}
+
+static void add_lateness(verge__service_view *view, verge__source_view *source) {
+    const size_t size = sizeof(*source->lateness);
+    source->lateness = view->allocator->allocate(view->allocator->context, size, _Alignof(verge__source_lateness));
+    if (source->lateness != NULL) {
+        memset(source->lateness, 0, size);
+    }
+}
+
+void verge__view_name_sources(verge__service_view *view, uint64_t now_ns) {
+    verge__source_view *others = &view->sources[VERGE__SOURCE_OTHERS];
+    memcpy(others->name, "(others)", sizeof("(others)"));
+    for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
+        verge__source_view *source = &view->sources[i];
+        const uint64_t key = i == VERGE__SOURCE_OTHERS ? 0 : verge__source_key(&view->service->sources, i);
+        if (key != 0 && (source->name[0] == '\0' || source->key != key)) {
+            name_source(view, i, key, now_ns);
+        }
+        if (source->name[0] != '\0' && source->lateness == NULL) {
+            add_lateness(view, source);
+        }
+    }
+}
+
+uint32_t verge__view_source_of(const verge__service_view *view, verge_timer timer) {
+    verge__timer *record = NULL;
+    const bool is_known = timer != 0 && verge__table_has(&view->service->table, (uint32_t)timer, &record);
+    return is_known ? view->sources[verge__timer_source(&view->service->sources, record)].stands_for
+                    : VERGE__SOURCE_OTHERS;
+}
+
+/* ---- a round of the walk ---- */
+
+static void add_up(verge__service_view *view) {
+    const verge__walk_result *last = &view->walk.last;
+    for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
+        verge__source_view *source = &view->sources[i];
+        source->pending = source->overdue = source->oldest_s = 0;
+        source->is_older = false;
+    }
+    for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
+        verge__source_view *shown = &view->sources[view->sources[i].stands_for];
+        shown->pending += last->pending[i];
+        shown->overdue += last->overdue[i];
+        if (last->pending[i] > 0 && last->oldest_s[i] >= shown->oldest_s) {
+            shown->oldest_s = last->oldest_s[i];
+            shown->is_older = last->is_older[i];
+        }
+    }
+}
+
+static bool has_events(const verge__source_view *source) {
+    return source->started.now > 0 || source->fired.now > 0 || source->cancelled.now > 0;
+}
+
+/* The sources that one stands for are forgotten together. */
+static void forget(verge__service_view *view, uint32_t index) {
+    for (uint32_t i = 1; i < VERGE__SOURCE_COUNT; i++) {
+        verge__source_view *source = &view->sources[i];
+        if (source->name[0] != '\0' && source->stands_for == index && i != index &&
+            verge__source_free(&view->service->sources, i)) {
+            source->name[0] = '\0';
+            source->stands_for = i;
+        }
+    }
+    for (uint32_t i = 1; i < VERGE__SOURCE_COUNT; i++) { /* one of them was used again: then its first one stays, too */
+        if (i != index && view->sources[i].name[0] != '\0' && view->sources[i].stands_for == index) {
+            return;
+        }
+    }
+    if (verge__source_free(&view->service->sources, index)) {
+        view->sources[index].name[0] = '\0';
+    }
+}
+
+static void mark_as_leaving(verge__service_view *view, uint32_t index) {
+    for (uint32_t i = 1; i < VERGE__SOURCE_COUNT; i++) {
+        if (view->sources[i].name[0] != '\0' && view->sources[i].stands_for == index) {
+            (void)verge__source_leave(&view->service->sources, i);
+        }
+    }
+}
+
+static void note_use(verge__service_view *view, uint32_t index, uint64_t now_ns) {
+    verge__source_view *source = &view->sources[index];
+    if (source->pending > 0 || has_events(source)) {
+        source->used_ns = now_ns;
+        source->is_leaving = false;
+    } else if (source->is_leaving && now_ns - source->leaving_ns >= LEAVING_NS) {
+        source->is_leaving = false;
+        source->used_ns = now_ns; /* if it was used in between */
+        forget(view, index);
+    } else if (!source->is_leaving && now_ns - source->used_ns >= UNUSED_NS) {
+        source->is_leaving = true;
+        source->leaving_ns = now_ns;
+        mark_as_leaving(view, index);
+    }
+}
+
+void verge__view_take_round(verge__service_view *view, uint64_t now_ns) {
+    add_up(view);
+    for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
+        verge__source_view *source = &view->sources[i];
+        if (source->name[0] == '\0' || source->stands_for != i) {
+            continue;
+        }
+        verge__growth_note(&source->growth, now_ns, source->pending);
+        if (i != VERGE__SOURCE_OTHERS && !view->keeps_numbers) {
+            note_use(view, i, now_ns);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* scope/trouble.h - what is wrong right now, in a line of text each, for the top of the page. */
+#ifndef VERGE_SRC_SCOPE_TROUBLE_H
+#define VERGE_SRC_SCOPE_TROUBLE_H
+
+#include "scope/scope_internal.h"
+
+typedef enum verge__trouble_kind {
+    VERGE__TROUBLE_STUCK,   /* a worker runs one callback for too long */
+    VERGE__TROUBLE_OVERDUE, /* timers of a source are due since more than a second, and have not run */
+    VERGE__TROUBLE_LATE,    /* callbacks of a source begin late */
+    VERGE__TROUBLE_LEAK,    /* the timers of a source become more and more */
+    VERGE__TROUBLE_PANEL,   /* a figure of a panel is a "no", or a time that has run out */
+} verge__trouble_kind;
+
+typedef struct verge__trouble {
+    verge__trouble_kind kind;
+    const char *subject; /* "service", "tasks"; "": a panel's */
+    uint32_t which;      /* the worker, the source or the panel */
+    char text[256];
+} verge__trouble;
+
+enum { VERGE__TROUBLES_MAX = 24 };
+
+typedef struct verge__troubles {
+    size_t count; /* may be more than there is room for */
+    verge__trouble list[VERGE__TROUBLES_MAX];
+} verge__troubles;
+
+void verge__trouble_add(verge__troubles *troubles, verge__trouble_kind kind, const char *subject, uint32_t which,
+                        const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* What is wrong with the services that are shown. */
+void verge__troubles_find(const verge_scope *scope, uint64_t now_ns, verge__troubles *troubles);
+
+void verge__troubles_write(const verge__troubles *troubles, verge__text *text);
+
+#endif
