@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# cmake -DPAGE=page.html -DOUTPUT=page.c -P embed.cmake: a file as an array of C, its ETag, and its
-# Content-Security-Policy, which allows the one script and the one style that the page has, by their hashes, and nothing
-# from elsewhere.
+# cmake -DPAGE=page.html -DOUTPUT=page.c -P embed.cmake: page.html, with page.css and page.js in it, as an array of C,
+# its ETag, and its Content-Security-Policy, which allows the one script and the one style that the page has, by their
+# hashes, and nothing from elsewhere.
 
 # The SHA-256 of a text, in base64: 3 hexadecimal digits are 2 characters of it.
 function(hash_in_base64 text result)
@@ -35,11 +35,18 @@ function(between text name result)
     set(${result} "${part}" PARENT_SCOPE)
 endfunction()
 
-file(SIZE ${PAGE} size)
-if(size GREATER 61440)
-    message(FATAL_ERROR "${PAGE} has ${size} bytes; it is to stay below 60 KB")
-endif()
+get_filename_component(folder ${PAGE} DIRECTORY)
 file(READ ${PAGE} text)
+file(READ ${folder}/page.css style)
+file(READ ${folder}/page.js script)
+string(REPLACE "<style></style>" "<style>\n${style}</style>" text "${text}")
+string(REPLACE "<script></script>" "<script>\n${script}</script>" text "${text}")
+set(whole ${OUTPUT}.html)
+file(WRITE ${whole} "${text}")
+file(SIZE ${whole} size)
+if(size GREATER 98304)
+    message(FATAL_ERROR "${PAGE} has ${size} bytes with its style and script; it is to stay below 96 KB")
+endif()
 if(text MATCHES "[^\t\n -~]")
     message(FATAL_ERROR "${PAGE} is to be plain ASCII, as places in it are counted")
 endif()
@@ -47,10 +54,10 @@ between("${text}" script script)
 between("${text}" style style)
 hash_in_base64("${script}" script_hash)
 hash_in_base64("${style}" style_hash)
-file(SHA256 ${PAGE} tag)
+file(SHA256 ${whole} tag)
 string(SUBSTRING "${tag}" 0 32 tag)
 
-file(READ ${PAGE} bytes HEX)
+file(READ ${whole} bytes HEX)
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
 string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)" "\\1\n    " bytes "${bytes}")
 file(WRITE ${OUTPUT} "/* Made from page.html by embed.cmake. */

@@ -111,9 +111,11 @@ void verge__service_poke(verge_service *service, uint32_t weight) {
     atomic_store_explicit(&service->outside_left, 2 * VERGE__EVENTS_A_POKE, memory_order_relaxed);
 }
 
+/* NULL: there are no samples, or the scope's thread has not seen the source yet. Then the event is no sample. */
 static verge__source_samples *samples_of(verge__samples *samples, uint32_t source) {
-    verge__source_samples *own = atomic_load_explicit(&samples->of[source], memory_order_acquire);
-    return own != NULL ? own : &samples->others;
+    return samples == NULL                  ? NULL
+           : source == VERGE__SOURCE_OTHERS ? &samples->others
+                                            : atomic_load_explicit(&samples->of[source], memory_order_acquire);
 }
 
 /* True for a random one in `weight` events. `count` is the number of the event, from which the random number is
@@ -154,15 +156,18 @@ void verge__sample_start(verge_service *service, verge_worker *bound, const verg
     uint32_t weight = 0;
     if (bound == NULL) {
         verge__samples *samples = sample_outside(service, verge__counted(&service->outside.started), &weight);
-        if (samples != NULL) {
-            const uint32_t source = verge__timer_source(&service->sources, timer);
-            (void)atomic_fetch_add_explicit(&samples_of(samples, source)->started, weight, memory_order_relaxed);
+        verge__source_samples *of =
+            samples == NULL ? NULL : samples_of(samples, verge__timer_source(&service->sources, timer));
+        if (of != NULL) {
+            (void)atomic_fetch_add_explicit(&of->started, weight, memory_order_relaxed);
         }
         return;
     }
     verge__samples *samples = sample_of(bound, &bound->starts_left, verge__counted(&bound->tally.started), &weight);
-    if (samples != NULL) {
-        verge__count(&samples_of(samples, verge__timer_source(&service->sources, timer))->started, weight);
+    verge__source_samples *of =
+        samples == NULL ? NULL : samples_of(samples, verge__timer_source(&service->sources, timer));
+    if (of != NULL) {
+        verge__count(&of->started, weight);
     }
     end_samples(bound, &bound->starts_left);
 }
@@ -170,29 +175,29 @@ void verge__sample_start(verge_service *service, verge_worker *bound, const verg
 void verge__sample_cancel(verge_service *service, verge_worker *bound, uint32_t source) {
     uint32_t weight = 0;
     if (bound == NULL) {
-        verge__samples *samples =
-            sample_outside(service, verge__counted(&service->outside.cancelled_remotely), &weight);
-        if (samples != NULL) {
-            (void)atomic_fetch_add_explicit(&samples_of(samples, source)->cancelled, weight, memory_order_relaxed);
+        verge__source_samples *of =
+            samples_of(sample_outside(service, verge__counted(&service->outside.cancelled_remotely), &weight), source);
+        if (of != NULL) {
+            (void)atomic_fetch_add_explicit(&of->cancelled, weight, memory_order_relaxed);
         }
         return;
     }
     const uint64_t count =
         verge__counted(&bound->tally.cancelled_locally) + verge__counted(&bound->tally.cancelled_remotely);
-    verge__samples *samples = sample_of(bound, &bound->cancels_left, count, &weight);
-    if (samples != NULL) {
-        verge__count(&samples_of(samples, source)->cancelled, weight);
+    verge__source_samples *of = samples_of(sample_of(bound, &bound->cancels_left, count, &weight), source);
+    if (of != NULL) {
+        verge__count(&of->cancelled, weight);
     }
     end_samples(bound, &bound->cancels_left);
 }
 
 void verge__sample_firing(verge_worker *worker, uint32_t source, const verge_firing *firing, bool has_ended) {
     uint32_t weight = 0;
-    verge__samples *samples = sample_of(worker, &worker->fires_left, verge__counted(&worker->tally.fired), &weight);
-    if (samples == NULL) {
+    verge__source_samples *of =
+        samples_of(sample_of(worker, &worker->fires_left, verge__counted(&worker->tally.fired), &weight), source);
+    if (of == NULL) {
         return;
     }
-    verge__source_samples *of = samples_of(samples, source);
     const uint64_t late_ns = firing->actual_ns > firing->scheduled_ns ? firing->actual_ns - firing->scheduled_ns : 0;
     const uint64_t time_ns = worker->now_ns > firing->actual_ns ? worker->now_ns - firing->actual_ns : 0;
     _Atomic uint32_t *bucket = &of->late[verge__late_bucket(late_ns)];

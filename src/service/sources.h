@@ -36,7 +36,7 @@
  *             atomic adds.
  *   picture   a worker's thread writes, one thread reads (service/picture.h).
  *   The memory of both comes from the scope's thread (release), and stays until the service ends (acquire: the reads of
- *   the pointers). A source without memory of its own is counted as source 0.
+ *   the pointers). A source without memory is not counted until it has some.
  */
 #ifndef VERGE_SRC_SERVICE_SOURCES_H
 #define VERGE_SRC_SERVICE_SOURCES_H
@@ -75,7 +75,7 @@ typedef struct verge__source_samples {
 } verge__source_samples;
 
 typedef struct verge__samples {
-    _Atomic(verge__source_samples *) of[VERGE__SOURCE_COUNT]; /* NULL: it is counted as OTHERS, which always has them */
+    _Atomic(verge__source_samples *) of[VERGE__SOURCE_COUNT]; /* NULL: nothing is counted; OTHERS are beside */
     verge__source_samples others;
     verge__picture picture;
 } verge__samples;

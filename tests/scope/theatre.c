@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program to look at, for the tests in a browser and for the pictures: theatre ADDRESS TOKEN still|lively. It prints
- * where its scope is, then obeys the lines of its input:
+ * A program to look at, for the tests in a browser and for the pictures: theatre ADDRESS TOKEN still|lively|tasks. It
+ * prints where its scope is, then obeys the lines of its input:
  *
  *     stats           prints pending, started, fired and cancelled, as verge_service_get_stats has them
  *     stuck, free     a callback that does not return until it is freed
  *     sources N       so many more sources, with a timer each
+ *     leak, late      timers that become more and more; callbacks that begin 400 ms late
+ *     flood, calm     starts and cancels as fast as they go, and 50 timers a second of a rare source; and their end
+ *     beat            a timer that fires 1,000 times a second
+ *     many N          so many timers of one source
  *     durable PATH    durable timers in a file of SQLite; prints "none" if verge was built without
  *     durable?        prints what verge_durable_get_stats has: window, shards, scheduled, done, retried, died
  *     another, alone  a second node of the same store, and its end
  *     quit            as does the end of the input
  *
- * still: timers for tomorrow, of which nothing happens. lively: a server's timers, some of which leak.
+ * still: timers for tomorrow, of which nothing happens. lively: a server's timers, some of which leak. tasks: as still,
+ * and a runtime with tasks that wait.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -62,8 +67,14 @@ static void rebuild_index(const verge_firing *firing) {
     pause_ns(400000);
 }
 
+static verge_timer start(const char *label, verge_callback callback, uint64_t delay_ns, uint64_t period_ns);
+
+/* Timers of the same worker are overdue meanwhile. */
 static void wait_for_freedom(const verge_firing *firing) {
     (void)firing;
+    for (int i = 0; i < 25; i++) {
+        (void)start("waits behind it", expire_session, MS, 0);
+    }
     while (!atomic_load(&is_free)) {
         pause_ns(MS);
     }
@@ -94,6 +105,8 @@ static void be_still(void) {
     for (int i = 0; i < 9; i++) {
         (void)start("caf\xc3\xa9 \xff", expire_session, 30 * HOUR, 0); /* one byte of it is no UTF-8 */
     }
+    /* It would be read from right to left, and would ring a bell. */
+    (void)start("bill\xe2\x80\xaegpj.exe\a", expire_session, 30 * HOUR, 0);
     for (int i = 0; i < 120; i++) {
         must(verge_service_start_after(service, HOUR / 2, rebuild_index, NULL, NULL));
     }
@@ -252,6 +265,101 @@ static void end_durable(void) {}
 
 #endif
 
+/* ---- trouble ---- */
+
+static pthread_t planted[8];
+static size_t planted_count;
+static atomic_bool is_calm;
+
+/* The label is longer than a column is wide, and is at two addresses. */
+static void *leak(void *argument) {
+    static const char first[] = "session of a customer who never came back, started by the login page";
+    static const char again[] = "session of a customer who never came back, started by the login page";
+    (void)argument;
+    for (uint64_t i = 0; !atomic_load(&is_over); i++) {
+        (void)start(i % 2 == 0 ? first : again, expire_session, 20 * HOUR, 0);
+        pause_ns(20 * MS);
+    }
+    return NULL;
+}
+
+/* Deadlines that have passed already. */
+static void *be_late(void *argument) {
+    (void)argument;
+    while (!atomic_load(&is_over)) {
+        verge_start_options options;
+        (void)verge_start_options_init(&options);
+        options.callback = send_heartbeat;
+        options.label = "monthly invoice";
+        options.deadline_ns = verge_service_exact_now(service) - 400 * MS;
+        must(verge_service_start(service, &options, NULL));
+        pause_ns(50 * MS);
+    }
+    return NULL;
+}
+
+static void *flood(void *argument) {
+    uint64_t rare_ns = 0;
+    verge_worker *worker = NULL;
+    (void)argument;
+    must(verge_worker_join(service, NULL, &worker));
+    while (!atomic_load(&is_over) && !atomic_load(&is_calm)) {
+        for (int i = 0; i < 1000; i++) {
+            must(verge_service_cancel(service, start("flood", expire_session, HOUR, 0)));
+        }
+        if (verge_service_exact_now(service) - rare_ns > 20 * MS) {
+            rare_ns = verge_service_exact_now(service);
+            must(verge_service_cancel(service, start("rare", expire_session, HOUR, 0)));
+        }
+        (void)verge_worker_run_once(worker, 0);
+    }
+    must(verge_worker_leave(worker));
+    return NULL;
+}
+
+static void plant(void *(*trouble)(void *)) {
+    if (planted_count < sizeof(planted) / sizeof(*planted)) {
+        must(-pthread_create(&planted[planted_count++], NULL, trouble, NULL));
+    }
+}
+
+/* ---- tasks ---- */
+
+static verge_runtime *runtime;
+
+static intptr_t nap(void *argument) {
+    (void)argument;
+    while (!atomic_load(&is_over)) {
+        (void)verge_sleep(50 * MS);
+    }
+    return 0;
+}
+
+static intptr_t spawn_tasks(void *argument) {
+    (void)argument;
+    for (int i = 0; i < 12; i++) {
+        verge_spawn_options options;
+        must(verge_spawn_options_init(&options));
+        options.function = nap;
+        options.label = "nap";
+        must(verge_spawn_with(&options, NULL));
+    }
+    return nap(NULL);
+}
+
+static void *run_tasks(void *argument) {
+    (void)argument;
+    must(verge_runtime_run(runtime, spawn_tasks, NULL, NULL));
+    return NULL;
+}
+
+static void begin_tasks(void) {
+    verge_runtime_options options;
+    must(verge_runtime_options_init(&options));
+    options.worker_count = 1;
+    must(verge_runtime_create(&options, &runtime));
+}
+
 /* ---- orders ---- */
 
 static void add_sources(long count) {
@@ -278,6 +386,20 @@ static void obey(char *order) {
     } else if (strcmp(order, "free\n") == 0) {
         atomic_store(&is_free, true);
         (void)printf("free\n");
+    } else if (strcmp(order, "leak\n") == 0 || strcmp(order, "late\n") == 0 || strcmp(order, "flood\n") == 0) {
+        plant(order[0] == 'f' ? flood : order[1] == 'e' ? leak : be_late);
+        (void)printf("planted\n");
+    } else if (strcmp(order, "calm\n") == 0) {
+        atomic_store(&is_calm, true);
+        (void)printf("calm\n");
+    } else if (strcmp(order, "beat\n") == 0) {
+        (void)start("beat", send_heartbeat, MS, MS);
+        (void)printf("beat\n");
+    } else if (strncmp(order, "many ", 5) == 0) {
+        for (long i = strtol(order + 5, NULL, 10); i > 0; i--) {
+            (void)start("one of many", expire_session, HOUR + (uint64_t)i * MS, 0);
+        }
+        (void)printf("many\n");
     } else if (strncmp(order, "sources ", 8) == 0) {
         add_sources(strtol(order + 8, NULL, 10));
         (void)printf("sources\n");
@@ -308,7 +430,11 @@ int main(int argc, char **argv) {
     scope_options.address = argv[1];
     scope_options.token = argv[2];
     scope_options.name = "theatre";
-    must(verge_scope_start(service, NULL, &scope_options, &scope));
+    if (strcmp(argv[3], "tasks") == 0) {
+        begin_tasks();
+        must(-pthread_create(&planted[planted_count++], NULL, run_tasks, NULL));
+    }
+    must(verge_scope_start(service, runtime, &scope_options, &scope));
     if (is_lively) {
         be_lively(&thread);
     } else {
@@ -324,7 +450,13 @@ int main(int argc, char **argv) {
     if (is_lively) {
         (void)pthread_join(thread, NULL);
     }
+    for (size_t i = 0; i < planted_count; i++) {
+        (void)pthread_join(planted[i], NULL);
+    }
     must(verge_scope_stop(scope));
     end_durable();
+    if (runtime != NULL) {
+        must(verge_runtime_destroy(runtime));
+    }
     return verge_service_destroy(service, NULL, NULL) != 0;
 }
