@@ -523,6 +523,8 @@ static void nothing_is_counted_while_nobody_looks(void **state) {
     assert_int_equal(worker->short_way_service, (uintptr_t)stepped.service);
     look();
     (void)verge_worker_run_once(worker, 0);
+    act_in_two_ways(&stepped);
+    look(); /* now it knows the sources */
     until_poke = 0;
     act_in_two_ways(&stepped);
     assert_true(samples_taken(worker) >= UINT64_C(2) * VERGE__EVENTS_A_POKE);
