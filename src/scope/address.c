@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -74,14 +75,18 @@ static int parse_port_of_host(const char *text, verge__address *address) {
     return inet_pton(AF_INET, host, &four->sin_addr) == 1 ? 0 : -EINVAL;
 }
 
+/* Where scopes are found: sockets, or files that name an address. */
+static const char *runtime_folder(void) {
+    const char *folder = getenv("XDG_RUNTIME_DIR"); /* NOLINT(concurrency-mt-unsafe) */
+    return folder != NULL && folder[0] == '/' ? folder : "/tmp";
+}
+
 int verge__address_parse(const char *text, verge__address *ret_address) {
     verge__address address;
     char path[128];
     memset(&address, 0, sizeof(address));
     if (text == NULL) {
-        const char *folder = getenv("XDG_RUNTIME_DIR"); /* NOLINT(concurrency-mt-unsafe) */
-        const int length = snprintf(path, sizeof(path), "unix:%s/verge-%ld.scope",
-                                    folder != NULL && folder[0] == '/' ? folder : "/tmp", (long)getpid());
+        const int length = snprintf(path, sizeof(path), "unix:%s/verge-%ld.scope", runtime_folder(), (long)getpid());
         if (length < 0 || (size_t)length >= sizeof(path)) {
             return -ENAMETOOLONG;
         }
@@ -169,6 +174,33 @@ static void describe(verge__listener *listener) {
                    ntohs(is_six ? six->sin6_port : four->sin_port), listener->token);
 }
 
+/* A scope at another place than the default one leaves a file there, with its address, that only the same user can
+ * read. O_EXCL: what somebody else has put there, say a link, is not touched. Without the file, `verge scope` does not
+ * list the scope; nothing else depends on it. */
+static void leave_note(verge__listener *listener) {
+    enum { MODE = 0600 };
+    char place[sizeof(listener->note)];
+    (void)snprintf(place, sizeof(place), "%s/verge-%ld.scope", runtime_folder(), (long)getpid());
+    const bool is_default = listener->address.is_local && strcmp(listener->text + strlen("unix:"), place) == 0;
+    const int length = snprintf(listener->note, sizeof(listener->note), "%s/verge-%ld-%d.scope", runtime_folder(),
+                                (long)getpid(), listener->fd);
+    if (is_default || length < 0 || (size_t)length >= sizeof(listener->note)) {
+        listener->note[0] = '\0';
+        return;
+    }
+    const int fd = open(listener->note, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, MODE);
+    const size_t size = strlen(listener->text);
+    if (fd < 0) {
+        listener->note[0] = '\0';
+        return;
+    }
+    if (write(fd, listener->text, size) != (ssize_t)size) {
+        (void)unlink(listener->note);
+        listener->note[0] = '\0';
+    }
+    (void)close(fd);
+}
+
 int verge__listener_open(const verge__address *address, const char *token, verge__listener *ret_listener) {
     verge__listener listener = {.address = *address};
     int error = 0;
@@ -196,6 +228,7 @@ int verge__listener_open(const verge__address *address, const char *token, verge
         return error;
     }
     describe(&listener);
+    leave_note(&listener);
     *ret_listener = listener;
     return 0;
 }
@@ -203,6 +236,9 @@ int verge__listener_open(const verge__address *address, const char *token, verge
 void verge__listener_close(verge__listener *listener) {
     if (listener->address.is_local) {
         (void)unlink(listener->address.socket.local.sun_path);
+    }
+    if (listener->note[0] != '\0') {
+        (void)unlink(listener->note);
     }
     (void)close(listener->fd);
 }

@@ -31,6 +31,7 @@ typedef struct verge__listener {
     verge__address address;
     char token[VERGE__TOKEN_SIZE_MAX + 1]; /* empty: a Unix socket needs none */
     char text[VERGE__ADDRESS_SIZE];        /* what to give to people */
+    char note[128];                        /* the file that tells `verge scope` where it is; empty: there is none */
 } verge__listener;
 
 /* text NULL: the default. -EINVAL; -ENAMETOOLONG: a path that does not fit into a socket's address. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""terminal.py THEATRE VERGE: `verge scope --connect`, in a terminal and without one."""
+"""terminal.py THEATRE VERGE: `verge scope`: its list, in a terminal and without one, and as a bridge to a browser."""
 
 import fcntl
 import json
@@ -8,12 +8,16 @@ import os
 import pty
 import re
 import select
+import socket
 import struct
 import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import time
+import urllib.error
+import urllib.request
 
 from theatre import Theatre
 
@@ -100,7 +104,7 @@ def test_snapshot(verge, theatre):
 
 def test_terminal(verge, theatre, folder):
     terminal = Terminal(verge, theatre.address, 80)
-    screen = terminal.wait(has("session timeout", "rebuild_index", "pending 879", "worker 1", "coming"), "what there is")
+    screen = terminal.wait(has("session timeout", "rebuild_index", "pending 880", "worker 1", "coming"), "what there is")
     expect(all(len(line) <= 80 for line in screen) and len(screen) <= 24, "80 columns and 24 lines are enough")
     expect(rows(screen)[:2] == ["session timeout", "rebuild_index"], f"sorted by what is pending: {rows(screen)}")
     expect(not any("OLDEST" in line for line in screen), "a narrow terminal has fewer columns")
@@ -125,6 +129,93 @@ def test_terminal(verge, theatre, folder):
     expect(terminal.close() == (0, True), "q quits, and the terminal is as it was")
 
 
+def run(verge, *arguments):
+    return subprocess.run([verge, "scope", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_list(verge, theatre, second):
+    listed = run(verge).stdout
+    lines = [line.split() for line in listed.splitlines() if line.startswith("theatre ")]
+    wanted = sorted([str(theatre.process.pid), theatre.address] for theatre in (theatre, second))
+    expect(sorted([line[1], line[3]] for line in lines) == wanted, f"verge scope lists the scopes there are: {lines}")
+    by = {"a process id": str(second.process.pid), "tcp:PORT": f"tcp:{second.port}"}
+    for what, where in by.items():
+        answer = run(verge, "--connect", where)
+        expect(json.loads(answer.stdout)["pid"] == second.process.pid, f"{what} finds one")
+    expect(run(verge, "--connect", "theatre").returncode == 2, "a name that two have is refused")
+    expect(run(verge, "--connect", "nobody").returncode == 2, "as is one that nobody has")
+
+
+def fetch(address, path="", **head):
+    try:
+        with urllib.request.urlopen(urllib.request.Request(address + path, headers=head), timeout=SECONDS) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, ""
+
+
+def test_bridge(verge, theatre):
+    """A scope that is a Unix socket, through a port that a browser can open."""
+    bridge = subprocess.Popen([verge, "scope", "--browser", str(theatre.process.pid)], stdout=subprocess.PIPE, text=True)
+    try:
+        address = bridge.stdout.readline().strip()
+        status, page = fetch(address)
+        expect(status == 200 and "<!doctype html>" in page, f"verge scope --browser serves the page: {address.split('/')[2]}")
+        expect(json.loads(fetch(address, "next")[1])["pid"] == theatre.process.pid, "with its figures")
+        port = address.split("/")[2]
+        expect(fetch(f"http://{port}/")[0] == 404 and fetch(f"http://{port}/{'0' * 32}/")[0] == 404, "only for who knows the secret")
+        expect(fetch(address, "next", Origin="http://evil.example")[0] == 403, "and not for pages of others")
+        expect(fetch(address, "next", Host="evil.example")[0] == 403, "nor under another name")
+        theatre.close()
+        expect(fetch(address)[0] == 502, "when the program has ended, it says so")
+    finally:
+        bridge.terminate()
+        bridge.wait(SECONDS)
+
+
+def serve_once(server, answer):
+    peer, _ = server.accept()
+    with peer:
+        peer.recv(65536)
+        try:
+            peer.sendall(answer)
+        except OSError:
+            pass  # it has had enough
+
+
+def test_foreign_server(verge):
+    """What is no scope cannot write to the terminal what it likes, nor without end."""
+    head = b"HTTP/1.1 200 OK\r\n\r\n"
+    cases = [
+        (head + b'{"name":"\xc2\x9b31m\xe2\x80\xae"}', 0, '{"name":"\\u009b31m\\u202e"}\n'),
+        (head + b'{"name":"\x1b[31m"}', 0, '{"name":"\\u001b[31m"}\n'),
+        (head + b"\x1b]0;owned\x07", 1, ""),
+        (head + b'"' + b"x" * (40 << 20) + b'"', 1, ""),
+    ]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        for answer, status, text in cases:
+            thread = threading.Thread(target=serve_once, args=(server, answer))
+            thread.start()
+            result = run(verge, "--connect", address, "--json")
+            thread.join()
+            expect((result.returncode, result.stdout) == (status, text), f"an answer of a stranger: {answer[19:50]}")
+
+
+def test_narrow(verge, theatre):
+    terminal = Terminal(verge, theatre.address, 40)
+    screen = terminal.wait(has("session timeout", "pending 880", "worker 1"), "40 columns")
+    expect(all(len(line) <= 40 for line in screen), "are not too few")
+    name = "bill\\u202egpj.exe\\u0007"
+    expect(name in [line.split()[0] for line in screen if line], "names have room there, and cannot turn the text round")
+    theatre.tell("stuck")
+    terminal.wait(has("! worker", "wait_for_freedom"), "what is wrong is told first")
+    theatre.tell("free")
+    terminal.wait(lambda screen: not any("! worker" in line for line in screen), "until it is right again")
+    terminal.press("q")
+    expect(terminal.close() == (0, True), "q quits there, too")
+
+
 def test_wide(verge, theatre):
     terminal = Terminal(verge, theatre.address, 132)
     screen = terminal.wait(has("OLDEST", "CANCEL", "session timeout"), "a wide terminal has more columns")
@@ -137,8 +228,17 @@ def test_wide(verge, theatre):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="verge-terminal-") as folder:
+        os.environ["XDG_RUNTIME_DIR"] = folder
+        second = Theatre(sys.argv[1])
         theatre = Theatre(sys.argv[1], f"unix:{folder}/scope")
         try:
+            test_list(sys.argv[2], theatre, second)
+            second.close()
+            expect(run(sys.argv[2]).stdout.count("theatre ") == 1, "one that has ended is listed no more")
+            third = Theatre(sys.argv[1], f"unix:{folder}/third")
+            test_bridge(sys.argv[2], third)
+            test_foreign_server(sys.argv[2])
+            test_narrow(sys.argv[2], theatre)
             test_snapshot(sys.argv[2], theatre)
             test_terminal(sys.argv[2], theatre, folder)
             test_wide(sys.argv[2], theatre)

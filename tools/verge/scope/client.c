@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { RECEIVED_AT_ONCE = 1 << 16, ANSWER_SIZE_MAX = 64 << 20 };
+enum { RECEIVED_AT_ONCE = 1 << 16, ANSWER_SIZE_MAX = 16 << 20, PATIENCE_S = 20 };
 
 static bool copy(char *to, size_t size, const char *text, size_t length) {
     if (length >= size) {
@@ -106,6 +107,16 @@ static int connect_port(const struct client_address *address) {
     return result;
 }
 
+int client_connect(const struct client_address *address) {
+    const struct timeval patience = {.tv_sec = PATIENCE_S};
+    const int fd = address->port[0] == '\0' ? connect_local(address->host) : connect_port(address);
+    if (fd >= 0) {
+        (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+        (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    }
+    return fd;
+}
+
 int client_open(struct client *client, const struct client_address *address, const char *what) {
     char request[640];
     const bool is_six = strchr(address->host, ':') != NULL;
@@ -118,7 +129,7 @@ int client_open(struct client *client, const struct client_address *address, con
     if (size < 0 || (size_t)size >= sizeof(request)) {
         return -EINVAL;
     }
-    client->fd = is_local ? connect_local(address->host) : connect_port(address);
+    client->fd = client_connect(address);
     if (client->fd < 0) {
         const int error = client->fd;
         client->fd = -1;

@@ -14,7 +14,8 @@ struct client {
     bool has_head; /* the head of the answer is behind us */
 };
 
-/* Where a scope is: "unix:PATH", or what it says to a browser, "http://NUMBER:PORT/TOKEN/". */
+/* Where a scope is: "unix:PATH", what it says to a browser, "http://NUMBER:PORT/TOKEN/", or "tcp:PORT" and the like, as
+ * the program was told: then the token is in the list of scopes (list.h). */
 struct client_address {
     char host[256]; /* a path, a number or a name */
     char port[8];   /* empty: a Unix socket */
@@ -22,6 +23,9 @@ struct client_address {
 };
 
 bool client_parse(const char *text, struct client_address *ret_address);
+
+/* A socket that is connected to the scope, or a negative errno. Reads give up after a while. */
+int client_connect(const struct client_address *address);
 
 /* Connects and requests path + what. Returns 0 or a negative errno. */
 int client_open(struct client *client, const struct client_address *address, const char *what);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "scope/safe.h"
 #include "scope/screen.h"
 #include "scope/terminal.h"
 
@@ -27,8 +28,14 @@ int look_on_print(const struct client_address *address) {
     if (error == 0 && (!client.has_head || client.size == 0)) {
         error = -EPROTO;
     }
+    /* Only what is JSON: then a server that is none of ours cannot write to the terminal what it likes. */
+    struct value_store *store = NULL;
+    if (error == 0 && value_read(client.bytes, client.size, &store) == NULL) {
+        error = -EPROTO;
+    }
+    value_free(store);
     if (error == 0) {
-        (void)fwrite(client.bytes, 1, client.size, stdout);
+        safe_print_json(client.bytes, client.size, stdout);
         (void)fputc('\n', stdout);
     }
     client_close(&client);

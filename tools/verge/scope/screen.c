@@ -8,9 +8,12 @@
 #include <string.h>
 
 #include "output/text.h"
+#include "scope/safe.h"
 
 enum {
-    WIDTH_MIN = 80,
+    WIDTH_MIN = 30,
+    NARROW = 72,
+    TROUBLES_SHOWN = 4,
     LINE_SIZE = 1024,
     ROWS_MAX = 512,
     WORKERS_SHOWN = 6,
@@ -26,20 +29,26 @@ struct line {
     int left; /* columns */
 };
 
-/* What strangers have written (labels) must not move the cursor: no control character, of ASCII or of Unicode. */
+/* What strangers have written (labels) must not move the cursor, nor turn the text round. */
 static void add_text(struct line *line, const char *text) {
-    const unsigned char *at = (const unsigned char *)text;
-    while (*at != '\0' && line->left > 0 && line->size + 8 < sizeof(line->bytes)) {
-        const bool is_c1 = at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0;
-        if (*at < 0x20 || *at == 0x7f || is_c1) {
-            line->bytes[line->size++] = '?';
-            at += is_c1 ? 2 : 1;
-        } else {
-            do {
-                line->bytes[line->size++] = (char)*at++;
-            } while ((*at & 0xc0) == 0x80 && line->size + 1 < sizeof(line->bytes));
+    while (*text != '\0' && line->left > 0 && line->size + 8 < sizeof(line->bytes)) {
+        size_t size = 0;
+        const uint32_t character = safe_character(text, &size);
+        char escaped[12] = "?";
+        const bool is_hidden = safe_is_hidden(character), is_wrong = character == 0xfffd && size == 1;
+        if (is_hidden) {
+            (void)snprintf(escaped, sizeof(escaped), "\\u%04x", (unsigned)character);
         }
-        line->left--;
+        const char *from = is_hidden || is_wrong ? escaped : text;
+        const size_t bytes = is_hidden || is_wrong ? strlen(escaped) : size;
+        const size_t width = is_hidden ? bytes : 1;
+        if (width > (size_t)line->left) {
+            return;
+        }
+        memcpy(line->bytes + line->size, from, bytes);
+        line->size += bytes;
+        line->left -= (int)width;
+        text += size;
     }
 }
 
@@ -127,12 +136,18 @@ struct column {
     enum { IS_COUNT, IS_RATE, IS_SHARE, IS_TIME, IS_AGE, IS_NAME } kind;
 };
 
+/* In 80 columns there are 41 for a name. */
 static const struct column columns[] = {
-    {"PENDING", "pending", 11, 0, IS_COUNT}, {"START/S", "started", 9, 0, IS_RATE},
-    {"END/S", "ended", 9, 0, IS_RATE},       {"FIRED", "fired_share", 6, 0, IS_SHARE},
-    {"IN CALL", "time_ns", 8, 0, IS_TIME},   {"LATE", "late50_ns", 8, 0, IS_TIME},
-    {"99 %", "late99_ns", 8, 0, IS_TIME},    {"CANCEL", "cancelled_share", 7, 96, IS_SHARE},
-    {"OF CORE", "busy", 8, 96, IS_SHARE},    {"OLDEST", "oldest_s", 9, 108, IS_AGE},
+    {"PENDING", "pending", 11, 0, IS_COUNT},
+    {"START/S", "started", 9, 64, IS_RATE},
+    {"FIRED/S", "fired", 9, 72, IS_RATE},
+    {"99 %", "late99_ns", 8, 56, IS_TIME},
+    {"END/S", "ended", 9, 100, IS_RATE},
+    {"OLDEST", "oldest_s", 9, 90, IS_AGE},
+    {"CANCEL", "cancelled_share", 7, 116, IS_SHARE},
+    {"IN CALL", "time_ns", 8, 108, IS_TIME},
+    {"OF CORE", "busy", 8, 124, IS_SHARE},
+    {"LATE", "late50_ns", 8, 132, IS_TIME},
     {"SOURCE", "name", 0, 0, IS_NAME},
 };
 
@@ -240,11 +255,45 @@ static void draw_head(struct paper *paper, const struct value *snapshot, const s
     }
     end_line(paper, &line);
     line = begin_line(paper);
-    add(&line, "pending %s   started %s/s   fired %s/s   cancelled %s/s   memory %s",
-        text_grouped((uint64_t)value_number(stats, "pending")), rate(value_number(rates, "started")),
-        rate(value_number(rates, "fired")), rate(value_number(rates, "cancelled")),
-        text_bytes((uint64_t)value_number(stats, "bytes")));
+    add(&line, "pending %s   started %s/s", text_grouped((uint64_t)value_number(stats, "pending")),
+        rate(value_number(rates, "started")));
+    if (paper->screen->width < NARROW) {
+        end_line(paper, &line);
+        line = begin_line(paper);
+    } else {
+        add(&line, "   ");
+    }
+    add(&line, "fired %s/s   cancelled %s/s   memory %s", rate(value_number(rates, "fired")),
+        rate(value_number(rates, "cancelled")), text_bytes((uint64_t)value_number(stats, "bytes")));
     end_line(paper, &line);
+}
+
+/* What is wrong, in as many lines as it needs. */
+static void draw_troubles(struct paper *paper, const struct value *snapshot) {
+    const struct value *trouble = value_of(snapshot, "troubles")->first;
+    for (size_t i = 0; trouble != NULL && i < TROUBLES_SHOWN; i++, trouble = trouble->next) {
+        char text[LINE_SIZE];
+        safe_copy(text, sizeof(text), value_text(trouble, "text"));
+        for (const char *rest = text; *rest != '\0';) {
+            struct line line = begin_line(paper);
+            const int width = line.left;
+            add_colour(&line, paper->look->bad);
+            add(&line, rest == text ? "! " : "  ");
+            const size_t before = line.size;
+            add_text(&line, rest);
+            rest += line.size - before;
+            add_colour(&line, paper->look->plain);
+            end_line(paper, &line);
+            if (line.left == width) {
+                break;
+            }
+        }
+    }
+    if (trouble != NULL) {
+        struct line line = begin_line(paper);
+        add(&line, "! ... and %zu more", value_of(snapshot, "troubles")->count - TROUBLES_SHOWN);
+        end_line(paper, &line);
+    }
 }
 
 static void draw_coming(struct paper *paper, const struct value *subject) {
@@ -296,9 +345,11 @@ static void draw_worker(struct paper *paper, const struct value *worker) {
     struct line line = begin_line(paper);
     const bool is_stuck = strcmp(value_text(worker, "state"), "stuck") == 0;
     add_colour(&line, is_stuck ? paper->look->bad : "");
-    add(&line, "worker %-3.0f %-5s %3.0f%% busy %11s timers %8s fired/s", value_number(worker, "id"),
-        value_text(worker, "state"), value_number(worker, "busy") * 100,
-        text_grouped((uint64_t)value_number(worker, "timers")), rate(value_number(worker, "fired")));
+    add(&line, "worker %-3.0f %-5s", value_number(worker, "id"), value_text(worker, "state"));
+    if (!is_stuck || paper->screen->width >= NARROW) {
+        add(&line, " %3.0f%% busy %11s timers %8s fired/s", value_number(worker, "busy") * 100,
+            text_grouped((uint64_t)value_number(worker, "timers")), rate(value_number(worker, "fired")));
+    }
     if (is_stuck) {
         add(&line, "  for %.1f s in ", value_number(worker, "stuck_ms") / 1000);
         add_text(&line, value_text(worker, "callback"));
@@ -484,6 +535,7 @@ void screen_draw(struct screen *screen, const struct value *snapshot, const stru
         screen->subject = subjects->count > 0 ? screen->subject % (unsigned)subjects->count : 0;
         const struct value *subject = value_at(subjects, screen->subject);
         draw_head(&paper, snapshot, subject);
+        draw_troubles(&paper, snapshot);
         draw_coming(&paper, subject);
         draw_lateness(&paper, subject);
         draw_workers(&paper, subject);
@@ -491,7 +543,9 @@ void screen_draw(struct screen *screen, const struct value *snapshot, const stru
         draw_sources(&paper, screen, subject);
     }
     if (look->is_terminal) {
-        (void)fprintf(out, "\033[J%sq: quit  s, left, right: sort by  r: reverse  up, down: scroll%s", look->dim,
+        (void)fprintf(out, "\033[J%s%s%s", look->dim,
+                      screen->width < NARROW ? "q: quit  s: sort by  r: reverse"
+                                             : "q: quit  s, left, right: sort by  r: reverse  up, down: scroll",
                       look->plain);
     }
     (void)fflush(out);
