@@ -138,6 +138,14 @@ class Chromium:
             self.note(answer)
         raise TimeoutError(method)
 
+    def call_browser(self, method, **values):
+        """Of the browser, not of the page."""
+        session, self.session = self.session, None
+        try:
+            return self.call(method, **values)
+        finally:
+            self.session = session
+
     # ---- what a test does ----
 
     def open(self, address):
