@@ -17,7 +17,7 @@
  *   M3 no effects  no call allocates, blocks, changes the object that it describes, or depends on the locale.
  *
  * You may join the texts of several calls if their families differ. The names of families begin with verge_wheel_,
- * verge_service_ or verge_runtime_, or are those given to verge_histogram_metrics. So describe several objects of one
+ * verge_service_, verge_source_ or verge_runtime_, or are those given to verge_histogram_metrics. So describe several objects of one
  * kind by one call.
  *
  * Errors. -EINVAL: a label name that does not match [a-zA-Z_][a-zA-Z0-9_]*, starts with __, is "le" or "quantile", or
@@ -57,6 +57,18 @@ VERGE_API int verge_service_metrics(const verge_service *service, const verge_la
 /* The same for several services. labels[i] belongs to services[i]. */
 VERGE_API int verge_services_metrics(const verge_service *const *services, const verge_label *const *labels,
                                      size_t service_count, char *buffer, size_t size);
+
+/*
+ * How many timers are pending, and how many are overdue by more than a second, by what started them: the label
+ * source="..." has the label of the timers or, for timers without one, the name of their callback. A leak is a source
+ * that only ever grows. The call reads each timer of the service once (about 5 ms for a million of them, on the calling
+ * thread), so call it when somebody asks, not more often. From any thread. -EINVAL also: a label "source", or more than
+ * 30 labels.
+ */
+VERGE_API int verge_service_source_metrics(verge_service *service, const verge_label *labels, char *buffer,
+                                           size_t size);
+VERGE_API int verge_services_source_metrics(verge_service *const *services, const verge_label *const *labels,
+                                            size_t service_count, char *buffer, size_t size);
 
 /* verge_runtime_get_stats as text, for one runtime or several. From any thread. */
 VERGE_API int verge_runtime_metrics(verge_runtime *runtime, const verge_label *labels, char *buffer, size_t size);

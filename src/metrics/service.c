@@ -2,11 +2,13 @@
 #include "verge/service.h"
 
 #include "metrics/writer.h"
+#include "service/service_internal.h"
 
 /* The statistics, with all numbers as uint64_t. */
 typedef struct figures {
     verge_service_stats stats;
     uint64_t workers;
+    uint64_t stuck_now;
 } figures;
 
 #define COUNTER(field, field_help) \
@@ -34,6 +36,8 @@ static const verge__metrics_field fields[] = {
     COUNTER(clock_reads, "Times that a worker read the clock itself."),
     GAUGE(bytes, "Bytes held from the allocator."),
     {"verge_service_workers", "Workers that have joined.", VERGE__METRICS_GAUGE, offsetof(figures, workers)},
+    {"verge_service_stuck_now", "Workers whose callback has been running for more than stuck_after_ns.",
+     VERGE__METRICS_GAUGE, offsetof(figures, stuck_now)},
 };
 
 typedef struct service_sources {
@@ -41,11 +45,24 @@ typedef struct service_sources {
     figures figures;
 } service_sources;
 
+static uint64_t count_stuck(const verge_service *service) {
+    const uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
+    const uint64_t now_ns = verge__service_clock(service);
+    uint64_t stuck = 0;
+    for (uint32_t id = 1; id <= count; id++) {
+        const verge_worker *worker = verge__service_seat(service, id);
+        const uint64_t since_ns = atomic_load_explicit(&worker->callback_since_ns, memory_order_relaxed);
+        stuck += since_ns != 0 && now_ns > since_ns && now_ns - since_ns > service->options.stuck_after_ns ? 1 : 0;
+    }
+    return stuck;
+}
+
 static const void *read_stats(void *context, size_t source) {
     service_sources *sources = context;
     sources->figures.stats.struct_size = sizeof(sources->figures.stats);
     (void)verge_service_get_stats(sources->services[source], &sources->figures.stats);
     sources->figures.workers = sources->figures.stats.workers;
+    sources->figures.stuck_now = count_stuck(sources->services[source]);
     return &sources->figures;
 }
 

@@ -2,8 +2,8 @@
 /* Which sources there are, what they are called, and when they are forgotten. */
 #include <string.h>
 
-#include "scope/symbol.h"
 #include "scope/view.h"
+#include "service/symbol.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define UNUSED_NS (60 * SECOND_NS) /* a source without timers and events for so long is forgotten */

@@ -620,7 +620,13 @@
       seen.add(id);
       showRow(entry, s, id, isMember, before);
       put(entry.row);
-      if (opened.has(id)) { put(detailOf(entry)); } else if (entry.detail) { entry.detail.remove(); entry.detail = null; }
+      if (opened.has(id)) {
+        put(detailOf(entry));
+      } else if (entry.detail) {
+        place = place === entry.detail ? place.nextSibling : place;
+        entry.detail.remove();
+        entry.detail = null;
+      }
     }
     for (const [id, entry] of rows) {
       if (!seen.has(id)) { entry.row.remove(); if (entry.detail) { entry.detail.remove(); } rows.delete(id); opened.delete(id); }

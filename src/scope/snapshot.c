@@ -387,11 +387,10 @@ void verge__scope_write_detail(const verge__service_view *view, uint32_t index, 
 
 /* ---- for Prometheus ---- */
 
-static int make_service_metrics(const verge_scope *scope, char *bytes, size_t size) {
+static size_t list_services(const verge_scope *scope, verge_service *services[VERGE__VIEW_COUNT],
+                            const verge_label *labels_of[VERGE__VIEW_COUNT]) {
     static const verge_label labels[VERGE__VIEW_COUNT][2] = {{{"service", "service"}, {NULL, NULL}},
                                                              {{"service", "tasks"}, {NULL, NULL}}};
-    const verge_service *services[VERGE__VIEW_COUNT];
-    const verge_label *labels_of[VERGE__VIEW_COUNT];
     size_t count = 0;
     for (size_t i = 0; i < VERGE__VIEW_COUNT; i++) {
         if (scope->views[i] != NULL) {
@@ -399,7 +398,22 @@ static int make_service_metrics(const verge_scope *scope, char *bytes, size_t si
             labels_of[count++] = labels[i];
         }
     }
-    return count == 0 ? 0 : verge_services_metrics(services, labels_of, count, bytes, size);
+    return count;
+}
+
+static int make_service_metrics(const verge_scope *scope, char *bytes, size_t size) {
+    verge_service *services[VERGE__VIEW_COUNT];
+    const verge_label *labels_of[VERGE__VIEW_COUNT];
+    const size_t count = list_services(scope, services, labels_of);
+    return count == 0 ? 0
+                      : verge_services_metrics((const verge_service *const *)services, labels_of, count, bytes, size);
+}
+
+static int make_source_metrics(const verge_scope *scope, char *bytes, size_t size) {
+    verge_service *services[VERGE__VIEW_COUNT];
+    const verge_label *labels_of[VERGE__VIEW_COUNT];
+    const size_t count = list_services(scope, services, labels_of);
+    return count == 0 ? 0 : verge_services_source_metrics(services, labels_of, count, bytes, size);
 }
 
 static int make_runtime_metrics(const verge_scope *scope, char *bytes, size_t size) {
@@ -409,7 +423,7 @@ static int make_runtime_metrics(const verge_scope *scope, char *bytes, size_t si
 /* Calls `make` twice: for the size, and for the text. Counts may have grown in between, so there is room to spare. */
 static void add_metrics(const verge_scope *scope, int (*make)(const verge_scope *scope, char *bytes, size_t size),
                         verge__text *text) {
-    enum { SPARE = 1024 };
+    enum { SPARE = 16 << 10 }; /* sources may be new */
     const int wanted = make(scope, NULL, 0);
     if (wanted <= 0 || !verge__text_reserve(text, (size_t)wanted + SPARE)) {
         text->has_failed |= wanted < 0;
@@ -420,7 +434,23 @@ static void add_metrics(const verge_scope *scope, int (*make)(const verge_scope 
     text->size += text->has_failed ? 0 : (size_t)length;
 }
 
+/* Scope sees callbacks that run for too long even if the service does not watch them. */
+static void add_stuck(const verge_scope *scope, verge__text *text) {
+    static const char head[] = "# HELP verge_scope_stuck_workers Workers that scope sees stuck in a callback.\n"
+                               "# TYPE verge_scope_stuck_workers gauge\n";
+    static const char *const names[VERGE__VIEW_COUNT] = {"service", "tasks"};
+    verge__text_add(text, head, sizeof(head) - 1);
+    for (size_t i = 0; i < VERGE__VIEW_COUNT; i++) {
+        if (scope->views[i] != NULL) {
+            verge__text_format(text, "verge_scope_stuck_workers{service=\"%s\"} %" PRIu32 "\n", names[i],
+                               verge__stuck_count(&scope->views[i]->stuck));
+        }
+    }
+}
+
 void verge__scope_write_metrics(verge_scope *scope, verge__text *text) {
     add_metrics(scope, make_service_metrics, text);
+    add_metrics(scope, make_source_metrics, text);
+    add_stuck(scope, text);
     add_metrics(scope, make_runtime_metrics, text);
 }

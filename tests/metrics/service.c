@@ -75,8 +75,8 @@ static void every_statistic_is_there(void **state) {
     for (const char *at = text; (at = strstr(at, "# TYPE ")) != NULL; at++) {
         families++;
     }
-    /* all 64-bit numbers of the struct but its size, the workers, and two histograms */
-    assert_int_equal(families, offsetof(verge_service_stats, workers) / sizeof(uint64_t) - 1 + 1 + 2);
+    /* all 64-bit numbers of the struct but its size, the workers, those that are stuck now, and two histograms */
+    assert_int_equal(families, offsetof(verge_service_stats, workers) / sizeof(uint64_t) - 1 + 2 + 2);
     assert_int_equal(verge_worker_leave(worker), 0);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }
@@ -110,11 +110,79 @@ static void several_services_share_their_families(void **state) {
     assert_int_equal(verge_service_destroy(second, NULL, NULL), 0);
 }
 
+static verge_service *watched;
+
+static void get_stuck(const verge_firing *firing) {
+    (void)firing;
+    assert_true(verge_service_metrics(watched, NULL, text, sizeof(text)) > 0);
+    assert_int_equal(exposition_number(text, "verge_service_stuck_now"), 0);
+    verge_manual_clock_advance(&manual, 60 * MS);
+    assert_true(verge_service_metrics(watched, NULL, text, sizeof(text)) > 0);
+    assert_int_equal(exposition_number(text, "verge_service_stuck_now"), 1);
+}
+
+static void who_is_stuck_now(void **state) {
+    (void)state;
+    verge_service_options options;
+    verge_worker *worker = NULL;
+    verge_manual_clock_set(&manual, 0);
+    assert_int_equal(verge_service_options_init(&options), 0);
+    options.thread_count = 0;
+    options.metronome = false;
+    options.stuck_after_ns = 50 * MS;
+    options.clock = verge_clock_manual(&manual);
+    assert_int_equal(verge_service_create(&options, &watched), 0);
+    assert_int_equal(verge_worker_join(watched, NULL, &worker), 0);
+    assert_int_equal(verge_service_start_at(watched, 10 * MS, get_stuck, NULL, NULL), 0);
+    verge_manual_clock_set(&manual, 20 * MS);
+    assert_int_equal(verge_worker_run_once(worker, 0), 1);
+    assert_true(verge_service_metrics(watched, NULL, text, sizeof(text)) > 0);
+    assert_int_equal(exposition_number(text, "verge_service_stuck_now"), 0);
+    assert_int_equal(verge_worker_leave(worker), 0);
+    assert_int_equal(verge_service_destroy(watched, NULL, NULL), 0);
+}
+
+static void start_labelled(verge_service *service, const char *label, uint64_t deadline_ns) {
+    verge_start_options options;
+    assert_int_equal(verge_start_options_init(&options), 0);
+    options.callback = on_timer;
+    options.label = label;
+    options.deadline_ns = deadline_ns;
+    assert_int_equal(verge_service_start(service, &options, NULL), 0);
+}
+
+static void timers_by_what_started_them(void **state) {
+    (void)state;
+    static const char once[] = "a \"label\"", again[] = "a \"label\""; /* one text at two addresses */
+    verge_worker *worker = NULL;
+    verge_service *service = make_service(&worker);
+    verge_manual_clock_set(&manual, 10000 * MS);
+    for (int i = 0; i < 5; i++) {
+        start_labelled(service, i < 2 ? once : again, 20000 * MS);
+    }
+    start_labelled(service, "late\xff", 8000 * MS);
+    start_labelled(service, "late\xff", 9500 * MS);
+    assert_int_equal(verge_service_start_at(service, 20000 * MS, on_timer, NULL, NULL), 0);
+    exposition_expect_length(verge_service_source_metrics(service, NULL, text, sizeof(text)), text);
+    assert_null(exposition_check(text));
+    assert_int_equal(exposition_number(text, "verge_source_pending{source=\"a \\\"label\\\"\"}"), 5);
+    assert_int_equal(exposition_number(text, "verge_source_overdue{source=\"a \\\"label\\\"\"}"), 0);
+    assert_int_equal(exposition_number(text, "verge_source_pending{source=\"late?\"}"), 2);
+    assert_int_equal(exposition_number(text, "verge_source_overdue{source=\"late?\"}"), 1);
+    assert_int_equal(exposition_number(text, "verge_source_pending{source=\"on_timer\"}"), 1);
+    const verge_label wrong[] = {{"source", "mine"}, {NULL, NULL}};
+    assert_int_equal(verge_service_source_metrics(service, wrong, text, sizeof(text)), -EINVAL);
+    assert_int_equal(verge_service_source_metrics(NULL, NULL, text, sizeof(text)), -EINVAL);
+    assert_int_equal(verge_services_source_metrics(NULL, NULL, 0, text, sizeof(text)), 0);
+    assert_int_equal(verge_worker_leave(worker), 0);
+    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_numbers_are_those_of_the_service),
-        cmocka_unit_test(every_statistic_is_there),
-        cmocka_unit_test(several_services_share_their_families),
+        cmocka_unit_test(the_numbers_are_those_of_the_service),  cmocka_unit_test(every_statistic_is_there),
+        cmocka_unit_test(several_services_share_their_families), cmocka_unit_test(who_is_stuck_now),
+        cmocka_unit_test(timers_by_what_started_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,12 +116,12 @@ def test_truth(browser, theatre):
 
 def test_many(browser, theatre):
     theatre.tell("sources 300")
-    browser.wait(row("source number # (300)"))
+    browser.wait(f"!!({row('source number # (300)')})")
     expect(True, "300 sources that differ in a number are one group")
     height = browser.run("document.documentElement.scrollHeight")
     expect(height < 3500, f"and the page stays short: {height} pixels")
     browser.run(f"({row('source number # (300)')}).querySelector('button').click()")
-    browser.wait(row("source number 299"))
+    browser.wait(f"!!({row('source number 299')})")
     expect(True, "a click opens the group")
     browser.run(f"({row('source number # (300)')}).querySelector('button').click()")
     theatre.tell("many 1000000")
@@ -139,7 +139,6 @@ def test_detail(browser):
 
 def test_moments(browser, theatre):
     before = browser.run(row("session timeout", 1))
-    browser.wait(f"Number(document.querySelector('#heat-time').children.length) === 3 && {row('session timeout')}")
     pending = browser.run("document.querySelector('#tiles dd').firstChild.textContent")
     browser.run("(() => { const m = document.querySelector('#moment'); m.value = -5; m.dispatchEvent(new Event('input')); })()")
     browser.wait("document.querySelector('#state').textContent === 'then'")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* scope/symbol.h - finds the name of a function by its address, if possible. */
-#ifndef VERGE_SRC_SCOPE_SYMBOL_H
-#define VERGE_SRC_SCOPE_SYMBOL_H
+/* service/symbol.h - finds the name of a function by its address, if possible. */
+#ifndef VERGE_SRC_SERVICE_SYMBOL_H
+#define VERGE_SRC_SERVICE_SYMBOL_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* dladdr1 */
-#include "scope/symbol.h"
+#include "service/symbol.h"
 
 #include <dlfcn.h>
 #include <elf.h>
