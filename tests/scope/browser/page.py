@@ -102,6 +102,7 @@ def test_keyboard(browser):
     browser.press("ArrowLeft")
     browser.wait("/late: /.test(document.querySelector('#heat-read').textContent)")
     expect(True, "arrow keys read the heat map")
+    browser.press("Escape")
     browser.run("document.activeElement.blur()")
     browser.press("p", "p")
     expect(browser.run("document.querySelector('#state').textContent") == "paused", "p pauses")
