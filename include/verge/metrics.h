@@ -17,8 +17,8 @@
  *   M3 no effects  no call allocates, blocks, changes the object that it describes, or depends on the locale.
  *
  * You may join the texts of several calls if their families differ. The names of families begin with verge_wheel_,
- * verge_service_, verge_source_ or verge_runtime_, or are those given to verge_histogram_metrics. So describe several objects of one
- * kind by one call.
+ * verge_service_, verge_source_ or verge_runtime_, or are those given to verge_histogram_metrics. So describe several
+ * objects of one kind by one call.
  *
  * Errors. -EINVAL: a label name that does not match [a-zA-Z_][a-zA-Z0-9_]*, starts with __, is "le" or "quantile", or
  * is given twice; a label value that is NULL or not UTF-8; two objects with the same labels; a NULL object. -EOVERFLOW:

@@ -7,26 +7,31 @@
  *     ...
  *     verge_scope_stop(scope);                    -- before verge_service_destroy
  *
- * The page shows who has started timers (by label, or by the callback's name), when they are due, how late they were,
- * what each worker does, and how full the wheels are. `verge scope --connect ADDRESS` shows the same in a terminal. See
- * docs/SCOPE.md.
+ * The page shows what is wrong now, who has started timers (by label, or by the callback's name), when they are due,
+ * how late they were, what each worker does, and how full the wheels are. `verge scope` lists the scopes of your
+ * programs, `verge scope --browser NAME` opens one that is a Unix socket in a browser, and `verge scope --connect NAME`
+ * shows the same in a terminal. See docs/SCOPE.md.
  *
- * Scope answers GET and HEAD of HTTP/1.1, for at most 16 clients: / (the page), /events (server-sent events, four a
- * second, each a JSON text), /snapshot (one such text), /metrics (the text of verge/metrics.h).
+ * Scope answers GET and HEAD of HTTP/1.1, for at most 16 clients: / (the page), /next (the next look, a JSON text),
+ * /snapshot (the same, when all figures are known), /events (server-sent events, four a second, each such a text),
+ * /history (the last ten minutes), /source/service/N and /source/tasks/N (the timers of a source), /tasks (what each
+ * task does), /metrics (the text of verge/metrics.h).
  *
  * Promises
  *   V1 read only    no request changes anything.
  *   V2 private      a Unix socket has mode 0600. A port accepts connections on the loopback only, unless the address
  *                   names another one. There, a client must know the token in the path. A request is refused (403) if
  *                   its Host is neither numeric nor "localhost", or if its Origin is another page: this stops DNS
- *                   rebinding.
+ *                   rebinding. That goes for Unix sockets, too, as ssh -L leads browsers there.
  *   V3 no harm      all work is done on one thread of scope's own, with limits and deadlines for each client. It takes
- *                   no lock that calls on timers take, and no such call waits for scope.
+ *                   no lock that calls on timers take, and no such call waits for scope. If all places are taken, a new
+ *                   client takes that of the oldest one whose request has not arrived.
  *   V4 cost         while nobody looks, calls on timers do nothing more than without scope. While somebody looks, a
  *                   worker takes samples at 64 random moments a second: of its next 256 starts, cancels and firings it
  *                   counts all or some by source. Scope reads at most 262,144 timers a second.
  *   V5 truth        figures by source add up to the totals. Samples are scaled by the number of events on that worker.
- *                   Pending timers are counted one by one.
+ *                   A rate that comes from samples has bounds, which hold the true one in 19 of 20 cases. Pending
+ *                   timers are counted one by one.
  */
 #ifndef VERGE_SCOPE_H
 #define VERGE_SCOPE_H
@@ -57,6 +62,8 @@ typedef struct verge_scope_options {
      *     "unix:PATH"        a Unix socket
      *     "tcp:PORT"         a port of 127.0.0.1; 0: any free port
      *     "tcp:NUMBER:PORT"  a port of a numeric address: "tcp:[::1]:8080", "tcp:0.0.0.0:8080"
+     * A scope at another place than the default one leaves its address in the same folder, in a file verge-PID-N.scope
+     * with mode 0600, so that `verge scope` finds it.
      */
     const char *address;
     /* The secret in the path of a TCP address: 16 to 64 letters, digits, - or _. Copied. NULL: a random one of 128

@@ -10,7 +10,7 @@ import time
 import chromium
 from theatre import Theatre
 
-VIEWS = {view: f"#{view}" for view in ("sources", "coming", "workers", "lateness", "wheel")} | {"durable": ".panel"}
+VIEWS = {view: f"#{view}" for view in ("trouble", "figures", "sources", "coming", "workers", "lateness", "wheel")} | {"durable": ".panel"}
 LEAK = "Array.from(document.querySelectorAll('.flag')).some((n) => !n.hidden)"
 
 

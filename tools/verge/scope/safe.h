@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Text that strangers have written, such as labels, for a terminal: control characters, and characters that hide or turn
- * round what stands beside them, become \uXXXX. */
+/* Text that strangers have written, such as labels, for a terminal: control characters, and characters that hide or
+ * turn round what stands beside them, become \uXXXX. */
 #ifndef VERGE_TOOL_SAFE_H
 #define VERGE_TOOL_SAFE_H
 
