@@ -202,6 +202,27 @@ int verge__notify_near(verge_durable *durable, verge__connection *connection, ve
 
 /* ---- schedule ---- */
 
+int verge__find_taken(verge__row *rows, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].outcome == VERGE__ID_TAKEN && rows[i].is_new) {
+            return VERGE__ID_TAKEN;
+        }
+        rows[i].outcome = rows[i].outcome == VERGE__ID_TAKEN ? -EEXIST : rows[i].outcome; /* the caller gave the id */
+    }
+    return 0;
+}
+
+/* Inserts rows in a transaction that is not the writer's. -EAGAIN: the node needs a new incarnation first. */
+static int insert_rows(verge_durable *durable, verge__connection *connection, verge__row *rows, size_t count) {
+    int error = durable->store->insert(connection, rows, count);
+    error = error != 0 ? error : verge__find_taken(rows, count);
+    if (error == VERGE__ID_TAKEN) {
+        verge__drop_incarnation(durable);
+        error = -EAGAIN;
+    }
+    return error;
+}
+
 static int give_ids(verge_durable *durable, verge__row *rows, size_t count) {
     int error = 0;
     (void)pthread_mutex_lock(&durable->lock);
@@ -209,6 +230,7 @@ static int give_ids(verge_durable *durable, verge__row *rows, size_t count) {
         if (rows[i].id == 0) {
             const uint64_t due_ns = rows[i].due_ns + (rows[i].due_is_delay ? verge__store_now(durable) : 0);
             rows[i].id = verge__new_id(durable, due_ns);
+            rows[i].is_new = true;
             error = rows[i].id == 0 ? -EAGAIN : 0;
         }
     }
@@ -222,7 +244,7 @@ static int schedule_in_handler(verge__current *current, verge__row *rows, size_t
     verge__connection *connection = current->runner->connection;
     int error = verge__current_begin(current);
     error = error != 0 ? error : give_ids(durable, rows, count);
-    error = error != 0 ? error : durable->store->insert(connection, rows, count);
+    error = error != 0 ? error : insert_rows(durable, connection, rows, count);
     error = error != 0 ? error : verge__notify_near(durable, connection, rows, count);
     for (size_t i = 0; i < count && error == 0; i++) {
         error = verge__current_scheduled(current, &rows[i]);
@@ -281,17 +303,36 @@ int verge_durable_schedule_many(verge_durable *durable, const verge_durable_requ
     return error != 0 ? error : scheduled;
 }
 
+/* Waits until the writer has taken a new incarnation, if that is needed. -EAGAIN: it cannot, as it would wait for the
+ * caller's transaction; or the transaction is one of another server, which this node has not connected to yet. */
+static int prepare_ids(verge_durable *durable, verge__connection *connection) {
+    (void)pthread_mutex_lock(&durable->lock);
+    const bool is_same = durable->server_id == connection->server_id;
+    verge__check_incarnation(durable, connection);
+    const bool is_ready = durable->incarnation != 0;
+    (void)pthread_mutex_unlock(&durable->lock);
+    if (is_ready && is_same) {
+        return 0;
+    }
+    if (!is_same || durable->store->has_one_writer) {
+        return -EAGAIN;
+    }
+    verge__call call = {.kind = VERGE__CALL_NOTHING};
+    return perform(durable, &call);
+}
+
 int verge_durable_schedule_in(verge_durable *durable, void *transaction, const verge_durable_request *request,
                               verge_durable_id *ret_id) {
     verge__row row;
     verge__connection *connection;
     int error = durable == NULL || transaction == NULL ? -EINVAL : row_of(request, &row);
-    error = error != 0 ? error : give_ids(durable, &row, 1);
     error = error != 0 ? error : durable->store->borrow(transaction, &connection);
     if (error != 0) {
         return error;
     }
-    error = durable->store->insert(connection, &row, 1);
+    error = prepare_ids(durable, connection);
+    error = error != 0 ? error : give_ids(durable, &row, 1);
+    error = error != 0 ? error : insert_rows(durable, connection, &row, 1);
     error = error != 0 ? error : row.outcome;
     if (error == 0) { /* however far it is: nobody knows when it is committed. It is heard then, here too */
         const verge__row *const rows[] = {&row};

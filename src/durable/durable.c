@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -77,7 +78,7 @@ uint32_t verge__handler_index(const verge_durable *durable, const char *name) {
 }
 
 bool verge__is_lost(int error) {
-    return error == -EHOSTUNREACH || error == -EREMOTEIO;
+    return error == -EHOSTUNREACH || error == -EREMOTEIO || error == -EROFS;
 }
 
 int verge__connect(verge_durable *durable, verge__connection **connection) {
@@ -88,6 +89,10 @@ int verge__connect(verge_durable *durable, verge__connection **connection) {
     if (error == 0) {
         (void)pthread_mutex_lock(&durable->lock);
         durable->stats.connects++;
+        if (durable->server_id != (*connection)->server_id) {
+            durable->server_id = (*connection)->server_id;
+            durable->incarnation = 0;
+        }
         (void)pthread_mutex_unlock(&durable->lock);
     }
     return error;
@@ -110,6 +115,23 @@ uint64_t verge__new_id(verge_durable *durable, uint64_t due_ns) {
                                                     : (uint32_t)(slice % durable->shard_count);
     return durable->incarnation << (VERGE__ID_COUNTER_BITS + VERGE__ID_SHARD_BITS) |
            durable->id_counter++ << VERGE__ID_SHARD_BITS | shard;
+}
+
+uint64_t verge__new_mark(verge_durable *durable) {
+    return verge__random(durable) >> 2 | 1;
+}
+
+void verge__check_incarnation(verge_durable *durable, const verge__connection *connection) {
+    if (connection->incarnation < durable->incarnation) {
+        durable->incarnation = 0;
+    }
+}
+
+void verge__drop_incarnation(verge_durable *durable) {
+    (void)pthread_mutex_lock(&durable->lock);
+    durable->incarnation = 0;
+    (void)pthread_mutex_unlock(&durable->lock);
+    verge__wake_keeper(durable);
 }
 
 int verge__refresh_incarnation(verge_durable *durable, verge__connection *connection) {
@@ -221,6 +243,7 @@ int verge__durable_create(const verge_durable_options *options, const verge__sto
     if (!are_sane(&given)) {
         return -EINVAL;
     }
+    const bool is_real = store == NULL;
     bool is_missing = false;
     if (store == NULL && (store = verge__store_of(given.url, &is_missing)) == NULL) {
         return is_missing ? -EPROTONOSUPPORT : -EINVAL;
@@ -238,7 +261,11 @@ int verge__durable_create(const verge_durable_options *options, const verge__sto
     durable->scan_rows = VERGE__SCAN_ROWS_MAX;
     durable->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     verge_histogram_reset(&durable->lateness);
-    durable->random = verge__local_now(durable) ^ (uint64_t)getpid() << 32;
+    durable->random = verge__local_now(durable);
+    uint64_t seed;
+    if (is_real && getrandom(&seed, sizeof(seed), 0) == (ssize_t)sizeof(seed)) {
+        durable->random ^= seed;
+    }
     init_lock(durable);
     durable->url = strdup(given.url);
     durable->name = name_of(&given);
@@ -330,14 +357,19 @@ static int begin_node(verge_durable *durable) {
         return error;
     }
     durable->shard_count = meta.shard_count;
-    error = durable->store->join(connection, durable->name, options->client ? 0 : options->lease_ns, &durable->node);
+    error = verge__refresh_incarnation(durable, connection);
+    if (options->client && (error == -EACCES || error == -EROFS)) {
+        error = 0; /* a client that may only read */
+    }
     if (error != 0) {
         return error;
     }
-    if (durable->node >> VERGE__ID_INCARNATION_BITS != 0) {
-        return -EOVERFLOW;
+    /* Random: no two nodes have the same number, even if they have the same incarnation. */
+    durable->node = options->client ? 0 : durable->incarnation << 32 | verge__random(durable) >> 32;
+    error = durable->store->join(connection, durable->name, options->client ? 0 : options->lease_ns, durable->node);
+    if (error != 0) {
+        return error;
     }
-    durable->incarnation = durable->node;
     verge__note_time(durable, connection);
     if (options->client) { /* a client has no keeper */
         durable->writer_connection = connection;

@@ -87,7 +87,8 @@ typedef enum verge__call_kind {
     VERGE__CALL_RESET,
     VERGE__CALL_REVIVE,
     VERGE__CALL_FORGET,
-    VERGE__CALL_READ, /* calls `read`, outside of the transaction, which changes nothing */
+    VERGE__CALL_NOTHING, /* only begins the transaction, for which the writer takes an incarnation */
+    VERGE__CALL_READ,    /* calls `read`, outside of the transaction, which changes nothing */
 } verge__call_kind;
 
 /* A call that the writer makes for a caller. It is on the caller's stack, as the caller waits for it. */
@@ -160,8 +161,9 @@ struct verge_durable {
     uint32_t owned_count;
     uint32_t live_nodes;
 
-    uint64_t incarnation; /* of the ids given out */
+    uint64_t incarnation; /* of the ids given out; 0: a new one is needed */
     uint64_t id_counter;
+    uint64_t server_id; /* that gave the incarnation */
     uint32_t foreign_turn;
 
     /* If shards came from an owner that had died, a timer of theirs may have ended its process. So for a while only one
@@ -231,7 +233,16 @@ bool verge__is_lost(int error); /* the connection is of no further use */
 
 /* Makes an id, in a shard of this node or, if it owns none, in any shard. Under the lock. 0: none is left for now. */
 uint64_t verge__new_id(verge_durable *durable, uint64_t due_ns);
+uint64_t verge__new_mark(verge_durable *durable); /* a random number; under the lock */
 int verge__refresh_incarnation(verge_durable *durable, verge__connection *connection);
+
+/* The last commits of a store can be lost: an older state of it is restored, or a replica is promoted that lacks them.
+ * Then the store gives this node's incarnation to another one. So a node takes a new incarnation:
+ *   - if a connection finds another server, or another file (verge__connect);
+ *   - if the store has not given out this node's incarnation yet (check, under the lock);
+ *   - if another timer has an id that this node has made (drop). */
+void verge__check_incarnation(verge_durable *durable, const verge__connection *connection);
+void verge__drop_incarnation(verge_durable *durable);
 
 void verge__wake_keeper(verge_durable *durable);
 bool verge__is_handler_name(const char *name); /* calls.c */
@@ -289,6 +300,9 @@ int verge__read_owners(verge_durable *durable);
 
 void verge__call_submit(verge_durable *durable, verge__call *call); /* under the lock */
 void verge__call_finish(verge__call *call, int result);
+
+/* After an insert: VERGE__ID_TAKEN if another timer has an id that we have made. */
+int verge__find_taken(verge__row *rows, size_t count);
 
 /* In the transaction that has inserted or moved rows: notifies other nodes of those that are near and theirs. */
 int verge__notify_near(verge_durable *durable, verge__connection *connection, verge__row *rows, size_t count);

@@ -80,6 +80,7 @@ static int renew_and_balance(verge_durable *durable, uint64_t *ret_next_expiry_n
     verge__failpoint("renew.done");
     (void)pthread_mutex_lock(&durable->lock);
     verge__note_time(durable, connection);
+    verge__check_incarnation(durable, connection);
     note_cluster(durable, &cluster);
     const uint32_t share = (durable->shard_count + durable->live_nodes - 1) / durable->live_nodes;
     const uint32_t owned_count = durable->owned_count;
@@ -115,7 +116,7 @@ static void plan_renewal(verge_durable *durable, uint64_t next_expiry_ns) {
 
 static int tend_shards_in_time(verge_durable *durable) {
     if (verge__local_now(durable) < durable->renew_at_ns) {
-        return 0;
+        return verge__refresh_incarnation(durable, durable->keeper_connection);
     }
     uint64_t next_expiry_ns = 0;
     int error = renew_and_balance(durable, &next_expiry_ns);

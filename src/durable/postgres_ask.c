@@ -29,7 +29,8 @@ static const char *const texts[STATEMENT_COUNT] = {
         "u AS (INSERT INTO verge_node (node, name, lease_until, seen) SELECT $1, '', now + $2, now FROM n "
         "ON CONFLICT (node) DO UPDATE SET lease_until = excluded.lease_until, seen = excluded.seen) "
         "SELECT n.now, (SELECT count(*) FROM verge_node o WHERE o.lease_until >= n.now AND o.node <> $1) + 1, "
-        "(SELECT min(lease_until) FROM verge_node o WHERE o.lease_until >= n.now AND o.node <> $1), s.shard, s.epoch "
+        "(SELECT min(lease_until) FROM verge_node o WHERE o.lease_until >= n.now AND o.node <> $1), s.shard, s.epoch, "
+        "(SELECT incarnation FROM verge_meta) "
         "FROM n LEFT JOIN verge_shard s ON s.owner = $1 ORDER BY s.shard",
     [ACQUIRE] =
         "WITH n AS MATERIALIZED (SELECT verge_now() AS now), f AS (SELECT s.shard, s.clean FROM verge_shard s, n "
@@ -46,6 +47,7 @@ static const char *const texts[STATEMENT_COUNT] = {
     [INSERT] = INSERT_ROWS "ON CONFLICT DO NOTHING RETURNING id, due",
     [INSERT_NEW] = INSERT_ROWS "RETURNING id, due",
     [EXISTING] = "SELECT id, due FROM verge_timer WHERE id = ANY ($1::bigint[])",
+    [EXISTING_ROWS] = "SELECT " ROW_COLUMNS " FROM verge_timer WHERE id = ANY ($1::bigint[])",
     [TAKE] = "WITH " OWN " DELETE FROM verge_timer t WHERE t.id = ANY ($3::bigint[]) AND " IS_DUE_AND_OWN
              " RETURNING " T_COLUMNS,
     [CLAIM] = "WITH " OWN ", old AS MATERIALIZED (SELECT " T_COLUMNS
@@ -80,10 +82,10 @@ static int error_of_state(const char *state) {
         const char *state; /* its beginning */
         int error;
     } known[] = {
-        {"08", -EHOSTUNREACH},    {"57P", -EHOSTUNREACH}, {"53300", -EHOSTUNREACH}, {"25P03", -EHOSTUNREACH},
-        {"25006", -EHOSTUNREACH}, {"40", -EAGAIN},        {"55P03", -EAGAIN},       {"57014", -EAGAIN},
-        {"25P02", -EAGAIN},       {"53100", -ENOSPC},     {"53200", -ENOMEM},       {"42501", -EACCES},
-        {"28", -EACCES},          {"3D000", -EACCES},     {"42", -EPROTO},          {"3F", -EPROTO},
+        {"08", -EHOSTUNREACH}, {"57P", -EHOSTUNREACH}, {"53300", -EHOSTUNREACH}, {"25P03", -EHOSTUNREACH},
+        {"25006", -EROFS},     {"40", -EAGAIN},        {"55P03", -EAGAIN},       {"57014", -EAGAIN},
+        {"25P02", -EAGAIN},    {"53100", -ENOSPC},     {"53200", -ENOMEM},       {"42501", -EACCES},
+        {"28", -EACCES},       {"3D000", -EACCES},     {"42", -EPROTO},          {"3F", -EPROTO},
         {"23505", -EEXIST},
     };
     for (size_t i = 0; state != NULL && i < sizeof(known) / sizeof(known[0]); i++) {

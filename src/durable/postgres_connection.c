@@ -42,6 +42,20 @@ static void ignore_notice(void *context, const PGresult *result) {
     (void)result;
 }
 
+/* A server is known by the time when it was started. */
+#define SERVER_ID "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint"
+
+static int read_server_id(verge__postgres *c) {
+    const verge__parameters none = {0};
+    PGresult *result;
+    const int error = verge__pg_ask_text(c, "SELECT " SERVER_ID, &none, &result);
+    if (error == 0) {
+        c->base.server_id = number(result, 0, 0);
+        PQclear(result);
+    }
+    return error;
+}
+
 int verge__postgres_connect(const char *url, uint64_t lease_ns, verge__connection **ret_connection) {
     verge__postgres *c = calloc(1, sizeof(*c));
     if (c == NULL) {
@@ -72,6 +86,7 @@ int verge__postgres_connect(const char *url, uint64_t lease_ns, verge__connectio
             "SET enable_seqscan = off; SET jit = off; SET synchronous_commit = on",
             lease_ms, lease_ms, lease_ms);
         error = verge__pg_say(c, settings);
+        error = error != 0 ? error : read_server_id(c);
     }
     if (error != 0) {
         verge__postgres_disconnect(&c->base);
@@ -96,12 +111,15 @@ int verge__postgres_borrow(void *transaction, verge__connection **ret_connection
     const verge__parameters none = {0};
     PGresult *result;
     const uint64_t asked_ns = verge__monotonic_ns();
-    const int error = verge__pg_ask_text(c, "SELECT verge_now()", &none, &result);
+    const int error =
+        verge__pg_ask_text(c, "SELECT verge_now(), incarnation, " SERVER_ID " FROM verge_meta", &none, &result);
     if (error != 0) {
         verge__postgres_disconnect(&c->base);
         return error;
     }
     note_time(c, number(result, 0, 0), asked_ns);
+    c->base.incarnation = number(result, 0, 1);
+    c->base.server_id = number(result, 0, 2);
     PQclear(result);
     *ret_connection = &c->base;
     return 0;
@@ -117,10 +135,12 @@ void *verge__postgres_handle(verge__connection *connection) {
 int verge__postgres_begin(verge__connection *connection) {
     verge__postgres *c = own(connection);
     const uint64_t asked_ns = verge__monotonic_ns();
-    PGresult *result = verge__pg_answer(c, PQsendQuery(c->pg, "BEGIN; SELECT verge_now()"));
+    PGresult *result =
+        verge__pg_answer(c, PQsendQuery(c->pg, "BEGIN; SELECT verge_now(), incarnation FROM verge_meta"));
     const int error = verge__pg_error_of(c, result);
-    if (error == 0) {
+    if (error == 0 && PQntuples(result) == 1) {
         note_time(c, strtoull(PQgetvalue(result, 0, 0), NULL, 10), asked_ns);
+        c->base.incarnation = strtoull(PQgetvalue(result, 0, 1), NULL, 10);
     } else if (error != -EHOSTUNREACH) {
         (void)verge__pg_say(c, "ROLLBACK");
     }

@@ -44,6 +44,7 @@ typedef enum verge__postgres_statement {
     INSERT,
     INSERT_NEW, /* for ids that were never used: the server need not look for existing rows */
     EXISTING,
+    EXISTING_ROWS,
     TAKE,
     CLAIM,
     COMPLETE,

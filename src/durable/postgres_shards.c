@@ -110,11 +110,9 @@ static int forget_marks(verge__postgres *c) {
     return verge__pg_say(c, text);
 }
 
-int verge__postgres_join(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node) {
+int verge__postgres_join(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t node) {
     verge__postgres *c = own(connection);
-    uint64_t node;
-    int error = verge__postgres_new_incarnation(connection, &node);
-    error = error != 0 ? error : forget_marks(c);
+    int error = lease_ns > 0 ? forget_marks(c) : 0;
     if (error != 0) {
         return error;
     }
@@ -136,7 +134,6 @@ int verge__postgres_join(verge__connection *connection, const char *name, uint64
     if (error == 0) {
         note_time(c, number(result, 0, 0), asked_ns);
         PQclear(result);
-        *ret_node = node;
     }
     return error;
 }
@@ -161,6 +158,7 @@ int verge__postgres_renew(verge__connection *connection, uint64_t node, uint64_t
         return error;
     }
     note_time(c, number(result, 0, 0), asked_ns);
+    c->base.incarnation = number(result, 0, 5);
     *ret_cluster = (verge__cluster){
         .live_nodes = (uint32_t)number(result, 0, 1),
         .next_expiry_ns = number(result, 0, 2),

@@ -181,8 +181,9 @@ static void add_rows(verge__postgres *c, verge__parameters *p, const verge__row 
     end_array(p, payloads);
 }
 
-/* Copies ids and times of the answer to their rows, which are in about the same order. */
-static size_t match(const PGresult *result, verge__row *rows, size_t count) {
+/* Copies ids and times of the answer to their rows, which are in about the same order. is_found: the rows of the answer
+ * were there before, and may be other timers. */
+static size_t match(const PGresult *result, verge__row *rows, size_t count, bool is_found) {
     size_t at = 0;
     size_t matched = 0;
     for (int i = 0; i < PQntuples(result); i++) {
@@ -190,9 +191,17 @@ static size_t match(const PGresult *result, verge__row *rows, size_t count) {
         for (size_t tries = 0; tries < count; tries++, at++) {
             at = at >= count ? 0 : at;
             if (rows[at].id == id) {
-                rows[at].outcome = 0;
-                rows[at].due_ns = number(result, i, 1);
-                rows[at].due_is_delay = false;
+                verge__row found = {.due_ns = number(result, i, 1)};
+                if (is_found) {
+                    read_row(result, i, &found);
+                }
+                if (is_found && !verge__is_same_timer(&found, &rows[at])) {
+                    rows[at].outcome = VERGE__ID_TAKEN;
+                } else {
+                    rows[at].outcome = 0;
+                    rows[at].due_ns = found.due_ns;
+                    rows[at].due_is_delay = false;
+                }
                 matched++;
                 at++;
                 break;
@@ -213,12 +222,12 @@ int verge__postgres_insert(verge__connection *connection, verge__row *rows, size
     add_rows(c, &p, rows, count);
     int error = verge__pg_ask(c, are_new ? INSERT_NEW : INSERT, &p, &result);
     if (error != 0) {
-        return error;
+        return error == -EEXIST && are_new ? VERGE__ID_TAKEN : error;
     }
     for (size_t i = 0; i < count; i++) {
         rows[i].outcome = -EEXIST;
     }
-    const size_t matched = match(result, rows, count);
+    const size_t matched = match(result, rows, count, false);
     PQclear(result);
     if (matched == count) {
         return 0;
@@ -226,9 +235,9 @@ int verge__postgres_insert(verge__connection *connection, verge__row *rows, size
     /* Rows that were not inserted: their key is taken, or they exist already. */
     p = (verge__parameters){0};
     add_numbers_of(c, &p, rows, count, id_of);
-    error = verge__pg_ask(c, EXISTING, &p, &result);
+    error = verge__pg_ask(c, EXISTING_ROWS, &p, &result);
     if (error == 0) {
-        (void)match(result, rows, count);
+        (void)match(result, rows, count, true);
         PQclear(result);
     }
     return error;

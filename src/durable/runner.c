@@ -244,10 +244,12 @@ static int fire_batch(verge__runner *runner, bool is_counted) {
 static int begin(verge__runner *runner) {
     verge_durable *durable = runner->durable;
     int error = verge__connect(durable, &runner->connection);
+    error = error != 0 ? error : verge__refresh_incarnation(durable, runner->connection);
     error = error != 0 ? error : durable->store->begin(runner->connection);
     if (error == 0) {
         (void)pthread_mutex_lock(&durable->lock);
         verge__note_time(durable, runner->connection);
+        verge__check_incarnation(durable, runner->connection);
         (void)pthread_mutex_unlock(&durable->lock);
     }
     return error;
@@ -258,9 +260,8 @@ static int end(verge__runner *runner, int error, bool must_know) {
     uint64_t mark = 0;
     if (error == 0 && must_know) {
         (void)pthread_mutex_lock(&durable->lock);
-        mark = verge__new_id(durable, 0);
+        mark = verge__new_mark(durable);
         (void)pthread_mutex_unlock(&durable->lock);
-        error = mark == 0 ? -EAGAIN : 0;
     }
     if (error != 0) {
         durable->store->rollback(runner->connection);

@@ -19,7 +19,7 @@ static const char *const texts[STATEMENT_COUNT] = {
     [SAVEPOINT] = "SAVEPOINT verge_handler",
     [SAVEPOINT_RELEASE] = "RELEASE verge_handler",
     [SAVEPOINT_UNDO] = "ROLLBACK TO verge_handler",
-    [SEEN] = "SELECT " STORE_SEEN,
+    [SEEN] = "SELECT " STORE_SEEN ", incarnation FROM verge_meta",
     [META] = "SELECT version, min_version, shards FROM verge_meta",
     [CONTRACT] = "UPDATE verge_meta SET min_version = version",
     [NEXT_INCARNATION] = "UPDATE verge_meta SET incarnation = incarnation + 1 RETURNING incarnation",
@@ -43,6 +43,7 @@ static const char *const texts[STATEMENT_COUNT] = {
         "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, "
         "payload) VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
     [TIMER_EXISTS] = "SELECT due FROM verge_timer WHERE id = ?1",
+    [TIMER_ROW] = "SELECT " ROW_COLUMNS " FROM verge_timer WHERE id = ?1",
     [TIMER_TAKE] = "DELETE FROM verge_timer WHERE id = ?1 AND due <= ?2 RETURNING " ROW_COLUMNS,
     [TIMER_DUE] = "SELECT " ROW_COLUMNS " FROM verge_timer WHERE id = ?1 AND due <= ?2",
     [TIMER_CLAIM] = "UPDATE verge_timer SET attempt = attempt + 1, running = 1, revision = revision + 1, due = ?2 "

@@ -3,8 +3,10 @@
 #define _GNU_SOURCE
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -148,7 +150,13 @@ static int wait_for_other_process(void *context, int tries) {
 int verge__sq_read_time(verge__sqlite *c) {
     int64_t seen = 0;
     c->base.asked_ns = verge__monotonic_ns();
-    const int error = verge__sq_run(c, SEEN, NULL, 0, &seen);
+    sqlite3_stmt *statement = NULL;
+    int error = verge__sq_bind(c, SEEN, NULL, 0, &statement);
+    while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
+        seen = sqlite3_column_int64(statement, 0);
+        c->base.incarnation = (uint64_t)sqlite3_column_int64(statement, 1);
+        error = 0;
+    }
     if (error != 0) {
         return error;
     }
@@ -160,6 +168,17 @@ int verge__sq_read_time(verge__sqlite *c) {
     c->base.answered_ns = verge__monotonic_ns();
     c->base.query_count++;
     return 0;
+}
+
+/* A file that was replaced is another one, even if it got the number of the old one. */
+static uint64_t file_id(const char *path) {
+    struct statx file = {0};
+    if (path == NULL || statx(AT_FDCWD, path, 0, STATX_INO | STATX_BTIME, &file) != 0) {
+        return 0;
+    }
+    uint64_t id = (uint64_t)file.stx_dev_major << 32 ^ file.stx_dev_minor ^ file.stx_ino << 8;
+    id = id * UINT64_C(0x9E3779B97F4A7C15) ^ (uint64_t)file.stx_btime.tv_sec;
+    return id * UINT64_C(0x9E3779B97F4A7C15) ^ file.stx_btime.tv_nsec;
 }
 
 static void note_undone(void *context) {
@@ -218,6 +237,7 @@ int verge__sqlite_connect(const char *url, uint64_t lease_ns, verge__connection 
         verge__sqlite_disconnect(&c->base);
         return error;
     }
+    c->base.server_id = file_id(path);
     *ret_connection = &c->base;
     return 0;
 }
@@ -238,6 +258,7 @@ int verge__sqlite_borrow(void *transaction, verge__connection **ret_connection) 
         verge__sqlite_disconnect(&c->base);
         return error;
     }
+    c->base.server_id = file_id(sqlite3_db_filename(c->db, "main"));
     *ret_connection = &c->base;
     return 0;
 }

@@ -40,6 +40,7 @@ typedef enum verge__sqlite_statement {
     SHARD_EPOCH,
     TIMER_INSERT,
     TIMER_EXISTS,
+    TIMER_ROW,
     TIMER_TAKE,
     TIMER_DUE,
     TIMER_CLAIM,

@@ -114,22 +114,13 @@ static int insert_node(verge__sqlite *c, uint64_t node, const char *name, uint64
     return error;
 }
 
-int verge__sqlite_join(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node) {
+int verge__sqlite_join(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t node) {
     verge__sqlite *c = own(connection);
-    int64_t incarnation = 0;
-    int error = verge__sqlite_begin(connection);
-    if (error != 0) {
-        return error;
+    if (lease_ns == 0) {
+        return verge__sq_read_time(c);
     }
-    error = verge__sq_run(c, NEXT_INCARNATION, NULL, 0, &incarnation);
-    if (error == 0 && lease_ns > 0) {
-        error = insert_node(c, (uint64_t)incarnation, name, lease_ns);
-    }
-    error = verge__sq_end_transaction(connection, error);
-    if (error == 0) {
-        *ret_node = (uint64_t)incarnation;
-    }
-    return error;
+    const int error = verge__sqlite_begin(connection);
+    return error != 0 ? error : verge__sq_end_transaction(connection, insert_node(c, node, name, lease_ns));
 }
 
 static int read_shards(verge__sqlite *c, verge__sqlite_statement which, const int64_t *values, int count,

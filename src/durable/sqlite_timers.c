@@ -90,6 +90,20 @@ static int bind_tail(sqlite3_stmt *statement, int first, const verge__row *row) 
     return sqlite3_bind_blob(statement, first + 2, payload, (int)row->payload_size, SQLITE_STATIC);
 }
 
+/* Why a row could not be inserted: its id exists, or its key does. */
+static int find_conflict(verge__sqlite *c, verge__row *row) {
+    sqlite3_stmt *statement = NULL;
+    int error = verge__sq_bind(c, TIMER_ROW, (const int64_t[]){number(row->id)}, 1, &statement);
+    row->outcome = -EEXIST;
+    while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
+        verge__row found;
+        read_row(statement, &found);
+        row->outcome = verge__is_same_timer(&found, row) ? 0 : VERGE__ID_TAKEN;
+        error = 0;
+    }
+    return error;
+}
+
 int verge__sqlite_insert(verge__connection *connection, verge__row *rows, size_t count) {
     verge__sqlite *c = own(connection);
     for (size_t i = 0; i < count; i++) {
@@ -111,12 +125,10 @@ int verge__sqlite_insert(verge__connection *connection, verge__row *rows, size_t
         }
         row->outcome = 0;
         if (sqlite3_changes(c->db) == 0) {
-            int64_t due = -1;
-            error = RUN(c, TIMER_EXISTS, &due, number(row->id));
-            if (error != 0) {
-                return error;
-            }
-            row->outcome = due < 0 ? -EEXIST : 0;
+            error = find_conflict(c, row);
+        }
+        if (error != 0) {
+            return error;
         }
     }
     return 0;

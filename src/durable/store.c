@@ -44,6 +44,17 @@ int verge__add_owned(verge_durable_owner *owners, int found, size_t count, const
     return found;
 }
 
+static bool are_same_bytes(const void *a, size_t a_size, const void *b, size_t b_size) {
+    return a_size == b_size && (a_size == 0 || memcmp(a, b, a_size) == 0);
+}
+
+bool verge__is_same_timer(const verge__row *found, const verge__row *row) {
+    return strcmp(found->handler, row->handler) == 0 && (found->key == NULL) == (row->key == NULL) &&
+           are_same_bytes(found->key, found->key_size, row->key, row->key_size) &&
+           are_same_bytes(found->payload, found->payload_size, row->payload, row->payload_size) &&
+           found->period_ns == row->period_ns && found->policy == row->policy;
+}
+
 uint64_t verge__monotonic_ns(void) {
     const verge_clock clock = verge_clock_monotonic();
     return clock.now_ns(clock.context);

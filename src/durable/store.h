@@ -12,6 +12,7 @@
 #ifndef VERGE_SRC_DURABLE_STORE_H
 #define VERGE_SRC_DURABLE_STORE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +20,8 @@
 #include "verge/durable.h"
 
 enum {
-    /* An id is incarnation << 35 | counter << 8 | shard. An incarnation is given out once, to one node. */
+    /* An id is incarnation << 35 | counter << 8 | shard. An incarnation is given out once, to one node. A store that was
+     * replaced by an older state of it may give it out again: see verge__check_incarnation. */
     VERGE__ID_SHARD_BITS = 8,
     VERGE__ID_COUNTER_BITS = 27,
     VERGE__ID_INCARNATION_BITS = 28,
@@ -28,6 +30,10 @@ enum {
 };
 
 #define VERGE__TIME_MAX_NS ((uint64_t)INT64_MAX)
+
+/* The outcome of a row whose id another timer has. Two nodes then have the same incarnation: an older state of the store
+ * was restored, or a replica was promoted that lacked the last commits. */
+#define VERGE__ID_TAKEN (-EADDRINUSE)
 
 /* A library of this version and newer ones may use tables that this library has made. */
 #define VERGE__MIN_VERSION 1
@@ -76,7 +82,7 @@ typedef struct verge__row {
     uint32_t policy;
     int outcome;       /* the result for this row; the call itself returns 0 */
     bool due_is_delay; /* insert: due_ns is a delay from store time, which the store replaces by the due time */
-    bool is_new;       /* insert: its id was never used before */
+    bool is_new;       /* insert: its id was made for this insert, and never used before */
     bool is_moved;     /* a row that was there, or dead, has got another time */
     bool is_announced; /* its owner is notified */
 } verge__row;
@@ -99,8 +105,10 @@ typedef struct verge__change {
 
 typedef struct verge__connection {
     const struct verge__store *store;
-    uint64_t now_ns;   /* store time, in the last answer that had it */
-    uint64_t asked_ns; /* monotonic times around that answer */
+    uint64_t server_id;   /* of the server process, or the file: what another one has differs */
+    uint64_t incarnation; /* begin, renew: the last one that the store has given out */
+    uint64_t now_ns;      /* store time, in the last answer that had it */
+    uint64_t asked_ns;    /* monotonic times around that answer */
     uint64_t answered_ns;
     uint64_t query_count;
 } verge__connection;
@@ -136,7 +144,8 @@ typedef struct verge__store {
     int (*end_savepoint)(verge__connection *connection, bool undo); /* -EAGAIN: what was written cannot stand */
 
     /* P1. Leases belong to nodes: a shard is free if its owner has left, or was silent for longer than its lease. */
-    int (*join)(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node);
+    /* node: a random number, which no other node has. lease_ns 0: only reads the time. */
+    int (*join)(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t node);
     int (*renew)(verge__connection *connection, uint64_t node, uint64_t lease_ns, verge__cluster *ret_cluster);
     int (*acquire)(verge__connection *connection, uint64_t node, uint32_t count, verge__cluster *ret_new);
     int (*release)(verge__connection *connection, uint64_t node, const verge__shard *shards, uint32_t count);
@@ -151,8 +160,9 @@ typedef struct verge__store {
     /* Waits for a notification of a timer, until timeout_ns have passed or wake_fd can be read. */
     int (*wait)(verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit, void *context);
 
-    /* P3, in a transaction. Outcomes: 0; -EEXIST: the key is taken. If a row with this id exists, it stays as it is:
-     * 0. */
+    /* P3, in a transaction. Outcomes: 0; -EEXIST: the key is taken. If a row with this id exists, it stays as it is: 0
+     * if it is the same timer, otherwise VERGE__ID_TAKEN. If all rows are new, the call itself may return
+     * VERGE__ID_TAKEN. */
     int (*insert)(verge__connection *connection, verge__row *rows, size_t count);
     int (*notify)(verge__connection *connection, const verge__row *const *rows, size_t count);
 
@@ -206,6 +216,9 @@ extern const verge__store verge__sqlite_store;
 extern const verge__store verge__postgres_store;
 
 uint64_t verge__monotonic_ns(void);
+
+/* Whether a row of the store is the timer that was to be inserted. (When it is due may have changed since.) */
+bool verge__is_same_timer(const verge__row *found, const verge__row *row);
 
 /* For `owners`: notes a shard. Shards come in the order of their owners. Returns how many owners there are now. */
 int verge__add_owned(verge_durable_owner *owners, int found, size_t count, const verge_durable_owner *owner,

@@ -96,18 +96,17 @@ static int collect(verge_durable *durable, verge__group *group) {
     size_t reset = group->cancel_count;
     (void)pthread_mutex_lock(&durable->lock);
     const uint64_t now_ns = verge__store_now(durable);
-    group->mark = verge__new_id(durable, now_ns);
-    int error = group->mark == 0 ? -EAGAIN : 0;
+    group->mark = verge__new_mark(durable);
+    int error = 0;
     for (const verge__call *call = group->calls; call != NULL; call = call->next) {
         for (size_t i = 0; i < call->row_count; i++) {
             verge__row *from = &call->rows[i];
-            const bool is_new = from->id == 0;
-            if (is_new) { /* the row keeps this id, so that a second try is the same timer */
+            if (from->id == 0 || from->is_new) { /* if it was tried before, nothing was committed */
                 from->id = verge__new_id(durable, from->due_ns + (from->due_is_delay ? now_ns : 0));
+                from->is_new = true;
                 error = from->id == 0 ? -EAGAIN : error;
             }
-            durable->group_rows[row] = *from;
-            durable->group_rows[row++].is_new = is_new;
+            durable->group_rows[row++] = *from;
         }
         if (call->kind == VERGE__CALL_CANCEL) {
             durable->group_changes[cancel++] = call->change;
@@ -151,6 +150,7 @@ static int write_group(verge_durable *durable, const verge__group *group) {
     int error = 0;
     if (group->row_count > 0) {
         error = store->insert(connection, rows, group->row_count);
+        error = error != 0 ? error : verge__find_taken(rows, group->row_count);
         error = error != 0 ? error : verge__notify_near(durable, connection, rows, group->row_count);
         verge__failpoint("schedule.inserted");
     }
@@ -181,6 +181,7 @@ static int begin(verge_durable *durable) {
     if (error == 0) {
         (void)pthread_mutex_lock(&durable->lock);
         verge__note_time(durable, connection);
+        verge__check_incarnation(durable, connection);
         (void)pthread_mutex_unlock(&durable->lock);
         verge__failpoint("schedule.began");
     }
@@ -311,7 +312,7 @@ static bool finish_group(verge_durable *durable, const verge__group *group) {
 
 /* Nothing was committed, or this is not known. Calls whose patience has not run out are tried again; others fail. */
 static void refuse_group(verge_durable *durable, const verge__group *group, int error) {
-    const bool may_pass = error == -EHOSTUNREACH || error == -EAGAIN;
+    const bool may_pass = error == -EHOSTUNREACH || error == -EROFS || error == -EAGAIN;
     verge__call *again = NULL;
     verge__call **again_end = &again;
     verge__call *next;
@@ -371,6 +372,9 @@ verge__progress verge__writer_step(verge_durable *durable) {
     }
     if (verge__is_lost(error)) {
         verge__disconnect(durable, &durable->writer_connection);
+    } else if (error == VERGE__ID_TAKEN) { /* the next try has other ids */
+        verge__drop_incarnation(durable);
+        error = -EAGAIN;
     }
     refuse_group(durable, &group, error);
     return VERGE__FAILED;

@@ -23,10 +23,20 @@ void model_reset(uint64_t seed) {
     memset(&model, 0, sizeof(model));
     model.random = verge_test_random_from(seed);
     model.now_ns = UINT64_C(1000000000000);
+    model.server_id = 1;
     for (int i = 0; i < MODEL_SHARDS; i++) {
         model.now.shards[i].epoch = 1;
         model.now.shards[i].clean = true;
     }
+}
+
+void model_replicate(void) {
+    model.before = model.now;
+}
+
+void model_fail_over(void) {
+    model.now = model.before;
+    model.server_id++;
 }
 
 static struct model_tables *tables(verge__connection *connection) {
@@ -38,7 +48,9 @@ static struct model_tables *tables(verge__connection *connection) {
 static bool is_lost(verge__connection *connection) {
     connection->now_ns = model.now_ns;
     connection->asked_ns = connection->answered_ns = model.local_ns;
-    const bool lost = model.loss != 0 && verge_test_chance(&model.random, model.loss);
+    connection->incarnation = model.now.incarnation;
+    const bool lost =
+        connection->server_id != model.server_id || (model.loss != 0 && verge_test_chance(&model.random, model.loss));
     model.lost += lost;
     return lost;
 }
@@ -56,6 +68,7 @@ static int model_connect(const char *url, uint64_t lease_ns, verge__connection *
         return -ENOMEM;
     }
     c->base.store = &model_store;
+    c->base.server_id = model.server_id;
     *ret_connection = &c->base;
     return 0;
 }
@@ -121,18 +134,17 @@ void model_write(verge__connection *connection, uint64_t id) {
 
 /* ---- P1 ---- */
 
-static int model_join(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t *ret_node) {
+static int model_join(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t node) {
     (void)name;
     OR_LOST(connection)
-    *ret_node = ++model.now.incarnation;
-    if (lease_ns > 0) {
-        model.now.lease_until[*ret_node % MODEL_NODES_MAX] = model.now_ns + lease_ns;
-    }
+    model.now.lease_until[node % MODEL_NODES_MAX] = model.now_ns + lease_ns;
     return 0;
 }
 
 static int model_new_incarnation(verge__connection *connection, uint64_t *ret_incarnation) {
-    return model_join(connection, "", 0, ret_incarnation);
+    OR_LOST(connection)
+    *ret_incarnation = ++model.now.incarnation;
+    return 0;
 }
 
 static bool is_alive(uint64_t node) {
@@ -266,8 +278,9 @@ static int model_insert(verge__connection *connection, verge__row *rows, size_t 
             rows[i].due_ns += model.now_ns;
             rows[i].due_is_delay = false;
         }
-        rows[i].outcome = 0;
-        if (find_row(t, rows[i].id) == NULL) {
+        const struct model_row *found = find_row(t, rows[i].id);
+        rows[i].outcome = found == NULL || found->row.policy == rows[i].policy ? 0 : VERGE__ID_TAKEN;
+        if (found == NULL) {
             struct model_row *r = &t->rows[t->row_count++ % MODEL_ROWS_MAX];
             *r = (struct model_row){.row = rows[i], .is_there = true};
             (void)snprintf(r->handler, sizeof(r->handler), "%s", rows[i].handler);

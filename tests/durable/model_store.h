@@ -35,7 +35,9 @@ struct model_tables {
 };
 
 struct model_store {
-    struct model_tables now; /* what is committed */
+    struct model_tables now;    /* what is committed */
+    struct model_tables before; /* what a replica has, which may be promoted */
+    uint64_t server_id;         /* connections to another one are lost */
     uint64_t now_ns;
     uint64_t local_ns; /* of the node that asks */
     struct verge_test_random random;
@@ -52,6 +54,10 @@ extern struct model_store model;
 extern const verge__store model_store;
 
 void model_reset(uint64_t seed);
+
+/* A replica takes over, and lacks what was committed since model_replicate. */
+void model_replicate(void);
+void model_fail_over(void);
 
 /* Through the transaction of the connection: what a handler writes. */
 void model_write(verge__connection *connection, uint64_t id);

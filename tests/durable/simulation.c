@@ -36,6 +36,9 @@ struct node {
 static struct node nodes[NODES];
 static uint64_t ids[CALLS_MAX * NODES];
 static enum fate fates[CALLS_MAX * NODES];
+static uint64_t replicated_ids[CALLS_MAX * NODES]; /* as they were when the replica got the tables */
+static enum fate replicated_fates[CALLS_MAX * NODES];
+static uint64_t node_count;
 static uint32_t timer_count;
 static struct verge_test_random choices;
 
@@ -99,9 +102,10 @@ static void begin_node(struct node *node) {
     assert_int_equal(verge__connect(node->durable, &node->durable->keeper_connection), 0);
     const uint32_t loss = model.loss;
     model.loss = 0;
-    assert_int_equal(model_store.join(node->durable->keeper_connection, "", options.lease_ns, &node->durable->node), 0);
+    node->durable->node = ++node_count;
+    assert_int_equal(verge__refresh_incarnation(node->durable, node->durable->keeper_connection), 0);
+    assert_int_equal(model_store.join(node->durable->keeper_connection, "", options.lease_ns, node->durable->node), 0);
     model.loss = loss;
-    node->durable->incarnation = node->durable->node;
     verge_durable_handler_options handler;
     (void)verge_durable_handler_init(&handler);
     handler.handler = write_row;
@@ -120,6 +124,7 @@ static void submit(struct node *node, verge__call_kind kind, uint32_t timer, uin
     struct simulated_call *simulated = &node->calls[node->call_count++];
     *simulated = (struct simulated_call){.timer = timer, .is_open = true};
     simulated->row = (verge__row){.due_ns = delay_ns, .due_is_delay = true, .handler = "write", .payload = ""};
+    simulated->row.policy = timer + 1; /* by which the model knows a timer from another */
     simulated->call = (verge__call){.kind = kind, .give_up_ns = VERGE_NEVER};
     if (kind == VERGE__CALL_SCHEDULE) {
         simulated->call.rows = &simulated->row;
@@ -190,9 +195,27 @@ static void step_node(struct node *node) {
     note_answers(node);
 }
 
+/* What was promised since the replica got the tables is lost; what was before that is promised again. */
+static void replicate_or_fail_over(void) {
+    if (!verge_test_chance(&choices, 6)) {
+        model_replicate();
+        memcpy(replicated_ids, ids, sizeof(ids));
+        memcpy(replicated_fates, fates, sizeof(fates));
+    } else if (model.before.shards[0].epoch != 0) {
+        model_fail_over();
+        memcpy(ids, replicated_ids, sizeof(ids));
+        memcpy(fates, replicated_fates, sizeof(fates));
+    }
+}
+
 static void act(void) {
     struct node *node = &nodes[verge_test_below(&choices, NODES)];
-    switch (verge_test_below(&choices, 40)) {
+    switch (verge_test_below(&choices, 41)) {
+    case 40:
+        if (verge_test_chance(&choices, 4)) {
+            replicate_or_fail_over();
+        }
+        break;
     case 0:
     case 1:
         fates[timer_count] = UNKNOWN;
@@ -264,6 +287,11 @@ static const char *audit(void) {
         if (count > 1) {
             return "D2: a timer ran twice";
         }
+        for (uint32_t j = 0; j < i && fates[i] == PROMISED; j++) {
+            if (fates[j] != UNKNOWN && ids[j] == ids[i]) {
+                return "two timers have the same id";
+            }
+        }
         if (fates[i] == PROMISED && count == 0) {
             return "D1: a timer that was promised did not run";
         }
@@ -279,7 +307,9 @@ static const char *simulate(uint64_t seed, uint32_t loss_of_memory) {
     memory_loss = loss_of_memory;
     choices = verge_test_random_from(seed ^ 77);
     timer_count = 0;
+    node_count = 0;
     memset(ids, 0, sizeof(ids));
+    memset(fates, 0, sizeof(fates));
     for (int i = 0; i < NODES; i++) {
         verge_manual_clock_set(&nodes[i].clock,
                                verge_test_below(&choices, 1000) * S + S); /* they know nothing of each other */
