@@ -540,6 +540,10 @@ int verge_durable_register_with(verge_durable *durable, const char *name,
         verge__handler *handler = &durable->handlers[durable->handler_count++];
         (void)snprintf(handler->name, sizeof(handler->name), "%s", name);
         handler->options = given;
+        if (verge__has_limits(handler)) {
+            durable->limited_count++;
+            verge__window_trim(durable); /* the shares have become smaller */
+        }
         durable->scan_now = true; /* finds the rows that have waited for this handler */
     }
     (void)pthread_mutex_unlock(&durable->lock);

@@ -34,16 +34,30 @@ enum {
 #define VERGE__NO_ENTRY UINT32_MAX
 #define VERGE__NO_HANDLER UINT32_MAX
 
+/* Rows at or beyond it are not in the window, as there was no room for them. */
+typedef struct verge__cut {
+    bool is_set;
+    uint64_t due_ns;
+    uint64_t id;
+} verge__cut;
+
 typedef struct verge__handler {
     char name[VERGE_DURABLE_HANDLER_NAME_MAX + 1];
     verge_durable_handler_options options;
     uint32_t running;         /* how many batches under way have this handler */
-    uint64_t next_allowed_ns; /* rate: the next run, on the local clock */
+    uint64_t next_allowed_ns; /* rate: the next run, in store time */
+    uint32_t window_count;    /* entries of the window */
+    verge__cut cut;           /* of its rows */
+    uint32_t held_first;      /* the list of held entries, the oldest first */
+    uint32_t held_last;
+    uint32_t held_count;
+    uint32_t released_count; /* entries that were held, and wait in the wheel now */
 } verge__handler;
 
 typedef enum verge__entry_state {
     VERGE__ENTRY_FREE = 0,
     VERGE__ENTRY_WAITING, /* in the wheel */
+    VERGE__ENTRY_HELD,    /* it is due, but its handler has reached a limit (limits.c) */
     VERGE__ENTRY_FIRING,  /* a runner has it */
 } verge__entry_state;
 
@@ -54,8 +68,10 @@ typedef struct verge__entry {
     uint32_t next; /* the next entry of the same bucket, or the next free one */
     uint16_t handler;
     uint8_t state;
-    bool is_moved; /* FIRING: the timer was moved meanwhile, and due_ns is its new time */
-    bool is_paced; /* rate: it has been given its slot */
+    bool is_moved;    /* FIRING: the timer was moved meanwhile, and due_ns is its new time */
+    bool is_released; /* WAITING: it was held, and may run now */
+    uint32_t held_next;
+    uint32_t held_previous;
 } verge__entry;
 
 typedef struct verge__window {
@@ -67,9 +83,7 @@ typedef struct verge__window {
     uint32_t count;
     uint32_t *buckets;
     uint32_t bucket_mask;
-    bool is_cut; /* it was full: rows from cut on are not in it */
-    uint64_t cut_due_ns;
-    uint64_t cut_id;
+    verge__cut cut; /* it was full */
 } verge__window;
 
 /* What is known of the store's clock: it has reached the local clock + offset. Of the offsets that the answers of this
@@ -153,6 +167,8 @@ struct verge_durable {
     verge__estimate estimate;
     verge__handler handlers[VERGE_DURABLE_HANDLERS_MAX];
     uint32_t handler_count;
+    uint32_t limited_count; /* handlers with limits */
+    uint32_t held_count;    /* entries that are held, of all handlers */
 
     /* what the node owns; epoch 0: not its own */
     uint64_t node;
@@ -255,8 +271,13 @@ void verge__window_end(verge__window *window);
 uint32_t verge__window_find(const verge__window *window, uint64_t id);
 /* is_told: the row was committed now; otherwise it was there some time ago. */
 void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uint32_t handler, bool is_told);
-bool verge__window_has_room(const verge_durable *durable); /* for rows that were left out */
-void verge__window_drop(verge__window *window, uint32_t index);
+bool verge__window_find_room(const verge_durable *durable,
+                             verge__cut *ret_first);               /* for rows that were cut off; the first of those */
+void verge__window_uncut(verge_durable *durable, uint64_t due_ns); /* all rows from there on are read again */
+void verge__window_drop(verge_durable *durable, uint32_t index);
+void verge__window_hold(verge_durable *durable, uint32_t index);                     /* a firing entry */
+bool verge__window_release(verge_durable *durable, uint32_t index, uint64_t now_ns); /* true: it is due */
+void verge__window_trim(verge_durable *durable); /* drops what handlers with limits have beyond their shares */
 void verge__window_file(verge_durable *durable, uint32_t index, uint64_t at_ns); /* a firing entry waits again */
 void verge__window_drop_foreign(verge_durable *durable); /* those of shards that are no longer owned */
 bool verge__window_check(const verge_durable *durable);
@@ -266,6 +287,17 @@ void verge__forget_store_time(
     verge_durable *durable,
     const verge__connection *connection);                /* the store's clock went back: starts the estimate anew */
 uint64_t verge__store_now(const verge_durable *durable); /* 0: not known */
+
+/* ---- limits.c: under the lock ---- */
+
+bool verge__has_limits(const verge__handler *handler);
+/* Whether the handler may have another entry in the window; of_half: whether half of its share is free. */
+bool verge__has_share(const verge_durable *durable, const verge__handler *handler, bool of_half);
+/* is_in_batch: the batch has another timer of this handler. */
+bool verge__may_run(const verge_durable *durable, const verge__handler *handler, bool is_in_batch, uint64_t now_ns);
+void verge__note_run(verge__handler *handler, uint64_t now_ns);
+void verge__release_held(verge_durable *durable, uint64_t now_ns);
+uint64_t verge__next_release(const verge_durable *durable, uint64_t now_ns); /* when there is one to release */
 
 /* ---- the steps ---- */
 

@@ -268,17 +268,18 @@ typedef struct verge__scan {
 
 /* Under the lock: sets after which row the scan begins. */
 static void begin_page(verge_durable *durable, verge__scan_from from, verge__scan *scan) {
-    verge__window *window = &durable->window;
     verge__page *page = &scan->page;
     if (from == FROM_RECENT || from == FROM_LEASES_AGO) {
         const uint64_t back_ns = from == FROM_RECENT ? durable->options.rescan_ns / 2 : durable->options.lease_ns * 2;
         const uint64_t recent_ns = scan->now_ns > back_ns ? scan->now_ns - back_ns : 0;
         page->last_due_ns = durable->read_until_ns < recent_ns ? durable->read_until_ns : recent_ns;
     } else if (from == FROM_THE_CUT) {
-        page->last_due_ns = window->cut_due_ns;
-        page->last_id = window->cut_id - 1;
+        verge__cut cut;
+        (void)verge__window_find_room(durable, &cut);
+        page->last_due_ns = cut.due_ns;
+        page->last_id = cut.is_set ? cut.id - 1 : 0;
     }
-    window->is_cut = window->is_cut && window->cut_due_ns < page->last_due_ns;
+    verge__window_uncut(durable, page->last_due_ns);
 }
 
 static void begin_scan(verge_durable *durable, verge__scan_from from, bool is_in_pieces, verge__scan *scan) {
@@ -317,7 +318,7 @@ static int read_page(verge_durable *durable, verge__scan *scan, uint64_t end_ns)
     (void)pthread_mutex_lock(&durable->lock);
     verge__note_time(durable, durable->keeper_connection);
     const verge__window *window = &durable->window;
-    scan->is_over = (window->is_cut && window->cut_due_ns <= page->last_due_ns) || durable->is_ending ||
+    scan->is_over = (window->cut.is_set && window->cut.due_ns <= page->last_due_ns) || durable->is_ending ||
                     (page->rows < durable->scan_rows && end_ns >= scan->until_ns);
     (void)pthread_mutex_unlock(&durable->lock);
     scan->took_ns += verge__local_now(durable) - asked_ns;
@@ -437,7 +438,8 @@ static int renew_and_scan(verge_durable *durable) {
         error = scan_whole(durable, FROM_RECENT, &ignored_ns);
     }
     (void)pthread_mutex_lock(&durable->lock);
-    const bool has_room = verge__window_has_room(durable);
+    verge__cut cut;
+    const bool has_room = verge__window_find_room(durable, &cut);
     (void)pthread_mutex_unlock(&durable->lock);
     if (error == 0 && has_room) {
         error = durable->is_scan_slow ? scan_in_pieces(durable, FROM_THE_CUT, &ignored_ns)

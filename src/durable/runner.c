@@ -22,7 +22,7 @@
 #include "base/assert.h"
 #include "durable/firing.h"
 
-#define BUSY_NAP_NS UINT64_C(5000000)      /* after a handler has reached its concurrency */
+#define BUSY_NAP_NS UINT64_C(5000000)      /* after another transaction was in the way */
 #define LOST_NAP_NS UINT64_C(100000000)    /* after the store was lost */
 #define FAILED_NAP_NS UINT64_C(1000000000) /* after the store refused, for example because its disk is full */
 #define COMPLETE_NAP_MS 50
@@ -30,57 +30,19 @@
 
 /* ---- what is due ---- */
 
-typedef enum verge__choice {
-    TAKE,
-    LATER,
-    DROP,
-} verge__choice;
-
 typedef struct verge__selection {
     uint64_t now_ns;
-    uint64_t later_ns; /* if LATER was chosen: when */
     bool is_outside;
     bool has_handler[VERGE_DURABLE_HANDLERS_MAX]; /* in this batch */
 } verge__selection;
 
-/* Gives the entry a slot, if its handler has a rate: each slot is one interval after the last. True: the slot is
- * now. */
-static bool is_paced(verge_durable *durable, verge__handler *handler, verge__entry *entry,
-                     verge__selection *selection) {
-    if (handler->options.rate == 0 || entry->is_paced) {
-        return true;
-    }
-    const uint64_t slot_ns =
-        handler->next_allowed_ns > selection->now_ns ? handler->next_allowed_ns : selection->now_ns;
-    handler->next_allowed_ns = slot_ns + UINT64_C(1000000000) / handler->options.rate;
-    entry->is_paced = true;
-    selection->later_ns = slot_ns;
-    return slot_ns < selection->now_ns + durable->options.precision_ns;
-}
-
-static verge__choice choose(verge__runner *runner, verge__entry *entry, verge__selection *selection) {
-    verge_durable *durable = runner->durable;
-    verge__handler *handler = &durable->handlers[entry->handler];
-    const uint32_t outside_max = durable->options.runners > 1 ? durable->options.runners - 1 : 1;
-    if (durable->epochs[verge__shard_of(entry->id)] == 0) {
-        return DROP;
-    }
-    if (!is_paced(durable, handler, entry, selection)) {
-        return LATER;
-    }
-    selection->later_ns = selection->now_ns;
-    if (runner->target_count > 0 && (selection->is_outside || handler->options.outside)) {
-        return LATER; /* a timer whose handler runs outside is claimed alone, just before it runs */
-    }
-    selection->later_ns = selection->now_ns + BUSY_NAP_NS;
-    if (handler->options.outside && durable->outside_running >= outside_max) {
-        return LATER;
-    }
-    if (handler->options.concurrency != 0 && handler->running >= handler->options.concurrency &&
-        !selection->has_handler[entry->handler]) {
-        return LATER;
-    }
-    return TAKE;
+/* Whether the timer may be part of the batch. A timer whose handler runs outside is claimed alone, just before it
+ * runs. */
+static bool may_join(const verge__runner *runner, const verge__handler *handler, const verge__selection *selection) {
+    const verge_durable *durable = runner->durable;
+    const bool is_alone = selection->is_outside || handler->options.outside;
+    return (runner->target_count == 0 || !is_alone) &&
+           verge__may_run(durable, handler, selection->has_handler[handler - durable->handlers], selection->now_ns);
 }
 
 static void add_target(verge__runner *runner, uint32_t index, verge__selection *selection) {
@@ -96,6 +58,7 @@ static void add_target(verge__runner *runner, uint32_t index, verge__selection *
     runner->run_ns[i] = handler->options.run_ns;
     runner->fired[i] = (verge__fired){.ending = ENDS_GONE, .handler = entry->handler};
     selection->is_outside = handler->options.outside;
+    verge__note_run(handler, selection->now_ns);
     if (!selection->has_handler[entry->handler]) {
         selection->has_handler[entry->handler] = true;
         handler->running++;
@@ -117,22 +80,24 @@ static void select_batch(verge__runner *runner, verge__selection *selection) {
     }
     const size_t limit = durable->batch_limit < durable->options.batch ? durable->batch_limit : durable->options.batch;
     const size_t room = limit > runner->target_count ? limit - runner->target_count : 0;
+    verge__release_held(durable, selection->now_ns);
     const size_t count = room == 0 ? 0 : verge_wheel_poll(window->wheel, selection->now_ns, runner->due, room);
     for (size_t i = 0; i < count; i++) {
         const uint32_t index = (uint32_t)(uintptr_t)runner->due[i].data;
         verge__entry *entry = &window->entries[index];
         VERGE__INVARIANT(entry->state == VERGE__ENTRY_WAITING, "V1: what comes out of the wheel has waited");
         entry->state = VERGE__ENTRY_FIRING;
-        switch (choose(runner, entry, selection)) {
-        case TAKE:
+        verge__handler *handler = &durable->handlers[entry->handler];
+        handler->released_count -= entry->is_released;
+        entry->is_released = false;
+        if (durable->epochs[verge__shard_of(entry->id)] == 0) {
+            verge__window_drop(durable, index);
+        } else if (may_join(runner, handler, selection)) {
             add_target(runner, index, selection);
-            break;
-        case LATER:
-            verge__window_file(durable, index, selection->later_ns);
-            break;
-        case DROP:
-            verge__window_drop(window, index);
-            break;
+        } else if (verge__has_limits(handler)) {
+            verge__window_hold(durable, index);
+        } else { /* the batch is that of a handler outside */
+            verge__window_file(durable, index, selection->now_ns);
         }
     }
     durable->is_careful_running |= durable->is_careful && runner->target_count > 0;
@@ -371,12 +336,11 @@ static void end_entry(verge_durable *durable, uint32_t index, const verge__fired
     const bool comes_again = fired->ending == ENDS_AGAIN || fired->ending == ENDS_EARLY;
     if (comes_again && fired->again_ns <= durable->read_until_ns) {
         entry->due_ns = fired->again_ns;
-        entry->is_paced = false;
         verge__window_file(durable, index, fired->again_ns);
     } else if (!comes_again && entry->is_moved) {
         verge__window_file(durable, index, entry->due_ns); /* it was reset meanwhile, or this looked so */
     } else {
-        verge__window_drop(&durable->window, index);
+        verge__window_drop(durable, index);
     }
 }
 
@@ -435,7 +399,11 @@ static void end_batch(verge__runner *runner, const verge__selection *selection, 
     durable->stats.firings++;
     note_success(durable, error);
     durable->scan_now |= verge__is_lost(error); /* the commit may have succeeded, with timers that handlers scheduled */
-    wake = durable->scan_now || verge__window_has_room(durable);
+    verge__cut cut;
+    wake = durable->scan_now || verge__window_find_room(durable, &cut);
+    if (durable->held_count > 0) { /* a handler may run again */
+        (void)pthread_cond_broadcast(&durable->due);
+    }
     (void)pthread_mutex_unlock(&durable->lock);
     if (wake) {
         verge__wake_keeper(durable);
@@ -488,7 +456,9 @@ verge__progress verge__runner_step(verge__runner *runner) {
 /* Under the lock: waits until the next timer is due, or until a call or a scan has added an earlier one. */
 static void wait_for_due(verge_durable *durable) {
     const uint64_t store_ns = verge__store_now(durable);
-    const uint64_t wakeup_ns = verge_wheel_next_wakeup(durable->window.wheel);
+    const uint64_t in_wheel_ns = verge_wheel_next_wakeup(durable->window.wheel);
+    const uint64_t release_ns = verge__next_release(durable, store_ns);
+    const uint64_t wakeup_ns = in_wheel_ns < release_ns ? in_wheel_ns : release_ns;
     if (wakeup_ns == VERGE_NEVER || store_ns == 0 || is_held(durable)) {
         durable->waiting_until_ns = VERGE_NEVER;
         (void)pthread_cond_wait(&durable->due, &durable->lock);

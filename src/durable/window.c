@@ -3,9 +3,11 @@
  * The window: the timers that are due soon, in a wheel, and in a hash table by their ids. It also keeps the latest
  * known time of the store's clock.
  *
- *   V1  an entry that waits has a timer in the wheel; an entry that fires has none
+ *   V1  an entry that waits has a timer in the wheel; an entry that fires or is held has none
  *   V2  every entry that is not free is in the chain of its id in the hash table, once
- *   V3  if the window was full when rows were read, it has a cut: rows at or beyond the cut need not be in the window
+ *   V3  if there was no room for a row, the window or the row's handler has a cut: rows at or beyond the cut need not be
+ *       in the window
+ *   V4  an entry that is held is in the list of its handler; handlers count their entries
  */
 #define _GNU_SOURCE
 
@@ -118,11 +120,9 @@ static bool make_room(verge__window *window) {
     return true;
 }
 
-static void cut(verge__window *window, uint64_t due_ns, uint64_t id) {
-    if (!window->is_cut || due_ns < window->cut_due_ns || (due_ns == window->cut_due_ns && id < window->cut_id)) {
-        window->is_cut = true;
-        window->cut_due_ns = due_ns;
-        window->cut_id = id;
+static void set_cut(verge__cut *cut, uint64_t due_ns, uint64_t id) {
+    if (!cut->is_set || due_ns < cut->due_ns || (due_ns == cut->due_ns && id < cut->id)) {
+        *cut = (verge__cut){.is_set = true, .due_ns = due_ns, .id = id};
     }
 }
 
@@ -144,13 +144,37 @@ static void move(verge_durable *durable, verge__entry *entry, uint64_t due_ns, b
     entry->due_ns = due_ns;
     if (entry->state == VERGE__ENTRY_FIRING) {
         entry->is_moved = true;
+    } else if (entry->state == VERGE__ENTRY_HELD) {
+        return; /* when it is released, it waits for its new time */
     } else if (verge_wheel_reschedule(durable->window.wheel, entry->timer, due_ns) == 0) {
         wake_runners(durable);
     } /* otherwise it comes out at the old time, and firing finds that it is not due */
 }
 
-bool verge__window_has_room(const verge_durable *durable) {
-    return durable->window.is_cut && durable->window.count < durable->options.window_max / 2;
+bool verge__window_find_room(const verge_durable *durable, verge__cut *ret_first) {
+    const verge__window *window = &durable->window;
+    *ret_first = (verge__cut){0};
+    if (window->cut.is_set && window->count < durable->options.window_max / 2) {
+        *ret_first = window->cut;
+    }
+    for (uint32_t i = 0; i < durable->handler_count && window->count < durable->options.window_max; i++) {
+        const verge__handler *handler = &durable->handlers[i];
+        if (handler->cut.is_set && verge__has_share(durable, handler, true)) {
+            set_cut(ret_first, handler->cut.due_ns, handler->cut.id);
+        }
+    }
+    return ret_first->is_set;
+}
+
+static void uncut(verge__cut *cut, uint64_t due_ns) {
+    cut->is_set = cut->is_set && cut->due_ns < due_ns;
+}
+
+void verge__window_uncut(verge_durable *durable, uint64_t due_ns) {
+    uncut(&durable->window.cut, due_ns);
+    for (uint32_t i = 0; i < durable->handler_count; i++) {
+        uncut(&durable->handlers[i].cut, due_ns);
+    }
 }
 
 void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uint32_t handler, bool is_told) {
@@ -161,14 +185,18 @@ void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uin
         return;
     }
     verge_timer timer;
+    if (!verge__has_share(durable, &durable->handlers[handler], false)) {
+        set_cut(&durable->handlers[handler].cut, due_ns, id);
+        return;
+    }
     if (window->count >= durable->options.window_max || !make_room(window)) {
-        cut(window, due_ns, id);
+        set_cut(&window->cut, due_ns, id);
         return;
     }
     const bool is_reused = window->free != VERGE__NO_ENTRY;
     index = is_reused ? window->free : window->entry_count;
     if (verge_wheel_schedule(window->wheel, due_ns, (void *)(uintptr_t)index, &timer) != 0) {
-        cut(window, due_ns, id);
+        set_cut(&window->cut, due_ns, id);
         return;
     }
     if (is_reused) {
@@ -187,15 +215,33 @@ void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uin
     };
     *bucket = index;
     window->count++;
+    durable->handlers[handler].window_count++;
     wake_runners(durable);
 }
 
-void verge__window_drop(verge__window *window, uint32_t index) {
+static void leave_held(verge_durable *durable, uint32_t index) {
+    verge__entry *entries = durable->window.entries;
+    const verge__entry *entry = &entries[index];
+    verge__handler *handler = &durable->handlers[entry->handler];
+    *(entry->held_previous == VERGE__NO_ENTRY ? &handler->held_first : &entries[entry->held_previous].held_next) =
+        entry->held_next;
+    *(entry->held_next == VERGE__NO_ENTRY ? &handler->held_last : &entries[entry->held_next].held_previous) =
+        entry->held_previous;
+    handler->held_count--;
+    durable->held_count--;
+}
+
+void verge__window_drop(verge_durable *durable, uint32_t index) {
+    verge__window *window = &durable->window;
     verge__entry *entry = &window->entries[index];
     VERGE__INVARIANT(entry->state != VERGE__ENTRY_FREE, "V2: an entry is dropped once");
     if (entry->state == VERGE__ENTRY_WAITING) {
         (void)verge_wheel_cancel(window->wheel, entry->timer, NULL);
+        durable->handlers[entry->handler].released_count -= entry->is_released;
+    } else if (entry->state == VERGE__ENTRY_HELD) {
+        leave_held(durable, index);
     }
+    durable->handlers[entry->handler].window_count--;
     uint32_t *link = bucket_of(window, entry->id);
     while (*link != index) {
         VERGE__INVARIANT(*link != VERGE__NO_ENTRY, "V2: an entry is in the chain of its id");
@@ -213,20 +259,66 @@ void verge__window_file(verge_durable *durable, uint32_t index, uint64_t at_ns) 
     VERGE__INVARIANT(entry->state == VERGE__ENTRY_FIRING, "V1: only what fires is filed again");
     entry->is_moved = false;
     if (verge_wheel_schedule(window->wheel, at_ns, (void *)(uintptr_t)index, &entry->timer) != 0) {
-        cut(window, entry->due_ns, entry->id); /* no memory: a scan finds it again */
-        verge__window_drop(window, index);
+        set_cut(&window->cut, entry->due_ns, entry->id); /* no memory: a scan finds it again */
+        verge__window_drop(durable, index);
         return;
     }
     entry->state = VERGE__ENTRY_WAITING;
     wake_runners(durable);
 }
 
+void verge__window_hold(verge_durable *durable, uint32_t index) {
+    verge__entry *entries = durable->window.entries;
+    verge__entry *entry = &entries[index];
+    verge__handler *handler = &durable->handlers[entry->handler];
+    VERGE__INVARIANT(entry->state == VERGE__ENTRY_FIRING, "V1: only what has come out of the wheel is held");
+    entry->state = VERGE__ENTRY_HELD;
+    entry->held_next = VERGE__NO_ENTRY;
+    entry->held_previous = handler->held_count == 0 ? VERGE__NO_ENTRY : handler->held_last;
+    *(handler->held_count == 0 ? &handler->held_first : &entries[handler->held_last].held_next) = index;
+    handler->held_last = index;
+    handler->held_count++;
+    durable->held_count++;
+}
+
+bool verge__window_release(verge_durable *durable, uint32_t index, uint64_t now_ns) {
+    verge__entry *entry = &durable->window.entries[index];
+    const bool is_due = entry->due_ns <= now_ns;
+    leave_held(durable, index);
+    entry->state = VERGE__ENTRY_FIRING;
+    verge__window_file(durable, index, entry->due_ns);
+    if (is_due && entry->state == VERGE__ENTRY_WAITING) {
+        entry->is_released = true;
+        durable->handlers[entry->handler].released_count++;
+    }
+    return is_due;
+}
+
+void verge__window_trim(verge_durable *durable) {
+    verge__window *window = &durable->window;
+    for (uint32_t i = window->entry_count; i-- > 0;) {
+        const verge__entry *entry = &window->entries[i];
+        if (entry->state != VERGE__ENTRY_WAITING && entry->state != VERGE__ENTRY_HELD) {
+            continue;
+        }
+        verge__handler *handler = &durable->handlers[entry->handler];
+        handler->window_count--; /* would there be room for it? */
+        const bool has_share = verge__has_share(durable, handler, false);
+        handler->window_count++;
+        if (!has_share) {
+            set_cut(&handler->cut, entry->due_ns, entry->id);
+            verge__window_drop(durable, i);
+        }
+    }
+}
+
 void verge__window_drop_foreign(verge_durable *durable) {
     verge__window *window = &durable->window;
     for (uint32_t i = 0; i < window->entry_count; i++) {
         const verge__entry *entry = &window->entries[i];
-        if (entry->state == VERGE__ENTRY_WAITING && durable->epochs[verge__shard_of(entry->id)] == 0) {
-            verge__window_drop(window, i);
+        if ((entry->state == VERGE__ENTRY_WAITING || entry->state == VERGE__ENTRY_HELD) &&
+            durable->epochs[verge__shard_of(entry->id)] == 0) {
+            verge__window_drop(durable, i);
         }
     }
 }
@@ -235,6 +327,8 @@ bool verge__window_check(const verge_durable *durable) {
     const verge__window *window = &durable->window;
     uint32_t waiting = 0;
     uint32_t firing = 0;
+    uint32_t held = 0;
+    uint32_t of_handlers = 0;
     for (uint32_t i = 0; i < window->entry_count; i++) {
         const verge__entry *entry = &window->entries[i];
         if (entry->state != VERGE__ENTRY_FREE && verge__window_find(window, entry->id) != i) {
@@ -242,6 +336,19 @@ bool verge__window_check(const verge_durable *durable) {
         }
         waiting += entry->state == VERGE__ENTRY_WAITING;
         firing += entry->state == VERGE__ENTRY_FIRING;
+        held += entry->state == VERGE__ENTRY_HELD;
     }
-    return waiting == verge_wheel_count(window->wheel) && waiting + firing == window->count;
+    for (uint32_t i = 0; i < durable->handler_count; i++) {
+        const verge__handler *handler = &durable->handlers[i];
+        uint32_t in_list = 0;
+        of_handlers += handler->window_count;
+        for (uint32_t at = handler->held_first; in_list < handler->held_count; at = window->entries[at].held_next) {
+            if (window->entries[at].state != VERGE__ENTRY_HELD || window->entries[at].handler != i) {
+                return false;
+            }
+            in_list++;
+        }
+    }
+    return waiting == verge_wheel_count(window->wheel) && waiting + firing + held == window->count &&
+           held == durable->held_count && of_handlers == window->count;
 }

@@ -221,8 +221,8 @@ static void note_cancel(verge_durable *durable, uint64_t id) {
     (void)pthread_mutex_lock(&durable->lock);
     durable->stats.cancelled++;
     const uint32_t index = verge__window_find(&durable->window, id);
-    if (index != VERGE__NO_ENTRY && durable->window.entries[index].state == VERGE__ENTRY_WAITING) {
-        verge__window_drop(&durable->window, index);
+    if (index != VERGE__NO_ENTRY && durable->window.entries[index].state != VERGE__ENTRY_FIRING) {
+        verge__window_drop(durable, index);
     }
     (void)pthread_mutex_unlock(&durable->lock);
 }

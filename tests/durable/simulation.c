@@ -6,6 +6,7 @@
  * that is planted in the store.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,7 @@ static enum fate fates[CALLS_MAX * NODES];
 static uint64_t replicated_ids[CALLS_MAX * NODES]; /* as they were when the replica got the tables */
 static enum fate replicated_fates[CALLS_MAX * NODES];
 static uint64_t node_count;
+static uint64_t limits; /* of the handler */
 static uint32_t timer_count;
 static struct verge_test_random choices;
 
@@ -110,6 +112,8 @@ static void begin_node(struct node *node) {
     (void)verge_durable_handler_init(&handler);
     handler.handler = write_row;
     handler.attempts_max = 0;
+    handler.rate = limits & 1 ? 50 : 0;
+    handler.concurrency = limits & 2 ? 1 : 0;
     assert_int_equal(verge_durable_register_with(node->durable, "write", &handler), 0);
     node->call_count = 0;
     node->is_stopped = false;
@@ -308,6 +312,7 @@ static const char *simulate(uint64_t seed, uint32_t loss_of_memory) {
     choices = verge_test_random_from(seed ^ 77);
     timer_count = 0;
     node_count = 0;
+    limits = seed % 4;
     memset(ids, 0, sizeof(ids));
     memset(fates, 0, sizeof(fates));
     for (int i = 0; i < NODES; i++) {
@@ -401,6 +406,7 @@ static void test_slow_scans_make_nothing_late(void **state) {
     choices = verge_test_random_from(verge_test_seed(20260104) ^ 77);
     model_mistake = NO_MISTAKE;
     memory_loss = timer_count = seen_late = seen_slow = 0;
+    limits = 0;
     longest_ns = 0;
     begin_node(node);
     model.local_ns = node->durable->clock.now_ns(node->durable->clock.context);
@@ -426,6 +432,52 @@ static void test_slow_scans_make_nothing_late(void **state) {
     verge__durable_free(node->durable);
 }
 
+static verge_durable_verdict do_nothing(const verge_durable_firing *firing) {
+    (void)firing;
+    return VERGE_DURABLE_DONE;
+}
+
+/* Timers that are due while their handler may not run cost nothing until it may: nobody looks at them again. */
+static void test_held_timers_are_not_looked_at(void **state) {
+    (void)state;
+    struct node *node = &nodes[0];
+    verge_durable_handler_options handler;
+    model_reset(verge_test_seed(20260105));
+    choices = verge_test_random_from(verge_test_seed(20260105) ^ 77);
+    model_mistake = NO_MISTAKE;
+    memory_loss = 0;
+    begin_node(node);
+    verge_durable *durable = node->durable;
+    durable->options.window_max = 100;
+    (void)verge_durable_handler_init(&handler);
+    handler.handler = do_nothing;
+    handler.outside = true;
+    assert_int_equal(verge_durable_register_with(durable, "outside", &handler), 0);
+    for (int i = 0; i < 200; i++) {
+        insert_row(model.now_ns);
+        (void)snprintf(model.now.rows[i].handler, sizeof(model.now.rows[i].handler), "outside");
+    }
+    durable->outside_running = 1; /* as many as there may be */
+    pass_time(S);
+    model.local_ns = durable->clock.now_ns(durable->clock.context);
+    (void)verge__keeper_step(durable, NULL);
+    int steps = 0;
+    while (verge_wheel_count(durable->window.wheel) > 0) {
+        assert_int_equal(verge__runner_step(&durable->runners[0]), VERGE__IDLE);
+        assert_true(verge__window_check(durable));
+        assert_true(++steps <= 100);
+    }
+    assert_true(durable->held_count > 20 && durable->held_count <= 50);
+    assert_int_equal(verge_wheel_next_wakeup(durable->window.wheel), VERGE_NEVER);
+    assert_int_equal(verge__next_release(durable, model.now_ns), VERGE_NEVER);
+    const uint32_t held = durable->held_count;
+    durable->outside_running = 0;
+    assert_int_equal(verge__next_release(durable, model.now_ns), model.now_ns);
+    assert_int_equal(verge__runner_step(&durable->runners[0]), VERGE__WORKED);
+    assert_int_equal(durable->held_count, held - 1);
+    verge__durable_free(durable);
+}
+
 static void test_mistakes_are_noticed(void **state) {
     (void)state;
     for (int mistake = 1; mistake < MISTAKE_COUNT; mistake++) {
@@ -444,6 +496,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_simulation),
         cmocka_unit_test(test_slow_scans_make_nothing_late),
+        cmocka_unit_test(test_held_timers_are_not_looked_at),
         cmocka_unit_test(test_mistakes_are_noticed),
     };
     return cmocka_run_group_tests_name("durable_simulation", tests, NULL, NULL);

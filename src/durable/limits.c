@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Handlers with limits: a rate, a concurrency, or `outside` (a runner each, and one runner is left for the others).
+ *
+ * A timer that is due while its handler has reached a limit is held: it waits in a list of its handler, and not in the
+ * wheel, so that nobody looks at it again and again. When the handler may run again, as many timers are released to the
+ * wheel as may run: when a batch has ended, or at next_allowed_ns.
+ *
+ * A handler with limits gets a share of the window. Otherwise the timers of a slow handler would fill the window, and
+ * those of all others would have to wait. The handlers with limits have half of the window, in equal shares. Rows beyond
+ * the share are cut off, as if the window was full; when half of the share is free, a scan finds them.
+ */
+#define _GNU_SOURCE
+
+#include "durable/durable_internal.h"
+
+bool verge__has_limits(const verge__handler *handler) {
+    return handler->options.outside || handler->options.rate != 0 || handler->options.concurrency != 0;
+}
+
+static uint32_t share_of(const verge_durable *durable) {
+    const size_t share = durable->options.window_max / 2 / (durable->limited_count == 0 ? 1 : durable->limited_count);
+    return share < 1 ? 1 : (uint32_t)share;
+}
+
+bool verge__has_share(const verge_durable *durable, const verge__handler *handler, bool of_half) {
+    return !verge__has_limits(handler) || handler->window_count < (share_of(durable) + of_half) / (of_half ? 2 : 1);
+}
+
+/* ---- may it run ---- */
+
+static bool is_busy(const verge_durable *durable, const verge__handler *handler) {
+    const uint32_t outside_max = durable->options.runners > 1 ? durable->options.runners - 1 : 1;
+    return (handler->options.outside && durable->outside_running >= outside_max) ||
+           (handler->options.concurrency != 0 && handler->running >= handler->options.concurrency);
+}
+
+static uint64_t interval_of(const verge__handler *handler) {
+    return UINT64_C(1000000000) / handler->options.rate;
+}
+
+bool verge__may_run(const verge_durable *durable, const verge__handler *handler, bool is_in_batch, uint64_t now_ns) {
+    return (is_in_batch || !is_busy(durable, handler)) &&
+           (handler->options.rate == 0 || handler->next_allowed_ns < now_ns + durable->options.precision_ns);
+}
+
+void verge__note_run(verge__handler *handler, uint64_t now_ns) {
+    if (handler->options.rate != 0) {
+        const uint64_t from_ns = handler->next_allowed_ns > now_ns ? handler->next_allowed_ns : now_ns;
+        handler->next_allowed_ns = from_ns + interval_of(handler);
+    }
+}
+
+/* ---- held timers ---- */
+
+/* How many timers of the handler may run now. */
+static uint64_t room_of(const verge_durable *durable, const verge__handler *handler, uint64_t now_ns) {
+    if (handler->held_count == 0 || handler->released_count > 0 || !verge__may_run(durable, handler, false, now_ns)) {
+        return 0;
+    }
+    if (handler->options.outside) {
+        return 1;
+    }
+    const uint64_t batch = durable->options.batch;
+    const uint64_t slots =
+        handler->options.rate == 0 ? batch : durable->options.precision_ns / interval_of(handler) + 1;
+    return slots < batch ? slots : batch;
+}
+
+void verge__release_held(verge_durable *durable, uint64_t now_ns) {
+    for (uint32_t i = 0; i < durable->handler_count && durable->held_count > 0; i++) {
+        verge__handler *handler = &durable->handlers[i];
+        uint64_t room = room_of(durable, handler, now_ns);
+        while (room > 0 && handler->held_count > 0) {
+            room -= verge__window_release(durable, handler->held_first, now_ns);
+        }
+    }
+}
+
+uint64_t verge__next_release(const verge_durable *durable, uint64_t now_ns) {
+    uint64_t next_ns = VERGE_NEVER;
+    for (uint32_t i = 0; i < durable->handler_count && durable->held_count > 0; i++) {
+        const verge__handler *handler = &durable->handlers[i];
+        if (handler->held_count == 0 || handler->released_count > 0 || is_busy(durable, handler)) {
+            continue; /* the end of a batch, or of what was released, comes first */
+        }
+        const uint64_t at_ns = handler->options.rate == 0 ? now_ns : handler->next_allowed_ns;
+        next_ns = at_ns < next_ns ? at_ns : next_ns;
+    }
+    return next_ns;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Handlers with limits: their timers neither keep others from running, nor are they forgotten. */
+#define _GNU_SOURCE
+
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "durable/support.h"
+#include "support/cmocka.h"
+
+enum { SLOW = 600, QUICK = 300, WINDOW = 128 };
+
+static char url[512];
+static verge_durable *durable;
+static _Atomic(int) slow_runs;
+static _Atomic(int) quick_runs;
+static sem_t gate; /* which slow handlers wait for */
+
+static int set_up(void **state) {
+    (void)state;
+    (void)snprintf(url, sizeof(url), "%s", durable_url("limits"));
+    verge_durable_options options = durable_options(url);
+    options.window_max = WINDOW;
+    options.batch = 16;
+    slow_runs = quick_runs = 0;
+    (void)sem_init(&gate, 0, 0);
+    assert_int_equal(verge_durable_open(&options, &durable), 0);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    (void)sem_destroy(&gate);
+    durable_drop(url);
+    return 0;
+}
+
+static verge_durable_verdict slow(const verge_durable_firing *firing) {
+    (void)firing;
+    slow_runs++;
+    return VERGE_DURABLE_DONE;
+}
+
+static verge_durable_verdict slow_outside(const verge_durable_firing *firing) {
+    (void)sem_wait(&gate);
+    return slow(firing);
+}
+
+static verge_durable_verdict quick(const verge_durable_firing *firing) {
+    (void)firing;
+    quick_runs++;
+    return VERGE_DURABLE_DONE;
+}
+
+static void schedule_some(const char *handler, int count, verge_durable_id *ret_ids) {
+    static verge_durable_request requests[SLOW];
+    for (int i = 0; i < count; i++) {
+        requests[i] = (verge_durable_request){.handler = handler};
+    }
+    assert_int_equal(verge_durable_schedule_many(durable, requests, (size_t)count, ret_ids), count);
+}
+
+/* Many more timers are overdue than the window has room for, and their handler runs once a second. */
+static void test_a_rate_starves_nobody(void **state) {
+    (void)state;
+    verge_durable_handler_options options;
+    (void)verge_durable_handler_init(&options);
+    options.handler = slow;
+    options.rate = 1;
+    assert_int_equal(verge_durable_register(durable, "quick", quick, NULL), 0);
+    schedule_some("slow", SLOW, NULL);
+    assert_int_equal(verge_durable_register_with(durable, "slow", &options), 0);
+    WAIT_UNTIL(slow_runs > 0);
+    schedule_some("quick", QUICK, NULL);
+    WAIT_UNTIL(quick_runs == QUICK);
+    const int before = slow_runs;
+    WAIT_UNTIL(slow_runs > before);
+    assert_true(slow_runs < SLOW);
+    verge_durable_stats stats = {.struct_size = sizeof(stats)};
+    assert_int_equal(verge_durable_get_stats(durable, &stats), 0);
+    assert_true(stats.window <= WINDOW / 2 + 1); /* the share of the slow handler */
+}
+
+/* Handlers outside that do not return. Of the timers that wait for them, some are cancelled; the others run in the
+ * end. */
+static void test_handlers_outside_starve_nobody(void **state) {
+    (void)state;
+    enum { CANCELLED = 50 };
+    static verge_durable_id ids[SLOW];
+    verge_durable_handler_options options;
+    (void)verge_durable_handler_init(&options);
+    options.handler = slow_outside;
+    options.outside = true;
+    options.run_ns = 3600 * S;
+    assert_int_equal(verge_durable_register(durable, "quick", quick, NULL), 0);
+    assert_int_equal(verge_durable_register_with(durable, "slow", &options), 0);
+    schedule_some("slow", SLOW, ids);
+    schedule_some("quick", QUICK, NULL);
+    WAIT_UNTIL(quick_runs == QUICK);
+    int cancelled = 0;
+    for (int i = 0; i < CANCELLED; i++) {
+        const int verdict = verge_durable_cancel(durable, ids[i * 3]);
+        assert_true(verdict == 0 || verdict == VERGE_RUNNING);
+        cancelled += verdict == 0;
+    }
+    assert_true(cancelled >= CANCELLED - 1); /* one runs */
+    for (int i = 0; i < SLOW; i++) {
+        (void)sem_post(&gate);
+    }
+    WAIT_UNTIL(slow_runs == SLOW - cancelled);
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
+}
+
+/* One batch at a time: the handler is free again when the batch has ended, and all run. */
+static void test_a_concurrency_holds_and_lets_go(void **state) {
+    (void)state;
+    verge_durable_handler_options options;
+    (void)verge_durable_handler_init(&options);
+    options.handler = slow;
+    options.concurrency = 1;
+    assert_int_equal(verge_durable_register_with(durable, "slow", &options), 0);
+    assert_int_equal(verge_durable_register(durable, "quick", quick, NULL), 0);
+    for (int i = 0; i < 3; i++) {
+        schedule_some("slow", SLOW, NULL);
+        schedule_some("quick", QUICK, NULL);
+    }
+    WAIT_UNTIL(slow_runs == 3 * SLOW && quick_runs == 3 * QUICK);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_rate_starves_nobody, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_handlers_outside_starve_nobody, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_concurrency_holds_and_lets_go, set_up, tear_down),
+    };
+    return cmocka_run_group_tests_name("durable_limits", tests, NULL, NULL);
+}
