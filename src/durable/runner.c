@@ -345,9 +345,14 @@ static void end_entry(verge_durable *durable, uint32_t index, const verge__fired
 }
 
 /* After a success, batches grow again. After an error, they begin anew with one timer, so that a timer that cannot be
- * fired does not hold up others. */
-static void note_success(verge_durable *durable, int error) {
+ * fired does not hold up others. If the connection was lost while handlers ran, one of them may be the reason: a handler
+ * that is slower than the lease, say. As after a death, attempts are counted then (is_careful). */
+static void note_success(verge_durable *durable, int error, bool has_run) {
     const uint32_t batch = durable->options.batch;
+    if (verge__is_lost(error) && has_run) {
+        durable->is_careful = true;
+        durable->batch_limit = 1;
+    }
     if (error == 0 && (durable->is_careful || durable->batch_limit < batch)) {
         durable->batch_limit = durable->batch_limit < batch / 2 ? durable->batch_limit * 2 : batch;
         durable->is_careful = durable->is_careful && durable->batch_limit < batch;
@@ -372,9 +377,11 @@ static void end_batch(verge__runner *runner, const verge__selection *selection, 
     }
     bool wake = false;
     bool is_early = false;
+    bool has_run = false;
     (void)pthread_mutex_lock(&durable->lock);
     for (size_t i = 0; i < runner->target_count; i++) {
         verge__fired *fired = &runner->fired[i];
+        has_run |= fired->has_run && !selection->is_outside;
         if (fired->has_run) {
             verge_histogram_record(&durable->lateness, fired->late_ns);
         }
@@ -397,7 +404,7 @@ static void end_batch(verge__runner *runner, const verge__selection *selection, 
     durable->outside_running -= selection->is_outside;
     durable->is_careful_running = false;
     durable->stats.firings++;
-    note_success(durable, error);
+    note_success(durable, error, has_run);
     durable->scan_now |= verge__is_lost(error); /* the commit may have succeeded, with timers that handlers scheduled */
     verge__cut cut;
     wake = durable->scan_now || verge__window_find_room(durable, &cut);

@@ -130,11 +130,63 @@ static void test_a_concurrency_holds_and_lets_go(void **state) {
     WAIT_UNTIL(slow_runs == 3 * SLOW && quick_runs == 3 * QUICK);
 }
 
+/* ---- a handler that is slower than the lease ---- */
+
+/* Waits until the server has ended the transaction, as that stood still for as long as the lease. */
+static verge_durable_verdict slower_than_the_lease(const verge_durable_firing *firing) {
+    char text[100];
+    const int64_t pid = sql_number(verge_durable_transaction(firing), "SELECT pg_backend_pid()");
+    void *other = sql_open(url);
+    (void)snprintf(text, sizeof(text), "SELECT count(*) FROM pg_stat_activity WHERE pid = %lld", (long long)pid);
+    while (sql_number(other, text) != 0) {
+        durable_nap(5);
+    }
+    sql_close(other);
+    return slow(firing);
+}
+
+/* Its attempts are counted, and then it is dead. The other timers of its batch are done. */
+static void test_slower_than_the_lease(void **state) {
+    (void)state;
+    enum { BEFORE = 9 };
+    if (!durable_is_postgres()) {
+        skip();
+    }
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    verge_durable_options node = durable_options(url);
+    node.lease_ns = 400 * MS;
+    node.batch = 16;
+    assert_int_equal(verge_durable_open(&node, &durable), 0);
+    verge_durable_handler_options options;
+    (void)verge_durable_handler_init(&options);
+    options.handler = quick;
+    options.attempts_max = 0;
+    const uint64_t due_ns = verge_durable_now(durable);
+    verge_durable_request requests[2 * BEFORE + 1];
+    for (int i = 0; i <= 2 * BEFORE; i++) {
+        requests[i] = (verge_durable_request){.handler = i == BEFORE ? "slow" : "quick", .due_ns = due_ns};
+    }
+    assert_int_equal(verge_durable_schedule_many(durable, requests, 2 * BEFORE + 1, NULL), 2 * BEFORE + 1);
+    assert_int_equal(verge_durable_register_with(durable, "quick", &options), 0);
+    options.handler = slower_than_the_lease;
+    options.attempts_max = 2;
+    assert_int_equal(verge_durable_register_with(durable, "slow", &options), 0);
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_dead") == 1);
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
+    verge_durable_info info;
+    assert_int_equal(verge_durable_list(durable, true, 0, &info, 1), 1);
+    assert_string_equal(info.handler, "slow");
+    assert_true(info.attempt >= 2);
+    print_message("%d runs of %d timers beside it, %d of its own\n", quick_runs, 2 * BEFORE, slow_runs);
+    assert_true(slow_runs >= 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_rate_starves_nobody, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_handlers_outside_starve_nobody, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_concurrency_holds_and_lets_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_slower_than_the_lease, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("durable_limits", tests, NULL, NULL);
 }
