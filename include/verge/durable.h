@@ -35,11 +35,15 @@
  * task (verge/task.h) they suspend the task instead. In a handler with a transaction they are part of that transaction.
  * All of them may return:
  *   -EHOSTUNREACH  the store could not be reached for patience_ns (open: at the first try); nothing has changed
+ *   -EROFS         the server is a replica, or read-only; nothing has changed
+ *   -EAGAIN        somebody's open transaction was in the way for patience_ns: it holds the key or, on SQLite, the file.
+ *                  Or reading took longer than lease_ns. Nothing has changed
  *   -EREMOTEIO     it is not known whether the call took effect
  *   -ENOSPC, -EIO  the store's disk is full or broken; nothing has changed
  *   -EPROTO        the tables are not verge's, or have a version that this library cannot use
  *   -ESHUTDOWN     the node is being closed
  *   -ECANCELED, -ETIMEDOUT  the calling task was cancelled, or the deadline of its scope has come; nothing has changed
+ * verge_durable_error gives the store's own words about it.
  */
 #ifndef VERGE_DURABLE_H
 #define VERGE_DURABLE_H
@@ -68,6 +72,36 @@ enum {
     VERGE_DURABLE_SCHEMA_VERSION = 2,    /* of the tables that this library creates */
 };
 
+/* ---- words ---- */
+
+/* What a node has to say to people. Each is said once: LOST is not repeated until the node was BACK. */
+typedef enum verge_durable_event {
+    VERGE_DURABLE_LOST = 0, /* the store cannot be reached, or refuses */
+    VERGE_DURABLE_BACK,     /* the store answers again */
+    VERGE_DURABLE_TAKEOVER, /* this node has taken shards of a node that had died */
+    VERGE_DURABLE_FENCED,   /* this node has lost shards: it was silent for longer than its lease */
+    VERGE_DURABLE_RESTORED, /* the store has an older state than before: a replica was promoted, a backup restored */
+    VERGE_DURABLE_UNDONE,   /* the transaction of handlers was lost: one of them is slower than the lease, say */
+    VERGE_DURABLE_DIED,     /* a timer was given up */
+} verge_durable_event;
+
+typedef struct verge_durable_message {
+    verge_durable_event event;
+    int error;           /* a negative errno, or 0 */
+    verge_durable_id id; /* of a timer; 0: it is not about one */
+    const char *handler; /* of that timer; NULL: it is not about one */
+    const char *text;    /* what has happened, and what to do, in the words of the store if they are known */
+} verge_durable_message;
+
+/* Called by threads of the node, one at a time. It must not call functions of this node. What it is given is valid until
+ * it returns. */
+typedef void (*verge_durable_log)(void *context, const verge_durable_message *message);
+
+/* Copies the store's own words about its last error in any call or thread of this node, as far as they fit. durable
+ * NULL: about the last open, migrate or contract of the calling thread that failed. Returns their length; 0: there was
+ * no error. */
+VERGE_API int verge_durable_error(verge_durable *durable, char *text, size_t size);
+
 /* ---- open and close ---- */
 
 typedef struct verge_durable_options {
@@ -85,6 +119,8 @@ typedef struct verge_durable_options {
     uint64_t horizon_ns;   /* timers that are due within this time are in memory */
     uint64_t rescan_ns;    /* how often the window is read again; at most horizon_ns */
     uint64_t patience_ns;  /* how long a call waits for a store that cannot be reached */
+    verge_durable_log log; /* NULL: nobody listens */
+    void *log_context;
 } verge_durable_options;
 
 VERGE_API int verge_durable_options_init_sized(verge_durable_options *options, size_t struct_size);
@@ -93,14 +129,19 @@ static inline int verge_durable_options_init(verge_durable_options *options) {
     return verge_durable_options_init_sized(options, sizeof(*options));
 }
 
+/* 0 if open would accept the options; otherwise -EINVAL, and the text names the field and the reason. */
+VERGE_API int verge_durable_options_explain(const verge_durable_options *options, char *text, size_t size);
+
 /*
  * Opens a node. It fires timers from now on. Timers whose handler is not registered wait until it is.
  *
  * The defaults: 64 shards, 2 runners, a batch of 256, 131,072 timers in memory, a precision of 2^20 ns, a lease of 10
  * s, a horizon of 5 s, a rescan every 2 s, 30 s of patience.
  *
- * -EINVAL: an option or the URL makes no sense. -EPROTONOSUPPORT: this library was built without that store. -ENOENT:
- * there are no tables, and create is not set. -EPROTO: see above. -EACCES, -EHOSTUNREACH.
+ * -EINVAL: an option or the URL makes no sense (verge_durable_options_explain). -EPROTONOSUPPORT: this library was built
+ * without that store. -ENOENT: there is no such file or database, or it has no tables, and create is not set. -EPROTO:
+ * see above. -EACCES: the store refuses the user. -EOPNOTSUPP: a pooler in transaction mode is between this program and
+ * the server. -EHOSTUNREACH, -EROFS, -EAGAIN. verge_durable_error(NULL, ...) says more.
  */
 VERGE_API VERGE_MUST_USE int verge_durable_open(const verge_durable_options *options, verge_durable **ret_durable);
 
@@ -127,7 +168,7 @@ typedef struct verge_durable_firing {
     uint64_t due_ns;
     uint64_t now_ns;  /* store time when it was fired: never before due_ns */
     uint64_t missed;  /* periodic: how many ticks before this one were left out */
-    uint32_t attempt; /* 1: the first */
+    uint32_t attempt; /* 1: the first, but for those that were not counted: see verge_durable_handler */
     void *context;    /* as registered */
     void *internal;
 } verge_durable_firing;
@@ -138,6 +179,12 @@ typedef enum verge_durable_verdict {
     VERGE_DURABLE_DEAD,     /* what was written through the transaction is undone, and the timer is given up */
 } verge_durable_verdict;
 
+/*
+ * Timers fire in batches, in one transaction. If a process dies, or the connection is lost, the handlers of the whole
+ * batch run once more. What they wrote through the transaction was undone, but not what they did outside of it: make
+ * that idempotent, for example with the timer's id. An attempt that ended so is counted only if its timer was alone in
+ * its batch. A handler must return: a C++ exception that leaves it ends the process.
+ */
 typedef verge_durable_verdict (*verge_durable_handler)(const verge_durable_firing *firing);
 
 /*

@@ -346,6 +346,9 @@ int verge_durable_schedule_in(verge_durable *durable, void *transaction, const v
         }
     }
     durable->store->disconnect(connection);
+    if (error < 0 && error != -EEXIST) {
+        verge__keep_words(durable, error);
+    }
     return error;
 }
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,8 @@ static const verge_durable_options default_options = {
     .patience_ns = 30 * S,
 };
 
+static const char unknown_url[] = "url must begin with sqlite: or postgresql://";
+
 /* Options of a caller whose struct, which begins with its size, may be older or newer than ours. */
 static int init_sized(void *options, size_t struct_size, const void *defaults, size_t default_size) {
     if (options == NULL || struct_size < sizeof(struct_size)) {
@@ -46,13 +49,73 @@ int verge_durable_options_init_sized(verge_durable_options *options, size_t stru
     return init_sized(options, struct_size, &default_options, sizeof(default_options));
 }
 
-static bool are_sane(const verge_durable_options *o) {
-    return o->url != NULL && o->shard_count >= 1 && o->shard_count <= VERGE_DURABLE_SHARDS_MAX && o->runners >= 1 &&
-           o->runners <= VERGE__RUNNERS_MAX && o->batch >= 1 && o->batch <= VERGE__BATCH_MAX &&
-           o->window_max >= 2 * (size_t)o->batch && o->window_max <= UINT32_MAX / 2 && o->precision_ns != 0 &&
-           (o->precision_ns & (o->precision_ns - 1)) == 0 && o->precision_ns <= UINT64_C(1) << 32 &&
-           o->lease_ns >= 300 * MS && o->lease_ns <= 86400 * S && o->rescan_ns >= 10 * MS &&
-           o->rescan_ns <= o->horizon_ns && o->horizon_ns <= 86400 * S && o->patience_ns <= VERGE__TIME_MAX_NS;
+static int is_out_of_range(const char *field, uint64_t value, uint64_t least, uint64_t most, char *text, size_t size) {
+    if (value >= least && value <= most) {
+        return 0;
+    }
+    (void)snprintf(text, size, "%s is %" PRIu64 ", but must be from %" PRIu64 " to %" PRIu64, field, value, least,
+                   most);
+    return -EINVAL;
+}
+
+/* 0 if the options make sense. Otherwise -EINVAL, and the text says which does not. */
+static int explain(const verge_durable_options *o, char *text, size_t size) {
+    const struct {
+        const char *field;
+        uint64_t value;
+        uint64_t least;
+        uint64_t most;
+    } ranges[] = {
+        {"shard_count", o->shard_count, 1, VERGE_DURABLE_SHARDS_MAX},
+        {"runners", o->runners, 1, VERGE__RUNNERS_MAX},
+        {"batch", o->batch, 1, VERGE__BATCH_MAX},
+        {"window_max", o->window_max, 2 * (uint64_t)o->batch, UINT32_MAX / 2},
+        {"precision_ns", o->precision_ns, 1, UINT64_C(1) << 32},
+        {"lease_ns", o->lease_ns, 300 * MS, 86400 * S},
+        {"horizon_ns", o->horizon_ns, 10 * MS, 86400 * S},
+        {"rescan_ns", o->rescan_ns, 10 * MS, o->horizon_ns},
+        {"patience_ns", o->patience_ns, 0, VERGE__TIME_MAX_NS},
+    };
+    int error = o->url == NULL ? -EINVAL : 0;
+    if (error != 0) {
+        (void)snprintf(text, size, "url is NULL, but must name the store");
+    }
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]) && error == 0; i++) {
+        error = is_out_of_range(ranges[i].field, ranges[i].value, ranges[i].least, ranges[i].most, text, size);
+    }
+    if (error == 0 && (o->precision_ns & (o->precision_ns - 1)) != 0) {
+        (void)snprintf(text, size, "precision_ns is %" PRIu64 ", but must be a power of two", o->precision_ns);
+        error = -EINVAL;
+    }
+    return error;
+}
+
+int verge_durable_options_explain(const verge_durable_options *options, char *text, size_t size) {
+    char ignored[VERGE__WORDS_MAX];
+    verge_durable_options given = default_options;
+    bool is_missing;
+    if (text == NULL || size == 0) {
+        text = ignored;
+        size = sizeof(ignored);
+    }
+    text[0] = '\0';
+    if (options == NULL || options->struct_size < sizeof(options->struct_size)) {
+        (void)snprintf(text, size, "the options are NULL, or verge_durable_options_init was not called");
+        return -EINVAL;
+    }
+    memcpy(&given, options, options->struct_size < sizeof(given) ? options->struct_size : sizeof(given));
+    int error = explain(&given, text, size);
+    if (error == 0 && verge__store_of(given.url, &is_missing) == NULL && !is_missing) {
+        (void)snprintf(text, size, "%s", unknown_url);
+        error = -EINVAL;
+    }
+    return error;
+}
+
+/* No store has this URL. */
+static int refuse_url(bool is_missing) {
+    verge__set_words("%s", is_missing ? "this library was built without that store" : unknown_url);
+    return is_missing ? -EPROTONOSUPPORT : -EINVAL;
 }
 
 /* ---- what all parts share ---- */
@@ -81,11 +144,30 @@ bool verge__is_lost(int error) {
     return error == -EHOSTUNREACH || error == -EREMOTEIO || error == -EROFS;
 }
 
+/* How long a transaction waits for a lock. If the writer waited for long, all calls would wait with it. */
+static uint64_t lock_ns_of(const verge_durable *durable, bool is_writer) {
+    const uint64_t part_ns = durable->options.patience_ns / 4;
+    if (durable->store->has_one_writer) {
+        return part_ns < 10 * MS ? 10 * MS : part_ns > S ? S : part_ns;
+    }
+    return is_writer ? 50 * MS : durable->options.lease_ns;
+}
+
 int verge__connect(verge_durable *durable, verge__connection **connection) {
     if (*connection != NULL) {
         return 0;
     }
-    const int error = durable->store->connect(durable->url, durable->options.lease_ns, connection);
+    const bool is_writer = connection == &durable->writer_connection || durable->options.client;
+    const verge__access access = {
+        .url = durable->url,
+        .lease_ns = durable->options.lease_ns,
+        .lock_ns = lock_ns_of(durable, is_writer),
+        .create = durable->options.create && durable->shard_count == 0, /* only when it is opened */
+    };
+    int error = durable->store->connect(&access, connection);
+    if (error == -ENOENT && durable->shard_count != 0) {
+        error = -EHOSTUNREACH; /* it was there: perhaps it comes back */
+    }
     if (error == 0) {
         (void)pthread_mutex_lock(&durable->lock);
         durable->stats.connects++;
@@ -122,14 +204,16 @@ uint64_t verge__new_mark(verge_durable *durable) {
 }
 
 void verge__check_incarnation(verge_durable *durable, const verge__connection *connection) {
-    if (connection->incarnation < durable->incarnation) {
-        durable->incarnation = 0;
+    if (connection->incarnation < durable->highest_incarnation) {
+        durable->incarnation = durable->highest_incarnation = 0;
+        durable->is_restored = true;
     }
 }
 
 void verge__drop_incarnation(verge_durable *durable) {
     (void)pthread_mutex_lock(&durable->lock);
-    durable->incarnation = 0;
+    durable->incarnation = durable->highest_incarnation = 0;
+    durable->is_restored = true;
     (void)pthread_mutex_unlock(&durable->lock);
     verge__wake_keeper(durable);
 }
@@ -150,7 +234,8 @@ int verge__refresh_incarnation(verge_durable *durable, verge__connection *connec
         return -EOVERFLOW;
     }
     (void)pthread_mutex_lock(&durable->lock);
-    durable->incarnation = incarnation;
+    durable->is_restored |= incarnation <= durable->highest_incarnation;
+    durable->incarnation = durable->highest_incarnation = incarnation;
     durable->id_counter = 0;
     (void)pthread_mutex_unlock(&durable->lock);
     return 0;
@@ -202,6 +287,7 @@ void verge__durable_free(verge_durable *durable) {
     (void)pthread_cond_destroy(&durable->work);
     (void)pthread_cond_destroy(&durable->idle);
     (void)pthread_mutex_destroy(&durable->lock);
+    (void)pthread_mutex_destroy(&durable->log_lock);
     free(durable->group_rows);
     free(durable->group_changes);
     free(durable->owners);
@@ -216,6 +302,7 @@ static void init_lock(verge_durable *durable) {
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     (void)pthread_mutex_init(&durable->lock, NULL);
+    (void)pthread_mutex_init(&durable->log_lock, NULL);
     (void)pthread_cond_init(&durable->due, &monotonic);
     (void)pthread_cond_init(&durable->work, &monotonic);
     (void)pthread_cond_init(&durable->idle, &monotonic);
@@ -240,13 +327,15 @@ int verge__durable_create(const verge_durable_options *options, const verge__sto
         return -EINVAL;
     }
     memcpy(&given, options, options->struct_size < sizeof(given) ? options->struct_size : sizeof(given));
-    if (!are_sane(&given)) {
+    char why[VERGE__WORDS_MAX];
+    if (explain(&given, why, sizeof(why)) != 0) {
+        verge__set_words("%s", why);
         return -EINVAL;
     }
     const bool is_real = store == NULL;
     bool is_missing = false;
     if (store == NULL && (store = verge__store_of(given.url, &is_missing)) == NULL) {
-        return is_missing ? -EPROTONOSUPPORT : -EINVAL;
+        return refuse_url(is_missing);
     }
     verge_durable *durable = calloc(1, sizeof(*durable));
     if (durable == NULL) {
@@ -287,11 +376,20 @@ int verge__durable_create(const verge_durable_options *options, const verge__sto
 
 /* Whether this library may use the tables: 0 or -EPROTO. */
 static int check_version(const verge__store_meta *meta) {
-    if (meta->min_version > VERGE_DURABLE_SCHEMA_VERSION || meta->version < VERGE_DURABLE_SCHEMA_VERSION ||
-        meta->min_version > meta->version || meta->shard_count < 1 || meta->shard_count > VERGE_DURABLE_SHARDS_MAX) {
-        return -EPROTO;
+    const char *what = NULL;
+    if (meta->version < VERGE_DURABLE_SCHEMA_VERSION && meta->version > 0) {
+        what = "are older than this library: run verge-durable migrate, or set the option create";
+    } else if (meta->min_version > VERGE_DURABLE_SCHEMA_VERSION) {
+        what = "are for newer versions of this library only";
+    } else if (meta->min_version > meta->version || meta->version == 0 || meta->shard_count < 1 ||
+               meta->shard_count > VERGE_DURABLE_SHARDS_MAX) {
+        what = "are damaged: verge_meta makes no sense";
     }
-    return 0;
+    if (what != NULL) {
+        verge__set_words("the tables (version %u, for programs of version %u and newer) %s", meta->version,
+                         meta->min_version, what);
+    }
+    return what == NULL ? 0 : -EPROTO;
 }
 
 static int look_at_tables(const verge__store *store, verge__connection *connection, bool create, uint32_t shard_count,
@@ -301,17 +399,23 @@ static int look_at_tables(const verge__store *store, verge__connection *connecti
         error = store->make_tables(connection, shard_count);
         error = error != 0 ? error : store->read_meta(connection, ret_meta);
     }
+    if (error == -ENOENT) {
+        verge__set_words("there are no tables of verge: run verge-durable init, or set the option create");
+    }
     return error != 0 ? error : check_version(ret_meta);
 }
 
 /* Makes a connection without a verge_durable, to work on the tables. */
-static int connect_to(const char *url, const verge__store **ret_store, verge__connection **ret) {
+static int connect_to(const char *url, bool create, const verge__store **ret_store, verge__connection **ret) {
     bool is_missing = false;
+    verge__set_words("%s", "");
     *ret_store = url == NULL ? NULL : verge__store_of(url, &is_missing);
     if (*ret_store == NULL) {
-        return is_missing ? -EPROTONOSUPPORT : -EINVAL;
+        return refuse_url(is_missing);
     }
-    return (*ret_store)->connect(url, default_options.lease_ns, ret);
+    const verge__access access = {
+        .url = url, .lease_ns = default_options.lease_ns, .lock_ns = default_options.lease_ns, .create = create};
+    return (*ret_store)->connect(&access, ret);
 }
 
 int verge_durable_migrate(const char *url, uint32_t shard_count) {
@@ -321,7 +425,7 @@ int verge_durable_migrate(const char *url, uint32_t shard_count) {
     if (shard_count < 1 || shard_count > VERGE_DURABLE_SHARDS_MAX) {
         return -EINVAL;
     }
-    int error = connect_to(url, &store, &connection);
+    int error = connect_to(url, true, &store, &connection);
     if (error == 0) {
         error = look_at_tables(store, connection, true, shard_count, &meta);
         store->disconnect(connection);
@@ -333,7 +437,7 @@ int verge_durable_contract(const char *url) {
     const verge__store *store;
     verge__connection *connection;
     verge__store_meta meta;
-    int error = connect_to(url, &store, &connection);
+    int error = connect_to(url, false, &store, &connection);
     if (error == 0) {
         error = look_at_tables(store, connection, false, 0, &meta);
         error = error != 0 ? error : store->contract(connection);
@@ -408,6 +512,7 @@ static int start_threads(verge_durable *durable) {
 
 int verge_durable_open(const verge_durable_options *options, verge_durable **ret_durable) {
     verge_durable *durable;
+    verge__set_words("%s", "");
     if (ret_durable == NULL) {
         return -EINVAL;
     }
@@ -422,12 +527,14 @@ int verge_durable_open(const verge_durable_options *options, verge_durable **ret
            verge__monotonic_ns() - began_ns < durable->options.patience_ns) {
         (void)nanosleep(&nap, NULL);
     }
-    error = error == -EAGAIN ? -EHOSTUNREACH : error;
     if (error == 0) {
         error = start_threads(durable);
     }
     if (error != 0) {
+        char why[VERGE__WORDS_MAX];
+        (void)snprintf(why, sizeof(why), "%s", verge__words());
         (void)verge_durable_close(durable, VERGE_NEVER);
+        verge__set_words("%s", why); /* closing may have failed, too */
         return error;
     }
     *ret_durable = durable;

@@ -132,6 +132,10 @@ typedef struct verge__runner {
     pthread_t thread;
     bool is_started;
     bool has_turn;
+    bool is_failing;
+    uint64_t slowest_ns; /* the longest run of a handler in this batch, and of which timer */
+    uint64_t slowest_id;
+    uint32_t slowest_handler;
     verge_expiry *due;
     verge__target *targets;
     uint64_t *run_ns;
@@ -179,7 +183,8 @@ struct verge_durable {
 
     uint64_t incarnation; /* of the ids given out; 0: a new one is needed */
     uint64_t id_counter;
-    uint64_t server_id; /* that gave the incarnation */
+    uint64_t highest_incarnation; /* that it ever had; 0: the store has gone back since */
+    uint64_t server_id;           /* that gave the incarnation */
     uint32_t foreign_turn;
 
     /* If shards came from an owner that had died, a timer of theirs may have ended its process. So for a while only one
@@ -216,6 +221,16 @@ struct verge_durable {
     verge__change *group_changes;
     size_t group_change_capacity;
     pthread_t writer_thread;
+
+    /* words.c */
+    char last_words[VERGE__WORDS_MAX]; /* of the last error */
+    char told_words[VERGE__WORDS_MAX]; /* of the last failure that was told */
+    uint32_t failing_count;            /* threads whose last step has failed */
+    bool is_keeper_failing;
+    bool is_writer_failing;
+    bool is_restored;         /* to be told */
+    uint64_t undone_id;       /* of which UNDONE was told last */
+    pthread_mutex_t log_lock; /* held while the log is called */
 
     verge_durable_stats stats;
     verge_histogram lateness;
@@ -317,6 +332,15 @@ verge__progress verge__runner_step(verge__runner *runner);
 void *verge__keeper_run(void *argument); /* the durable */
 void *verge__writer_run(void *argument); /* the durable */
 void *verge__runner_run(void *argument); /* the runner */
+
+/* ---- words.c: without the lock ---- */
+
+/* Keeps the words of this thread's last error, for verge_durable_error. */
+void verge__keep_words(verge_durable *durable, int error);
+/* A thread has made a step: tells the first failure, and when the store answers again. */
+void verge__note_step(verge_durable *durable, bool *is_failing, int error);
+void verge__log(verge_durable *durable, const verge_durable_message *about, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* ---- stats.c ---- */
 

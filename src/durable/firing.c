@@ -157,6 +157,7 @@ static uint64_t next_tick(const verge__row *row, uint64_t now_ns, uint64_t *ret_
 
 int verge__make_dead(verge__runner *runner, verge__fired *fired, const char *reason) {
     fired->ending = ENDS_DEAD;
+    fired->reason = reason;
     return runner->connection->store->make_dead(runner->connection, &fired->row, reason);
 }
 
@@ -188,8 +189,15 @@ void verge__run_handler(verge__runner *runner, const verge__handler *handler, ve
     fired->has_run = true;
     fired->late_ns = run->now_ns - fired->row.due_ns;
     running = current;
+    const uint64_t began_ns = verge__local_now(durable);
     run->verdict = handler->options.handler(&firing);
+    const uint64_t took_ns = verge__local_now(durable) - began_ns;
     running = NULL;
+    if (took_ns >= runner->slowest_ns && !handler->options.outside) {
+        runner->slowest_ns = took_ns;
+        runner->slowest_id = fired->row.id;
+        runner->slowest_handler = fired->handler;
+    }
     run->retry_after_ns = current->retry_after_ns;
 }
 

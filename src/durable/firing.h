@@ -22,6 +22,7 @@ typedef struct verge__fired {
     bool is_there;
     bool has_run;
     verge__ending ending;
+    const char *reason; /* DEAD: why */
     uint64_t late_ns;
     uint64_t again_ns;
 } verge__fired;

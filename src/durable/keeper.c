@@ -20,8 +20,8 @@ static void own_shard(verge_durable *durable, const verge__shard *shard) {
     }
 }
 
-/* Takes over the store's answer about what this node owns. */
-static void note_cluster(verge_durable *durable, const verge__cluster *cluster) {
+/* Takes over the store's answer about what this node owns. Returns whether it has lost a shard. */
+static bool note_cluster(verge_durable *durable, const verge__cluster *cluster) {
     bool has_lost = false;
     uint64_t before[VERGE_DURABLE_SHARDS_MAX];
     memcpy(before, durable->epochs, sizeof(before));
@@ -38,17 +38,22 @@ static void note_cluster(verge_durable *durable, const verge__cluster *cluster) 
     if (has_lost) {
         verge__window_drop_foreign(durable);
     }
+    return has_lost;
 }
 
-static void note_acquired(verge_durable *durable, const verge__cluster *acquired) {
+/* Returns how many of the shards are those of a node that has died. */
+static uint32_t note_acquired(verge_durable *durable, const verge__cluster *acquired) {
+    uint32_t of_dead = 0;
     for (uint32_t i = 0; i < acquired->owned_count; i++) {
         own_shard(durable, &acquired->owned[i]);
         durable->scan_now = true;
         if (!acquired->owned[i].was_clean) {
             durable->is_careful = true;
             durable->batch_limit = 1;
+            of_dead++;
         }
     }
+    return of_dead;
 }
 
 /* Gives back the shards above this node's share, for nodes that have fewer. From here on, no timer of these shards is
@@ -81,10 +86,16 @@ static int renew_and_balance(verge_durable *durable, uint64_t *ret_next_expiry_n
     (void)pthread_mutex_lock(&durable->lock);
     verge__note_time(durable, connection);
     verge__check_incarnation(durable, connection);
-    note_cluster(durable, &cluster);
+    const bool has_lost = note_cluster(durable, &cluster);
     const uint32_t share = (durable->shard_count + durable->live_nodes - 1) / durable->live_nodes;
     const uint32_t owned_count = durable->owned_count;
     (void)pthread_mutex_unlock(&durable->lock);
+    if (has_lost) {
+        verge__log(durable, &(verge_durable_message){.event = VERGE_DURABLE_FENCED},
+                   "other nodes have taken shards of this node: it was silent for longer than its lease (%llu ms). Its "
+                   "process stood still, or the store did not answer",
+                   (unsigned long long)(durable->options.lease_ns / 1000000));
+    }
     if (owned_count < share) {
         error = durable->store->acquire(connection, durable->node, share - owned_count, &cluster);
         if (error != 0) {
@@ -92,8 +103,14 @@ static int renew_and_balance(verge_durable *durable, uint64_t *ret_next_expiry_n
         }
         verge__failpoint("acquire.done");
         (void)pthread_mutex_lock(&durable->lock);
-        note_acquired(durable, &cluster);
+        const uint32_t of_dead = note_acquired(durable, &cluster);
         (void)pthread_mutex_unlock(&durable->lock);
+        if (of_dead > 0) {
+            verge__log(durable, &(verge_durable_message){.event = VERGE_DURABLE_TAKEOVER},
+                       "this node has taken %u shards of a node that had died. A handler may have killed it, so timers "
+                       "fire one by one for a while",
+                       of_dead);
+        }
     } else {
         error = release_surplus(durable, share);
         verge__failpoint("release.done");
@@ -449,7 +466,9 @@ static int renew_and_scan(verge_durable *durable) {
 }
 
 uint64_t verge__keeper_step(verge_durable *durable, int *ret_error) {
+    verge__set_words("%s", "");
     const int error = renew_and_scan(durable);
+    verge__note_step(durable, &durable->is_keeper_failing, error);
     if (ret_error != NULL) {
         *ret_error = error;
     }

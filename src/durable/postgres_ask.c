@@ -77,7 +77,7 @@ static const int all_binary[PARAMETERS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
 /* ---- errors ---- */
 
-static int error_of_state(const char *state) {
+int verge__pg_error_of_state(const char *state) {
     static const struct {
         const char *state; /* its beginning */
         int error;
@@ -85,7 +85,7 @@ static int error_of_state(const char *state) {
         {"08", -EHOSTUNREACH}, {"57P", -EHOSTUNREACH}, {"53300", -EHOSTUNREACH}, {"25P03", -EHOSTUNREACH},
         {"25006", -EROFS},     {"40", -EAGAIN},        {"55P03", -EAGAIN},       {"57014", -EAGAIN},
         {"25P02", -EAGAIN},    {"53100", -ENOSPC},     {"53200", -ENOMEM},       {"42501", -EACCES},
-        {"28", -EACCES},       {"3D000", -EACCES},     {"42", -EPROTO},          {"3F", -EPROTO},
+        {"28", -EACCES},       {"3D000", -ENOENT},     {"42", -EPROTO},          {"3F", -EPROTO},
         {"23505", -EEXIST},
     };
     for (size_t i = 0; state != NULL && i < sizeof(known) / sizeof(known[0]); i++) {
@@ -101,10 +101,17 @@ int verge__pg_error_of(const verge__postgres *c, const PGresult *result) {
     if (result != NULL && (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK)) {
         return 0;
     }
-    if (result == NULL || PQstatus(c->pg) != CONNECTION_OK) {
+    if (result == NULL) {
+        const char *message = PQerrorMessage(c->pg);
+        verge__set_words("%s", message[0] == '\0' ? "the server did not answer in time" : message);
         return -EHOSTUNREACH;
     }
-    return error_of_state(PQresultErrorField(result, PG_DIAG_SQLSTATE));
+    const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
+    verge__set_words("%s%s%s", message == NULL ? PQresultErrorMessage(result) : message, hint == NULL ? "" : ". ",
+                     hint == NULL ? "" : hint);
+    return PQstatus(c->pg) != CONNECTION_OK ? -EHOSTUNREACH
+                                            : verge__pg_error_of_state(PQresultErrorField(result, PG_DIAG_SQLSTATE));
 }
 
 /* ---- asking, with a limit on how long the answer may take ---- */

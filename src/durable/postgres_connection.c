@@ -23,18 +23,71 @@ void verge__postgres_disconnect(verge__connection *connection) {
     free(c);
 }
 
+/* Later keywords override earlier ones, so the URL overrides these. */
+static const char *const keywords[] = {
+    "connect_timeout", "fallback_application_name", "keepalives_idle", "tcp_user_timeout", "dbname", NULL};
+
+/* A connection that may have failed; NULL: no memory. */
 static PGconn *connect_to_server(const char *url) {
-    char timeout[16];
-    (void)snprintf(timeout, sizeof(timeout), "%d", CONNECT_TIMEOUT_S);
-    /* Later keywords override earlier ones, so the URL overrides these. */
-    const char *const keywords[] = {
-        "connect_timeout", "fallback_application_name", "keepalives_idle", "tcp_user_timeout", "dbname", NULL};
-    const char *const values[] = {timeout, "verge-durable", "10", "10000", url, NULL};
+    const char *const values[] = {CONNECT_TIMEOUT_S, "verge-durable", "10", "10000", url, NULL};
     PGconn *pg = PQconnectdbParams(keywords, values, 1);
     if (pg != NULL) {
         (void)PQsetnonblocking(pg, 1);
     }
     return pg;
+}
+
+/* Why a connection could not be made. libpq has no code for that, only a text, whose language is the server's. So it is
+ * tried once more, with a text that has the code: "... FATAL:  28P01: password authentication failed ...\nLOCATION:
+ * ...". What the client says by itself has no code. */
+static int explain_failure(const char *url) {
+    const char *const values[] = {CONNECT_TIMEOUT_S, "verge-durable", "10", "10000", url, NULL};
+    PGconn *pg = PQconnectStartParams(keywords, values, 1);
+    if (pg == NULL) {
+        return -ENOMEM;
+    }
+    (void)PQsetErrorVerbosity(pg, PQERRORS_VERBOSE);
+    const uint64_t until_ns = verge__monotonic_ns() + EXPLAIN_TIMEOUT_NS;
+    PostgresPollingStatusType state = PQstatus(pg) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;
+    while (state == PGRES_POLLING_READING || state == PGRES_POLLING_WRITING) {
+        const uint64_t now_ns = verge__monotonic_ns();
+        struct pollfd fd = {.fd = PQsocket(pg), .events = state == PGRES_POLLING_READING ? POLLIN : POLLOUT};
+        if (now_ns >= until_ns) {
+            break;
+        }
+        if (poll(&fd, 1, (int)((until_ns - now_ns) / 1000000) + 1) > 0) {
+            state = PQconnectPoll(pg);
+        }
+    }
+    const char *message = PQerrorMessage(pg);
+    const char *code = message;
+    while ((code = strstr(code, ":  ")) != NULL) {
+        code += 3;
+        if (strspn(code, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == 5 && code[5] == ':') {
+            break;
+        }
+    }
+    int error = -EHOSTUNREACH;
+    if (code != NULL) {
+        const char *end = strstr(code, "\nLOCATION");
+        const char *text = code + strlen("28P01: ");
+        verge__set_words("%.*s%.*s", (int)(code - message), message, end == NULL ? 300 : (int)(end - text), text);
+        error = verge__pg_error_of_state(code);
+    }
+    PQfinish(pg);
+    return error;
+}
+
+/* Whether there is a connection; otherwise why not. */
+static int check_connection(PGconn *pg, const char *url) {
+    if (pg == NULL) {
+        return -ENOMEM;
+    }
+    if (PQstatus(pg) == CONNECTION_OK) {
+        return 0;
+    }
+    verge__set_words("%s", PQerrorMessage(pg));
+    return explain_failure(url);
 }
 
 static void ignore_notice(void *context, const PGresult *result) {
@@ -45,49 +98,87 @@ static void ignore_notice(void *context, const PGresult *result) {
 /* A server is known by the time when it was started. */
 #define SERVER_ID "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint"
 
-static int read_server_id(verge__postgres *c) {
+static int read_session(verge__postgres *c, uint64_t *ret_process) {
     const verge__parameters none = {0};
     PGresult *result;
-    const int error = verge__pg_ask_text(c, "SELECT " SERVER_ID, &none, &result);
+    const int error = verge__pg_ask_text(c, "SELECT " SERVER_ID ", pg_backend_pid()::bigint", &none, &result);
     if (error == 0) {
         c->base.server_id = number(result, 0, 0);
+        *ret_process = number(result, 0, 1);
         PQclear(result);
     }
     return error;
 }
 
-int verge__postgres_connect(const char *url, uint64_t lease_ns, verge__connection **ret_connection) {
-    verge__postgres *c = calloc(1, sizeof(*c));
-    if (c == NULL) {
-        return -ENOMEM;
+/* If the server's process is not the one that libpq was told of, there is a pooler in between. In session mode, each of
+ * our connections has a process of its own all the time. In transaction mode, two idle connections usually share one, or
+ * the process of a connection changes: what a session is told would be told to others, and be forgotten. */
+static int refuse_pooler(verge__postgres *c, uint64_t process) {
+    enum { ROUNDS = 4 };
+    int error = 0;
+    bool is_shared = false;
+    for (int i = 0; i < ROUNDS && error == 0 && !is_shared; i++) {
+        verge__postgres other = {.pg = connect_to_server(c->url), .answer_ns = c->answer_ns};
+        uint64_t of_other = 0;
+        uint64_t again = 0;
+        error = check_connection(other.pg, c->url);
+        error = error != 0 ? error : read_session(&other, &of_other);
+        error = error != 0 ? error : read_session(c, &again);
+        is_shared = error == 0 && (of_other == process || again != process);
+        PQfinish(other.pg);
     }
+    if (is_shared) {
+        verge__set_words("a pooler in transaction mode (such as pgbouncer) is between this program and the server, and "
+                         "durable timers need sessions: set pool_mode = session, or connect to the server itself");
+    }
+    return is_shared ? -EOPNOTSUPP : error;
+}
+
+static int begin_session(verge__postgres *c, const verge__access *access) {
     char settings[300];
-    const unsigned long lease_ms = (unsigned long)(lease_ns / 1000000);
+    uint64_t process;
+    const unsigned long lease_ms = (unsigned long)(access->lease_ns / 1000000);
+    (void)PQsetNoticeReceiver(c->pg, ignore_notice, NULL);
+    int error = read_session(c, &process);
+    if (error == 0 && process != (uint64_t)PQbackendPID(c->pg)) {
+        error = refuse_pooler(c, process);
+    }
+    if (error != 0) {
+        return error;
+    }
+    (void)snprintf(
+        settings, sizeof(settings),
+        "SET idle_in_transaction_session_timeout = %lu; SET statement_timeout = %lu; SET lock_timeout = %lu; "
+        "SET enable_seqscan = off; SET jit = off; SET synchronous_commit = on",
+        lease_ms, lease_ms, (unsigned long)(access->lock_ns / 1000000) + 1);
+    return verge__pg_say(c, settings);
+}
+
+/* Whether libpq understands the URL. */
+static int check_url(const char *url) {
+    char *message = NULL;
+    PQconninfoOption *parsed = PQconninfoParse(url, &message);
+    if (parsed == NULL) {
+        verge__set_words("%s", message == NULL ? "no memory" : message);
+    }
+    const int error = parsed != NULL ? 0 : message == NULL ? -ENOMEM : -EINVAL;
+    PQconninfoFree(parsed);
+    PQfreemem(message);
+    return error;
+}
+
+int verge__postgres_connect(const verge__access *access, verge__connection **ret_connection) {
+    int error = check_url(access->url);
+    verge__postgres *c = error != 0 ? NULL : calloc(1, sizeof(*c));
+    if (c == NULL) {
+        return error != 0 ? error : -ENOMEM;
+    }
     c->base.store = &verge__postgres_store;
-    c->answer_ns = lease_ns + UINT64_C(2000000000);
-    c->url = strdup(url);
-    c->pg = c->url == NULL ? NULL : connect_to_server(url);
-    int error = c->pg == NULL ? -ENOMEM : PQstatus(c->pg) == CONNECTION_OK ? 0 : -EHOSTUNREACH;
-    if (c->pg != NULL && error != 0) {
-        const char *message = PQerrorMessage(c->pg);
-        /* There is no SQLSTATE here, only a message. If the server refuses for good, it is not tried again. */
-        error = strstr(message, "authentication failed") != NULL || strstr(message, "does not exist") != NULL ||
-                        strstr(message, "pg_hba.conf") != NULL
-                    ? -EACCES
-                : strstr(message, "invalid URI") != NULL || strstr(message, "invalid connection option") != NULL
-                    ? -EINVAL
-                    : error;
-    }
-    if (error == 0) {
-        (void)PQsetNoticeReceiver(c->pg, ignore_notice, NULL);
-        (void)snprintf(
-            settings, sizeof(settings),
-            "SET idle_in_transaction_session_timeout = %lu; SET statement_timeout = %lu; SET lock_timeout = %lu; "
-            "SET enable_seqscan = off; SET jit = off; SET synchronous_commit = on",
-            lease_ms, lease_ms, lease_ms);
-        error = verge__pg_say(c, settings);
-        error = error != 0 ? error : read_server_id(c);
-    }
+    c->answer_ns = access->lease_ns + UINT64_C(2000000000);
+    c->url = strdup(access->url);
+    c->pg = c->url == NULL ? NULL : connect_to_server(access->url);
+    error = check_connection(c->pg, access->url);
+    error = error != 0 ? error : begin_session(c, access);
     if (error != 0) {
         verge__postgres_disconnect(&c->base);
         return error;

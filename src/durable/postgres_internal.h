@@ -29,10 +29,11 @@ enum {
     TYPE_BYTEA = 17,
     TYPE_INT8 = 20,
     TYPE_TEXT = 25,
-    CONNECT_TIMEOUT_S = 5,
     ARRAY_MAX = 512, /* changes in one statement */
 };
 
+#define CONNECT_TIMEOUT_S "5"
+#define EXPLAIN_TIMEOUT_NS UINT64_C(2000000000)
 #define MARK_KEPT_NS UINT64_C(3600000000000) /* how long a mark is kept; a node that joins later removes it */
 
 typedef enum verge__postgres_statement {
@@ -198,6 +199,7 @@ static inline void note_time(verge__postgres *c, uint64_t now_ns, uint64_t asked
  * the same, without its rows. answer: the last result of what was sent, or the first that failed; NULL: the connection
  * is lost ---- */
 
+int verge__pg_error_of_state(const char *state); /* that begins with an SQLSTATE */
 int verge__pg_error_of(const verge__postgres *c, const PGresult *result);
 PGresult *verge__pg_answer(verge__postgres *c, int sent);
 int verge__pg_say(verge__postgres *c, const char *text);

@@ -16,7 +16,7 @@ int verge__postgres_read_meta(verge__connection *connection, verge__store_meta *
     const verge__parameters none = {0};
     PGresult *result;
     int error = verge__pg_ask_text(
-        c, "SELECT count(*) FROM pg_class WHERE pg_table_is_visible(oid) AND relname LIKE 'verge\\_%'", &none, &result);
+        c, "SELECT count(*) FROM pg_class WHERE pg_table_is_visible(oid) AND relname = 'verge_meta'", &none, &result);
     if (error != 0) {
         return error;
     }

@@ -16,6 +16,7 @@
 #define _GNU_SOURCE
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -364,6 +365,34 @@ static void note_success(verge_durable *durable, int error, bool has_run) {
     (void)pthread_cond_broadcast(&durable->due); /* wakes runners that had to wait (is_held) */
 }
 
+/* Tells which timers have died, and why a transaction may have been lost while handlers ran. */
+static void tell_batch(verge__runner *runner, int error) {
+    verge_durable *durable = runner->durable;
+    for (size_t i = 0; i < runner->target_count && error == 0; i++) {
+        const verge__fired *fired = &runner->fired[i];
+        if (fired->ending == ENDS_DEAD) {
+            const char *handler = durable->handlers[fired->handler].name;
+            verge__log(
+                durable,
+                &(verge_durable_message){.event = VERGE_DURABLE_DIED, .id = runner->targets[i].id, .handler = handler},
+                "timer %" PRIu64 " of handler %s was given up after %u attempts: %s", runner->targets[i].id, handler,
+                fired->row.attempt, fired->reason);
+        }
+    }
+    if (verge__is_lost(error) && runner->slowest_ns > durable->options.lease_ns &&
+        durable->undone_id != runner->slowest_id) { /* once for each timer: it is tried again */
+        const char *handler = durable->handlers[runner->slowest_handler].name;
+        durable->undone_id = runner->slowest_id;
+        verge__log(durable,
+                   &(verge_durable_message){
+                       .event = VERGE_DURABLE_UNDONE, .error = error, .id = runner->slowest_id, .handler = handler},
+                   "handler %s ran for %llu ms, longer than the lease (%llu ms), so the server has ended its "
+                   "transaction: register it outside, or raise lease_ns",
+                   handler, (unsigned long long)(runner->slowest_ns / 1000000),
+                   (unsigned long long)(durable->options.lease_ns / 1000000));
+    }
+}
+
 static void end_batch(verge__runner *runner, const verge__selection *selection, int error) {
     verge_durable *durable = runner->durable;
     const uint64_t nap_ns = verge__is_lost(error) ? LOST_NAP_NS : error == -EAGAIN ? BUSY_NAP_NS : FAILED_NAP_NS;
@@ -439,6 +468,8 @@ verge__progress verge__runner_step(verge__runner *runner) {
     if (!take_turn(runner, &selection)) {
         return VERGE__IDLE;
     }
+    verge__set_words("%s", "");
+    runner->slowest_ns = 0;
     int error = begin(runner);
     if (error == 0) {
         (void)pthread_mutex_lock(&durable->lock);
@@ -452,6 +483,8 @@ verge__progress verge__runner_step(verge__runner *runner) {
         }
         error = fire(runner, &selection, is_counted);
     }
+    verge__note_step(durable, &runner->is_failing, error);
+    tell_batch(runner, error);
     end_batch(runner, &selection, error);
     give_turn(runner);
     if (verge__is_lost(error)) {

@@ -73,6 +73,10 @@ static const char *const texts[STATEMENT_COUNT] = {
 /* ---- errors, statements ---- */
 
 int verge__sq_error_of(sqlite3 *db, int code) {
+    if ((code & 0xFF) != SQLITE_OK && (code & 0xFF) < SQLITE_ROW) {
+        const char *path = db == NULL ? NULL : sqlite3_db_filename(db, "main");
+        verge__set_words("%s: %s", path == NULL ? "" : path, db == NULL ? sqlite3_errstr(code) : sqlite3_errmsg(db));
+    }
     switch (code & 0xFF) {
     case SQLITE_OK:
     case SQLITE_ROW:

@@ -13,7 +13,6 @@
 #include "durable/sqlite_internal.h"
 
 enum {
-    BUSY_TRIES_MAX = 5000,   /* tries, of a millisecond each, while another process is in a transaction; then -EAGAIN */
     CHECKPOINT_PAGES = 1000, /* of the log; SQLite's own number */
     RESTART_PAGES = 4000,
     ROLLBACK_TRIES_MAX = 1000, /* while there is no memory */
@@ -37,7 +36,11 @@ static verge__sqlite_file *file_of(const char *path) {
             file = NULL;
         } else {
             (void)pthread_mutex_init(&file->lock, NULL);
-            (void)pthread_cond_init(&file->turn, NULL);
+            pthread_condattr_t monotonic;
+            (void)pthread_condattr_init(&monotonic);
+            (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+            (void)pthread_cond_init(&file->turn, &monotonic);
+            (void)pthread_condattr_destroy(&monotonic);
             file->keeper_fd = -1;
             file->next = files;
             files = file;
@@ -66,27 +69,46 @@ static void file_leave(verge__sqlite_file *file) {
     (void)pthread_mutex_unlock(&files_lock);
 }
 
-void verge__sq_queue_up(verge__sqlite *c) {
-    if (c->file != NULL) {
-        (void)pthread_mutex_lock(&c->file->lock);
-        const uint64_t ticket = c->file->taken++;
-        while (c->file->served != ticket) {
-            (void)pthread_cond_wait(&c->file->turn, &c->file->lock);
-        }
-        (void)pthread_mutex_unlock(&c->file->lock);
+static void leave_queue(verge__sqlite *c) {
+    verge__sqlite **link = &c->file->queue;
+    while (*link != c) {
+        link = &(*link)->queue_next;
     }
-    c->is_writing = true;
+    *link = c->queue_next;
+    (void)pthread_cond_broadcast(&c->file->turn);
+}
+
+int verge__sq_queue_up(verge__sqlite *c) {
+    if (c->file == NULL) {
+        return 0;
+    }
+    const uint64_t until_ns = verge__monotonic_ns() + c->lock_ns;
+    const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000), .tv_nsec = (long)(until_ns % 1000000000)};
+    (void)pthread_mutex_lock(&c->file->lock);
+    verge__sqlite **link = &c->file->queue;
+    while (*link != NULL) {
+        link = &(*link)->queue_next;
+    }
+    *link = c;
+    c->queue_next = NULL;
+    int timed_out = 0;
+    while (c->file->queue != c && timed_out == 0) {
+        timed_out = pthread_cond_timedwait(&c->file->turn, &c->file->lock, &until);
+    }
+    c->is_writing = c->file->queue == c;
+    if (!c->is_writing) {
+        verge__set_words("%s: a transaction of this process takes long", c->file->path);
+        leave_queue(c);
+    }
+    (void)pthread_mutex_unlock(&c->file->lock);
+    return c->is_writing ? 0 : -EAGAIN;
 }
 
 void verge__sq_queue_leave(verge__sqlite *c) {
-    if (!c->is_writing) {
-        return;
-    }
-    c->is_writing = false;
-    if (c->file != NULL) {
+    if (c->is_writing) {
+        c->is_writing = false;
         (void)pthread_mutex_lock(&c->file->lock);
-        c->file->served++;
-        (void)pthread_cond_broadcast(&c->file->turn);
+        leave_queue(c);
         (void)pthread_mutex_unlock(&c->file->lock);
     }
 }
@@ -123,9 +145,10 @@ void verge__sq_checkpoint(verge__sqlite *c) {
     (void)pthread_mutex_unlock(&c->file->lock);
     if (is_wanted && sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &pages, &copied) == SQLITE_OK &&
         pages >= RESTART_PAGES) {
-        verge__sq_queue_up(c);
-        (void)sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-        verge__sq_queue_leave(c);
+        if (verge__sq_queue_up(c) == 0) {
+            (void)sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+            verge__sq_queue_leave(c);
+        }
     }
 }
 
@@ -140,10 +163,13 @@ static uint64_t realtime_ns(void) {
 /* Instead of SQLite's own way of waiting, which sleeps for longer and longer: there, a thread that has waited for long
  * loses to a new one. */
 static int wait_for_other_process(void *context, int tries) {
-    (void)context;
+    verge__sqlite *c = context;
     const struct timespec nap = {.tv_nsec = 500000 + (tries * 7919) % 1000 * 1000L};
+    if (tries == 0) {
+        c->busy_until_ns = verge__monotonic_ns() + c->lock_ns;
+    }
     (void)nanosleep(&nap, NULL);
-    return tries < BUSY_TRIES_MAX;
+    return verge__monotonic_ns() < c->busy_until_ns;
 }
 
 /* Reads store time: the clock of the machine, except that it does not go back by up to a minute (docs/DURABLE.md). */
@@ -207,11 +233,16 @@ void verge__sqlite_disconnect(verge__connection *connection) {
     free(c);
 }
 
-int verge__sqlite_connect(const char *url, uint64_t lease_ns, verge__connection **ret_connection) {
-    (void)lease_ns;
-    const char *path = url + strlen("sqlite:");
+int verge__sqlite_connect(const verge__access *access, verge__connection **ret_connection) {
+    const char *path = access->url + strlen("sqlite:");
     if (*path == '\0' || *path == ':') {
-        return -EINVAL; /* a database in memory is not durable, and each connection would have its own */
+        verge__set_words("a URL is sqlite:FILE. A database in memory is not durable");
+        return -EINVAL; /* and each connection would have its own */
+    }
+    struct stat file;
+    if (!access->create && stat(path, &file) != 0 && errno == ENOENT) {
+        verge__set_words("%s: there is no such file", path);
+        return -ENOENT;
     }
     verge__sqlite *c = calloc(1, sizeof(*c));
     if (c == NULL) {
@@ -223,9 +254,11 @@ int verge__sqlite_connect(const char *url, uint64_t lease_ns, verge__connection 
         free(c);
         return -ENOMEM;
     }
-    int code = sqlite3_open_v2(path, &c->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    c->lock_ns = access->lock_ns;
+    int code = sqlite3_open_v2(
+        path, &c->db, SQLITE_OPEN_READWRITE | (access->create ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX, NULL);
     if (code == SQLITE_OK) {
-        (void)sqlite3_busy_handler(c->db, wait_for_other_process, NULL);
+        (void)sqlite3_busy_handler(c->db, wait_for_other_process, c);
         (void)sqlite3_wal_hook(c->db, note_log, c->file);
         (void)sqlite3_rollback_hook(c->db, note_undone, c);
         code = sqlite3_exec(c->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;", NULL, NULL, NULL);
@@ -280,9 +313,18 @@ int verge__sqlite_begin(verge__connection *connection) {
     if (!sqlite3_get_autocommit(c->db)) {
         return -EHOSTUNREACH; /* the last transaction could not be rolled back: disconnecting does it */
     }
-    verge__sq_queue_up(c);
+    int is_moved = 0;
+    (void)sqlite3_file_control(c->db, NULL, SQLITE_FCNTL_HAS_MOVED, &is_moved);
+    if (is_moved != 0) {
+        verge__set_words("%s: the file was deleted or replaced", sqlite3_db_filename(c->db, "main"));
+        return -EHOSTUNREACH;
+    }
+    int error = verge__sq_queue_up(c);
+    if (error != 0) {
+        return error;
+    }
     c->was_undone = false;
-    int error = verge__sq_run(c, BEGIN, NULL, 0, NULL);
+    error = verge__sq_run(c, BEGIN, NULL, 0, NULL);
     if (error == 0) {
         error = verge__sq_read_time(c);
     }

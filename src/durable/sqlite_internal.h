@@ -68,16 +68,18 @@ typedef struct verge__sqlite_file {
     uint32_t users;
     pthread_mutex_t lock;
     pthread_cond_t turn;
-    uint64_t taken; /* tickets */
-    uint64_t served;
-    int log_pages; /* since the last commit */
-    int keeper_fd; /* wakes the thread in sqlite_wait, which makes checkpoints; -1: there is none */
+    struct verge__sqlite *queue; /* who writes, and those that wait for it */
+    int log_pages;               /* since the last commit */
+    int keeper_fd;               /* wakes the thread in sqlite_wait, which makes checkpoints; -1: there is none */
 } verge__sqlite_file;
 
 typedef struct verge__sqlite {
     verge__connection base;
     sqlite3 *db;
     verge__sqlite_file *file; /* NULL: borrowed */
+    struct verge__sqlite *queue_next;
+    uint64_t lock_ns;
+    uint64_t busy_until_ns;
     bool is_writing;
     bool is_keeper;
     bool was_undone; /* the last transaction was rolled back, by us or by SQLite */
@@ -105,7 +107,7 @@ int verge__sq_run(verge__sqlite *c, verge__sqlite_statement which, const int64_t
 
 /* ---- sqlite_connection.c ---- */
 
-void verge__sq_queue_up(verge__sqlite *c);
+int verge__sq_queue_up(verge__sqlite *c); /* -EAGAIN: not within lock_ns */
 void verge__sq_queue_leave(verge__sqlite *c);
 void verge__sq_checkpoint(verge__sqlite *c);
 int verge__sq_read_time(verge__sqlite *c);

@@ -13,8 +13,8 @@
 int verge__sqlite_read_meta(verge__connection *connection, verge__store_meta *ret_meta) {
     verge__sqlite *c = own(connection);
     sqlite3_stmt *tables = NULL;
-    int code = sqlite3_prepare_v2(c->db, "SELECT count(*) FROM sqlite_master WHERE name LIKE 'verge\\_%' ESCAPE '\\'",
-                                  -1, &tables, NULL);
+    int code =
+        sqlite3_prepare_v2(c->db, "SELECT count(*) FROM sqlite_master WHERE name = 'verge_meta'", -1, &tables, NULL);
     if (code == SQLITE_OK) {
         code = sqlite3_step(tables);
     }
@@ -47,9 +47,12 @@ int verge__sqlite_make_tables(verge__connection *connection, uint32_t shard_coun
     verge__sqlite *c = own(connection);
     verge__store_meta meta = {0};
     char rows[256];
-    verge__sq_queue_up(c);
+    int error = verge__sq_queue_up(c);
+    if (error != 0) {
+        return error;
+    }
     c->was_undone = false;
-    int error = verge__sq_run(c, BEGIN, NULL, 0, NULL);
+    error = verge__sq_run(c, BEGIN, NULL, 0, NULL);
     const int found = error == 0 ? verge__sqlite_read_meta(connection, &meta) : error;
     if (found == -ENOENT) { /* otherwise another process was faster */
         (void)snprintf(rows, sizeof(rows),

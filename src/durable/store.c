@@ -2,6 +2,8 @@
 /* Finds the store that a URL names. */
 #include "durable/store.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool begins_with(const char *text, const char *beginning) {
@@ -42,6 +44,22 @@ int verge__add_owned(verge_durable_owner *owners, int found, size_t count, const
     owners[found - 1].shard_count++;
     owners[found - 1].shards[shard / 8] |= (uint8_t)(1U << shard % 8);
     return found;
+}
+
+static _Thread_local char words[VERGE__WORDS_MAX];
+
+void verge__set_words(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(words, sizeof(words), format, arguments);
+    va_end(arguments);
+    for (size_t end = strlen(words); end > 0 && words[end - 1] == '\n'; end--) {
+        words[end - 1] = '\0';
+    }
+}
+
+const char *verge__words(void) {
+    return words;
 }
 
 static bool are_same_bytes(const void *a, size_t a_size, const void *b, size_t b_size) {

@@ -26,6 +26,7 @@ enum {
     VERGE__ID_COUNTER_BITS = 27,
     VERGE__ID_INCARNATION_BITS = 28,
     VERGE__SCAN_ROWS_MAX = 4096,
+    VERGE__WORDS_MAX = 512,
     VERGE__DEAD_COUNT_MAX = 10000, /* counting takes time */
 };
 
@@ -115,13 +116,21 @@ typedef struct verge__connection {
 
 typedef void (*verge__visit_row)(void *context, const verge__row *row);
 
+typedef struct verge__access {
+    const char *url;
+    uint64_t lease_ns; /* no answer and no transaction may take longer */
+    uint64_t lock_ns;  /* how long to wait for the lock of another transaction; then -EAGAIN */
+    bool create;       /* a file is made, if there is none */
+} verge__access;
+
 typedef struct verge__store {
     const char *name;
     bool has_one_writer;    /* only one transaction at a time can write, to any row */
     bool has_notifications; /* a node is told about timers that others have scheduled */
 
-    /* lease_ns: no answer and no transaction may take longer. */
-    int (*connect)(const char *url, uint64_t lease_ns, verge__connection **ret_connection);
+    /* -ENOENT: there is no such file or database. -EOPNOTSUPP: something between us and the server does not keep
+     * sessions apart. */
+    int (*connect)(const verge__access *access, verge__connection **ret_connection);
     void (*disconnect)(verge__connection *connection);
     int (*borrow)(void *transaction, verge__connection **ret_connection); /* release by disconnect */
     void *(*handle)(verge__connection *connection);
@@ -216,6 +225,10 @@ extern const verge__store verge__sqlite_store;
 extern const verge__store verge__postgres_store;
 
 uint64_t verge__monotonic_ns(void);
+
+/* The store's own words about its last error on this thread. Empty: it had none. */
+void verge__set_words(const char *format, ...) __attribute__((format(printf, 1, 2)));
+const char *verge__words(void);
 
 /* Whether a row of the store is the timer that was to be inserted. (When it is due may have changed since.) */
 bool verge__is_same_timer(const verge__row *found, const verge__row *row);

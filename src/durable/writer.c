@@ -249,6 +249,9 @@ static int read_for(verge_durable *durable, verge__call *call) {
         verge__disconnect(durable, &durable->writer_connection);
         error = -EHOSTUNREACH;
     }
+    if (error < 0 && error != -ENOENT) {
+        verge__keep_words(durable, error);
+    }
     return error;
 }
 
@@ -326,7 +329,7 @@ static void refuse_group(verge_durable *durable, const verge__group *group, int 
             again_end = &call->next;
         } else {
             const bool is_read = call->kind == VERGE__CALL_READ && error == -EREMOTEIO;
-            verge__call_finish(call, error == -EAGAIN || is_read ? -EHOSTUNREACH : error);
+            verge__call_finish(call, is_read ? -EHOSTUNREACH : error);
         }
     }
     *again_end = NULL;
@@ -351,6 +354,7 @@ verge__progress verge__writer_step(verge_durable *durable) {
     if (!has_calls(durable, &begins)) {
         return VERGE__IDLE;
     }
+    verge__set_words("%s", "");
     int error = verge__connect(durable, &durable->writer_connection);
     error = error == 0 && begins ? begin(durable) : error;
     take_calls(durable, &group);
@@ -368,6 +372,7 @@ verge__progress verge__writer_step(verge_durable *durable) {
         (void)pthread_mutex_lock(&durable->lock);
         durable->stats.commits += group.has_changes;
         (void)pthread_mutex_unlock(&durable->lock);
+        verge__note_step(durable, &durable->is_writer_failing, 0);
         return finish_group(durable, &group) ? VERGE__FAILED : VERGE__WORKED;
     }
     if (verge__is_lost(error)) {
@@ -376,6 +381,8 @@ verge__progress verge__writer_step(verge_durable *durable) {
         verge__drop_incarnation(durable);
         error = -EAGAIN;
     }
+    verge__keep_words(durable, error);
+    verge__note_step(durable, &durable->is_writer_failing, error);
     refuse_group(durable, &group, error);
     return VERGE__FAILED;
 }

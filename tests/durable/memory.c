@@ -250,11 +250,16 @@ static void disarm(void) {
     sqlite_fails_at = -1;
 }
 
+static int connect_to(const verge__store *to, verge__connection **ret_connection) {
+    const verge__access access = {.url = url, .lease_ns = 2 * S, .lock_ns = 2 * S, .create = true};
+    return to->connect(&access, ret_connection);
+}
+
 static verge__connection *connect_to_tables(void) {
     verge__connection *connection;
     begin();
     assert_int_equal(verge_durable_migrate(url, 4), 0);
-    assert_int_equal(store->connect(url, 2 * S, &connection), 0);
+    assert_int_equal(connect_to(store, &connection), 0);
     return connection;
 }
 
@@ -356,7 +361,7 @@ static void a_transaction_that_cannot_be_ended_ends_its_connection(void **state)
     (void)sqlite3_finalize(statement);
     assert_int_equal(store->begin(connection), -EHOSTUNREACH);
     store->disconnect(connection);
-    assert_int_equal(store->connect(url, 2 * S, &connection), 0);
+    assert_int_equal(connect_to(store, &connection), 0);
     insert_another(connection, 0);
 }
 
@@ -368,7 +373,7 @@ static void tables_are_made_or_not(void **state) {
         verge__connection *connection;
         verge__store_meta meta;
         begin();
-        assert_int_equal(store->connect(url, 2 * S, &connection), 0);
+        assert_int_equal(connect_to(store, &connection), 0);
         goes_on = arm(n);
         const int error = store->make_tables(connection, 4);
         disarm();

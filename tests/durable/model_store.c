@@ -60,9 +60,8 @@ static bool is_lost(verge__connection *connection) {
         return -EHOSTUNREACH; \
     }
 
-static int model_connect(const char *url, uint64_t lease_ns, verge__connection **ret_connection) {
-    (void)url;
-    (void)lease_ns;
+static int model_connect(const verge__access *access, verge__connection **ret_connection) {
+    (void)access;
     struct connection *c = calloc(1, sizeof(*c));
     if (c == NULL) {
         return -ENOMEM;

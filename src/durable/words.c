@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* What a node says to people: the last error in the store's own words, and the log. */
+#define _GNU_SOURCE
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "durable/durable_internal.h"
+
+static int copy_words(const char *words, char *text, size_t size) {
+    if (size > 0) {
+        (void)snprintf(text, size, "%s", words);
+    }
+    return (int)strlen(words);
+}
+
+int verge_durable_error(verge_durable *durable, char *text, size_t size) {
+    if (text == NULL && size > 0) {
+        return -EINVAL;
+    }
+    if (durable == NULL) {
+        return copy_words(verge__words(), text, size);
+    }
+    (void)pthread_mutex_lock(&durable->lock);
+    const int length = copy_words(durable->last_words, text, size);
+    (void)pthread_mutex_unlock(&durable->lock);
+    return length;
+}
+
+void verge__keep_words(verge_durable *durable, int error) {
+    const char *words = verge__words()[0] != '\0' ? verge__words() : verge_strerror(error);
+    (void)pthread_mutex_lock(&durable->lock);
+    (void)snprintf(durable->last_words, sizeof(durable->last_words), "%s", words);
+    (void)pthread_mutex_unlock(&durable->lock);
+}
+
+void verge__log(verge_durable *durable, const verge_durable_message *about, const char *format, ...) {
+    if (durable->options.log == NULL) {
+        return;
+    }
+    char text[VERGE__WORDS_MAX + 200];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    verge_durable_message message = *about;
+    message.text = text;
+    (void)pthread_mutex_lock(&durable->log_lock);
+    durable->options.log(durable->options.log_context, &message);
+    (void)pthread_mutex_unlock(&durable->log_lock);
+}
+
+/* Under the lock: whether the thread's failure is to be told: it is the first, or one of another kind. */
+static bool is_news(verge_durable *durable, const char *words) {
+    const bool is_new = durable->failing_count++ == 0 || strcmp(durable->told_words, words) != 0;
+    (void)snprintf(durable->told_words, sizeof(durable->told_words), "%s", words);
+    return is_new;
+}
+
+void verge__note_step(verge_durable *durable, bool *is_failing, int error) {
+    if (error == -EAGAIN) {
+        return; /* another transaction was in the way */
+    }
+    bool tells = false;
+    bool is_restored = false;
+    if (error != 0) {
+        verge__keep_words(durable, error);
+    }
+    (void)pthread_mutex_lock(&durable->lock);
+    if (error != 0 && !*is_failing) {
+        tells = is_news(durable, durable->last_words);
+        *is_failing = true;
+    } else if (error == 0 && *is_failing) {
+        tells = --durable->failing_count == 0;
+        *is_failing = false;
+    }
+    if (error == 0) {
+        is_restored = durable->is_restored;
+        durable->is_restored = false;
+    }
+    (void)pthread_mutex_unlock(&durable->lock);
+    if (tells && error != 0) {
+        verge__log(durable, &(verge_durable_message){.event = VERGE_DURABLE_LOST, .error = error}, "%s",
+                   verge__words()[0] != '\0' ? verge__words() : verge_strerror(error));
+    } else if (tells) {
+        verge__log(durable, &(verge_durable_message){.event = VERGE_DURABLE_BACK}, "the store answers again");
+    }
+    if (is_restored) {
+        verge__log(
+            durable, &(verge_durable_message){.event = VERGE_DURABLE_RESTORED},
+            "the store has an older state than before: a replica was promoted that lacked the last commits, or a "
+            "backup was restored. Timers of these commits are lost, and timers that they had fired fire again");
+    }
+}
