@@ -223,9 +223,10 @@ struct verge_durable {
     pthread_t writer_thread;
 
     /* words.c */
-    char last_words[VERGE__WORDS_MAX]; /* of the last error */
-    char told_words[VERGE__WORDS_MAX]; /* of the last failure that was told */
-    uint32_t failing_count;            /* threads whose last step has failed */
+    char last_words[VERGE__WORDS_MAX];   /* of the last error */
+    char told_words[VERGE__WORDS_MAX];   /* of the last failure that was told */
+    char told_refusal[VERGE__WORDS_MAX]; /* the same of a batch, while the store could be reached */
+    uint32_t failing_count;              /* threads whose last step has failed */
     bool is_keeper_failing;
     bool is_writer_failing;
     bool is_restored;         /* to be told */

@@ -519,7 +519,12 @@ void *verge__runner_run(void *argument) {
     verge_durable *durable = runner->durable;
     bool is_over = false;
     while (!is_over) {
-        const verge__progress progress = verge__runner_step(runner);
+        verge__progress progress = verge__runner_step(runner);
+        if (progress == VERGE__IDLE && runner->is_failing) { /* others may have done its work: is the store back? */
+            const int error = verge__connect(durable, &runner->connection);
+            verge__note_step(durable, &runner->is_failing, error);
+            progress = error == 0 ? VERGE__WORKED : VERGE__FAILED;
+        }
         if (progress == VERGE__FAILED) { /* more timers may be due, but the store must not be asked all the time */
             const bool is_lost = runner->connection == NULL;
             const struct timespec nap = {.tv_nsec = is_lost ? (long)LOST_NAP_NS : FAILED_STEP_NAP_MS * 1000000L};

@@ -67,13 +67,18 @@ void verge__note_step(verge_durable *durable, bool *is_failing, int error) {
     if (error != 0) {
         verge__keep_words(durable, error);
     }
+    const bool is_runner = is_failing != &durable->is_keeper_failing && is_failing != &durable->is_writer_failing;
     (void)pthread_mutex_lock(&durable->lock);
-    if (error != 0 && !*is_failing) {
+    if (error != 0 && is_runner && !verge__is_lost(error)) { /* perhaps that of one timer, which is tried again */
+        tells = strcmp(durable->told_refusal, durable->last_words) != 0;
+        memcpy(durable->told_refusal, durable->last_words, sizeof(durable->told_refusal));
+    } else if (error != 0 && !*is_failing) {
         tells = is_news(durable, durable->last_words);
         *is_failing = true;
     } else if (error == 0 && *is_failing) {
         tells = --durable->failing_count == 0;
         *is_failing = false;
+        durable->told_refusal[0] = '\0';
     }
     if (error == 0) {
         is_restored = durable->is_restored;
