@@ -232,6 +232,13 @@ VERGE_API VERGE_MUST_USE int verge_durable_register_with(verge_durable *durable,
 
 /* ---- timers ---- */
 
+/* What schedule does if a timer with the same key is pending. If none is, it schedules one. */
+typedef enum verge_durable_conflict {
+    VERGE_DURABLE_REFUSE = 0, /* it returns -EEXIST */
+    VERGE_DURABLE_REPLACE,    /* the pending timer gets the new time, payload and period, and all its attempts */
+    VERGE_DURABLE_MOVE,       /* the pending timer gets the new time, and all its attempts; the rest stays */
+} verge_durable_conflict;
+
 /* If all fields but the handler are zero, the timer fires once, now, without key or payload. */
 typedef struct verge_durable_request {
     const char *handler; /* need not be registered on this node */
@@ -241,15 +248,18 @@ typedef struct verge_durable_request {
     size_t key_size; /* 0: the key is text that ends with a 0 */
     const void *payload;
     size_t payload_size;
-    uint64_t period_ns;           /* 0: once. Otherwise it is due again one period after it was due */
-    verge_interval_policy policy; /* periodic: what happens to missed ticks */
-    verge_durable_id id;          /* 0, unless it repeats a schedule that returned -EREMOTEIO (D7) */
-    uint64_t reserved[4];         /* 0 */
+    uint64_t period_ns;                 /* 0: once. Otherwise it is due again one period after it was due */
+    verge_interval_policy policy;       /* periodic: what happens to missed ticks */
+    verge_durable_id id;                /* 0, unless it repeats a schedule that returned -EREMOTEIO (D7) */
+    verge_durable_conflict on_conflict; /* with a key: if a timer with this key is pending, *ret_id is its id */
+    uint32_t reserved_32;               /* 0 */
+    uint64_t reserved[3];               /* 0 */
 } verge_durable_request;
 
 /*
  * ret_id may be NULL. *ret_id is set on success, and also if the call returns -EREMOTEIO. -EEXIST: a timer with that
- * key is pending. -EINVAL: a field makes no sense. -ENAMETOOLONG: the key is too long. -EMSGSIZE: the payload is too
+ * key is pending; or request->id is that of another timer. The key of a periodic timer is taken while its handler runs,
+ * too: scheduling it there returns -EEXIST. -EINVAL: a field makes no sense. -ENAMETOOLONG: the key is too long. -EMSGSIZE: the payload is too
  * large. -EOVERFLOW: a time is beyond 2^63 - 1. Calls that several threads and tasks make at the same time share
  * commits.
  */
@@ -270,6 +280,13 @@ VERGE_API VERGE_MUST_USE int verge_durable_schedule_in(verge_durable *durable, v
  * handler in its transaction may run again, if it returns VERGE_DURABLE_RETRY or the timer is periodic. */
 VERGE_API VERGE_MUST_USE int verge_durable_cancel(verge_durable *durable, verge_durable_id id);
 VERGE_API VERGE_MUST_USE int verge_durable_reset(verge_durable *durable, verge_durable_id id, uint64_t due_ns);
+
+/* The same of the pending timer that has this key, in one round trip. key_size 0: the key is text that ends with a 0.
+ * -ENOENT: there is none. */
+VERGE_API VERGE_MUST_USE int verge_durable_cancel_key(verge_durable *durable, const char *handler, const void *key,
+                                                      size_t key_size);
+VERGE_API VERGE_MUST_USE int verge_durable_reset_key(verge_durable *durable, const char *handler, const void *key,
+                                                     size_t key_size, uint64_t due_ns);
 
 /* Finds the id of the pending timer that has this key. -ENOENT: there is none. */
 VERGE_API VERGE_MUST_USE int verge_durable_find(verge_durable *durable, const char *handler, const void *key,

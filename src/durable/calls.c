@@ -31,11 +31,12 @@ static int check_key(const void *key, size_t *key_size) {
 }
 
 static int row_of(const verge_durable_request *request, verge__row *row) {
-    static const uint64_t none[4] = {0};
+    static const uint64_t none[3] = {0};
     if (request == NULL || !verge__is_handler_name(request->handler) ||
         (unsigned)request->policy > VERGE_INTERVAL_SKIP || (request->payload == NULL && request->payload_size > 0) ||
         (request->due_ns != 0 && request->delay_ns != 0) || memcmp(request->reserved, none, sizeof(none)) != 0 ||
-        request->id > VERGE__TIME_MAX_NS) {
+        request->reserved_32 != 0 || (unsigned)request->on_conflict > VERGE_DURABLE_MOVE ||
+        (request->on_conflict != VERGE_DURABLE_REFUSE && request->key == NULL) || request->id > VERGE__TIME_MAX_NS) {
         return -EINVAL;
     }
     if (request->payload_size > VERGE_DURABLE_PAYLOAD_MAX) {
@@ -50,6 +51,7 @@ static int row_of(const verge_durable_request *request, verge__row *row) {
         .due_ns = request->due_ns != 0 ? request->due_ns : request->delay_ns,
         .due_is_delay = request->due_ns == 0,
         .policy = (uint32_t)request->policy,
+        .on_conflict = request->on_conflict,
         .period_ns = request->period_ns,
         .handler = request->handler,
         .key = request->key,
@@ -238,13 +240,35 @@ static int give_ids(verge_durable *durable, verge__row *rows, size_t count) {
     return error;
 }
 
+/* Whether the row has the key of the periodic timer whose handler runs: this key is only free until the handler returns,
+ * and then belongs to the next tick. */
+static bool has_own_key(const verge__current *current, const verge__row *row) {
+    const verge__row *own = current->row;
+    return own->period_ns != 0 && own->key != NULL && row->key != NULL && own->key_size == row->key_size &&
+           memcmp(own->key, row->key, row->key_size) == 0 && strcmp(own->handler, row->handler) == 0;
+}
+
+static int insert_in_handler(verge__current *current, verge__row *rows, size_t count) {
+    verge__runner *runner = current->runner;
+    int error = 0;
+    for (size_t i = 0, end; i < count && error == 0; i = end + 1) {
+        for (end = i; end < count && !has_own_key(current, &rows[end]); end++) {
+        }
+        error = end == i ? 0 : insert_rows(runner->durable, runner->connection, rows + i, end - i);
+        if (end < count) {
+            rows[end].outcome = -EEXIST;
+        }
+    }
+    return error;
+}
+
 /* Schedules in the transaction of the handler that runs on this thread. */
 static int schedule_in_handler(verge__current *current, verge__row *rows, size_t count) {
     verge_durable *durable = current->runner->durable;
     verge__connection *connection = current->runner->connection;
     int error = verge__current_begin(current);
     error = error != 0 ? error : give_ids(durable, rows, count);
-    error = error != 0 ? error : insert_rows(durable, connection, rows, count);
+    error = error != 0 ? error : insert_in_handler(current, rows, count);
     error = error != 0 ? error : verge__notify_near(durable, connection, rows, count);
     for (size_t i = 0; i < count && error == 0; i++) {
         error = verge__current_scheduled(current, &rows[i]);
@@ -258,6 +282,9 @@ static int schedule_rows(verge_durable *durable, verge__row *rows, size_t count)
         return schedule_in_handler(current, rows, count);
     }
     verge__call call = {.kind = VERGE__CALL_SCHEDULE, .rows = rows, .row_count = count};
+    for (size_t i = 0; i < count; i++) {
+        call.size += rows[i].payload_size;
+    }
     return perform(durable, &call);
 }
 
@@ -397,6 +424,30 @@ static int change(verge_durable *durable, verge__call_kind kind, verge_durable_i
     verge__call call = {.kind = kind, .change = {.id = id, .due_ns = due_ns}};
     verge__current *current = verge__current_of(durable);
     return current != NULL ? change_in_handler(current, &call) : perform(durable, &call);
+}
+
+static int change_key(verge_durable *durable, verge__call_kind kind, const char *handler, const void *key,
+                      size_t key_size, uint64_t due_ns) {
+    if (durable == NULL || !verge__is_handler_name(handler) || key == NULL || due_ns > VERGE__TIME_MAX_NS) {
+        return -EINVAL;
+    }
+    const int error = check_key(key, &key_size);
+    if (error != 0) {
+        return error;
+    }
+    verge__call call = {.kind = kind, .change = {.due_ns = due_ns, .key = key, .key_size = key_size}};
+    memcpy(call.change.handler, handler, strlen(handler));
+    verge__current *current = verge__current_of(durable);
+    return current != NULL ? change_in_handler(current, &call) : perform(durable, &call);
+}
+
+int verge_durable_cancel_key(verge_durable *durable, const char *handler, const void *key, size_t key_size) {
+    return change_key(durable, VERGE__CALL_CANCEL, handler, key, key_size, 0);
+}
+
+int verge_durable_reset_key(verge_durable *durable, const char *handler, const void *key, size_t key_size,
+                            uint64_t due_ns) {
+    return change_key(durable, VERGE__CALL_RESET, handler, key, key_size, due_ns);
 }
 
 int verge_durable_cancel(verge_durable *durable, verge_durable_id id) {

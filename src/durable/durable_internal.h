@@ -119,7 +119,9 @@ typedef struct verge__call {
     uint64_t give_up_ns;    /* local clock: if the store was not reached by then, the call fails */
     uint64_t lock_until_ns; /* local clock: until then it waits for a locked row; 0: it has met none yet */
     int result;
-    bool is_taken;          /* the writer has begun with it, so it cannot be withdrawn */
+    bool is_taken; /* the writer has begun with it, so it cannot be withdrawn */
+    bool is_alone; /* it has met a lock: it gets a transaction of its own, so that others need not wait for it */
+    size_t size;   /* of payloads, in bytes */
     verge_channel *channel; /* a task waits for it; NULL: a thread */
     sem_t done; /* the last thing that the writer touches: then the call belongs to the waiting thread again */
 } verge__call;
@@ -144,8 +146,9 @@ typedef struct verge__runner {
     verge__change *missing; /* targets without a row */
     size_t target_count;
     size_t fired_count;
-    verge__row *back; /* rows to be inserted: retries, next ticks, what handlers have scheduled */
+    verge__row *back; /* what handlers have scheduled; then rows to be inserted: retries, next ticks */
     size_t back_count;
+    size_t scheduled_count; /* how many of them handlers have scheduled */
     size_t back_capacity;
 } verge__runner;
 
@@ -377,6 +380,7 @@ typedef struct verge__current {
     bool is_broken;          /* the savepoint could not be made */
     uint64_t retry_after_ns; /* VERGE_NEVER: the backoff decides */
     size_t back_mark;
+    const verge__row *row; /* of the timer */
 } verge__current;
 
 verge__current *

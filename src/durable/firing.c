@@ -187,6 +187,7 @@ void verge__run_handler(verge__runner *runner, const verge__handler *handler, ve
     };
     run->next_tick_ns = next_tick(&fired->row, run->now_ns, &firing.missed);
     fired->has_run = true;
+    current->row = &fired->row;
     fired->late_ns = run->now_ns - fired->row.due_ns;
     running = current;
     const uint64_t began_ns = verge__local_now(durable);

@@ -70,6 +70,24 @@ static const char *const texts[STATEMENT_COUNT] = {
               "LOCKED) UPDATE verge_timer t SET due = r.due, running = 0, revision = t.revision + 1 "
               "FROM l JOIN unnest($1::bigint[], $2::bigint[]) AS r(id, due) ON l.id = r.id WHERE t.id = l.id "
               "RETURNING t.id, (l.running <> 0 AND l.due > (SELECT verge_now()))::int::bigint, t.handler",
+    [CANCEL_KEY] =
+        "WITH l AS MATERIALIZED (SELECT id, running, due FROM verge_timer WHERE handler = $1::text AND name = "
+        "$2::bytea FOR UPDATE SKIP LOCKED) DELETE FROM verge_timer t USING l WHERE t.id = l.id "
+        "RETURNING t.id, (l.running <> 0 AND l.due > (SELECT verge_now()))::int::bigint",
+    [RESET_KEY] =
+        "WITH l AS MATERIALIZED (SELECT id, running, due FROM verge_timer WHERE handler = $1::text AND name = "
+        "$2::bytea FOR UPDATE SKIP LOCKED) UPDATE verge_timer t SET due = $3, running = 0, revision = "
+        "t.revision + 1 FROM l WHERE t.id = l.id "
+        "RETURNING t.id, (l.running <> 0 AND l.due > (SELECT verge_now()))::int::bigint",
+    [REPLACE] =
+        "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, "
+        "payload) VALUES ($1::bigint, $1::bigint & 255, CASE WHEN $2::bigint < 0 THEN verge_now() - $2::bigint - "
+        "1 ELSE $2::bigint END, 0, 0, 0, $3::bigint, $4::bigint, $5::text, $6::bytea, $7::bytea) ON CONFLICT "
+        "(handler, name) WHERE name IS NOT NULL DO UPDATE SET due = excluded.due, attempt = 0, running = 0, "
+        "revision = verge_timer.revision + 1, period = CASE WHEN $8::bigint = 1 THEN excluded.period ELSE "
+        "verge_timer.period END, policy = CASE WHEN $8::bigint = 1 THEN excluded.policy ELSE verge_timer.policy "
+        "END, payload = CASE WHEN $8::bigint = 1 THEN excluded.payload ELSE verge_timer.payload END "
+        "RETURNING id, due",
     [NOTIFY] = "SELECT pg_notify('verge_timer', t) FROM unnest($1::text[]) AS t",
 };
 

@@ -30,6 +30,8 @@ enum {
     TYPE_INT8 = 20,
     TYPE_TEXT = 25,
     ARRAY_MAX = 512, /* changes in one statement */
+    PIECE_ROWS_MAX = 4096,
+    PIECE_SIZE_MAX = 1 << 20,
 };
 
 #define CONNECT_TIMEOUT_S "5"
@@ -52,7 +54,10 @@ typedef enum verge__postgres_statement {
     ATTEMPT,
     BURY,
     CANCEL,
+    CANCEL_KEY,
     RESET,
+    RESET_KEY,
+    REPLACE,
     NOTIFY,
     STATEMENT_COUNT,
 } verge__postgres_statement;

@@ -211,8 +211,7 @@ static size_t match(const PGresult *result, verge__row *rows, size_t count, bool
     return matched;
 }
 
-int verge__postgres_insert(verge__connection *connection, verge__row *rows, size_t count) {
-    verge__postgres *c = own(connection);
+static int insert_piece(verge__postgres *c, verge__row *rows, size_t count) {
     verge__parameters p = {0};
     PGresult *result;
     bool are_new = true;
@@ -239,6 +238,51 @@ int verge__postgres_insert(verge__connection *connection, verge__row *rows, size
     if (error == 0) {
         (void)match(result, rows, count, true);
         PQclear(result);
+    }
+    return error;
+}
+
+/* Inserts the row, or changes the pending one that has its key. */
+static int replace(verge__postgres *c, verge__row *row) {
+    verge__parameters p = {0};
+    PGresult *result;
+    add_number(&p, row->id);
+    add_number(&p, due_of(row));
+    add_number(&p, row->period_ns);
+    add_number(&p, row->policy);
+    add_bytes(&p, row->handler, strlen(row->handler));
+    add_bytes(&p, row->key, row->key_size);
+    add_bytes(&p, row->payload_size == 0 ? "" : row->payload, row->payload_size);
+    add_number(&p, row->on_conflict == VERGE_DURABLE_REPLACE);
+    const int error = verge__pg_ask(c, REPLACE, &p, &result);
+    if (error != 0) {
+        return error == -EEXIST ? VERGE__ID_TAKEN : error;
+    }
+    row->outcome = 0;
+    row->is_moved = number(result, 0, 0) != row->id;
+    row->id = number(result, 0, 0);
+    row->due_ns = number(result, 0, 1);
+    row->due_is_delay = false;
+    PQclear(result);
+    return 0;
+}
+
+/* A statement has at most PIECE_SIZE_MAX bytes of payloads, or one row: the server must answer within the lease. */
+int verge__postgres_insert(verge__connection *connection, verge__row *rows, size_t count) {
+    verge__postgres *c = own(connection);
+    int error = 0;
+    for (size_t i = 0, end; i < count && error == 0; i = end) {
+        size_t size = 0;
+        end = i;
+        while (end < count && end - i < PIECE_ROWS_MAX && !rows[end].on_conflict &&
+               (end == i || size + rows[end].payload_size <= PIECE_SIZE_MAX)) {
+            size += rows[end++].payload_size;
+        }
+        if (end == i) {
+            error = replace(c, &rows[end++]);
+        } else {
+            error = insert_piece(c, rows + i, end - i);
+        }
     }
     return error;
 }
@@ -443,11 +487,44 @@ static int change_some(verge__postgres *c, verge__postgres_statement which, verg
     return error;
 }
 
+/* Changes the timer that has the key. */
+static int change_by_key(verge__postgres *c, verge__postgres_statement which, verge__change *change) {
+    verge__parameters p = {0};
+    PGresult *result;
+    add_bytes(&p, change->handler, strlen(change->handler));
+    add_bytes(&p, change->key, change->key_size);
+    if (which == RESET_KEY) {
+        add_number(&p, change->due_ns);
+    }
+    int error = verge__pg_ask(c, which, &p, &result);
+    if (error != 0) {
+        return error;
+    }
+    const bool is_found = PQntuples(result) == 1;
+    if (is_found) {
+        change->id = number(result, 0, 0);
+        change->outcome = number(result, 0, 1) != 0 ? VERGE_RUNNING : 0;
+    }
+    PQclear(result);
+    if (is_found) {
+        return 0;
+    }
+    error = verge__postgres_find(&c->base, change->handler, change->key, change->key_size, &change->id);
+    change->outcome = error == 0 ? -EAGAIN : -ENOENT; /* it is locked, or gone */
+    return error == -ENOENT ? 0 : error;
+}
+
 static int change_all(verge__connection *connection, verge__postgres_statement which, verge__change *changes,
                       size_t count) {
     int error = 0;
-    for (size_t i = 0; i < count && error == 0; i += ARRAY_MAX) {
-        error = change_some(own(connection), which, changes + i, count - i < ARRAY_MAX ? count - i : ARRAY_MAX);
+    for (size_t i = 0, end; i < count && error == 0; i = end) {
+        for (end = i; end < count && end - i < ARRAY_MAX && changes[end].key == NULL; end++) {
+        }
+        if (end == i) {
+            error = change_by_key(own(connection), which == RESET ? RESET_KEY : CANCEL_KEY, &changes[end++]);
+        } else {
+            error = change_some(own(connection), which, changes + i, end - i);
+        }
     }
     return error;
 }

@@ -164,9 +164,22 @@ static int look_for_missing(verge__runner *runner) {
     return error;
 }
 
+/* Somebody has given its key to another timer: with SQL in the handler's transaction, say. */
+static int bury_keyless(verge__runner *runner) {
+    const verge__row *row = &runner->back[runner->scheduled_count];
+    int error = 0;
+    for (size_t i = 0; i < runner->target_count && error == 0; i++) {
+        verge__fired *fired = &runner->fired[i];
+        if (fired->ending == ENDS_AGAIN && (row++)->outcome != 0) {
+            error = verge__make_dead(runner, fired, "another timer has its key");
+        }
+    }
+    return error;
+}
+
 static int insert_again(verge__runner *runner) {
     verge__connection *connection = runner->connection;
-    const size_t first = runner->back_count;
+    const size_t first = runner->scheduled_count = runner->back_count;
     for (size_t i = 0; i < runner->target_count; i++) {
         verge__fired *fired = &runner->fired[i];
         if (fired->ending == ENDS_AGAIN) {
@@ -180,7 +193,8 @@ static int insert_again(verge__runner *runner) {
     if (count == 0) {
         return 0;
     }
-    const int error = connection->store->insert(connection, runner->back + first, count);
+    int error = connection->store->insert(connection, runner->back + first, count);
+    error = error != 0 ? error : bury_keyless(runner);
     return error != 0 ? error : verge__notify_near(runner->durable, connection, runner->back + first, count);
 }
 
@@ -398,11 +412,7 @@ static void end_batch(verge__runner *runner, const verge__selection *selection, 
     const uint64_t nap_ns = verge__is_lost(error) ? LOST_NAP_NS : error == -EAGAIN ? BUSY_NAP_NS : FAILED_NAP_NS;
     if (error == 0) {
         /* Without the rows of retries and next ticks: end_entry files those. */
-        size_t scheduled = runner->back_count;
-        for (size_t i = 0; i < runner->target_count; i++) {
-            scheduled -= runner->fired[i].ending == ENDS_AGAIN;
-        }
-        verge__rows_committed(durable, runner->connection, runner->back, scheduled);
+        verge__rows_committed(durable, runner->connection, runner->back, runner->scheduled_count);
     }
     bool wake = false;
     bool is_early = false;
@@ -450,6 +460,7 @@ static void end_batch(verge__runner *runner, const verge__selection *selection, 
 static int fire(verge__runner *runner, const verge__selection *selection, bool is_counted) {
     runner->fired_count = 0;
     runner->back_count = 0;
+    runner->scheduled_count = 0;
     const int error = is_counted ? count_attempt(runner) : 0;
     if (error != 0) {
         return error;

@@ -42,6 +42,14 @@ static const char *const texts[STATEMENT_COUNT] = {
     [TIMER_INSERT] =
         "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, "
         "payload) VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
+    [TIMER_REPLACE] =
+        "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, "
+        "payload) VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (handler, name) WHERE name IS NOT "
+        "NULL "
+        "DO UPDATE SET due = excluded.due, attempt = 0, running = 0, revision = revision + 1, period = CASE WHEN ?11 "
+        "THEN "
+        "excluded.period ELSE period END, policy = CASE WHEN ?11 THEN excluded.policy ELSE policy END, payload = CASE "
+        "WHEN ?11 THEN excluded.payload ELSE payload END RETURNING id",
     [TIMER_EXISTS] = "SELECT due FROM verge_timer WHERE id = ?1",
     [TIMER_ROW] = "SELECT " ROW_COLUMNS " FROM verge_timer WHERE id = ?1",
     [TIMER_TAKE] = "DELETE FROM verge_timer WHERE id = ?1 AND due <= ?2 RETURNING " ROW_COLUMNS,

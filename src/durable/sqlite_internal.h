@@ -39,6 +39,7 @@ typedef enum verge__sqlite_statement {
     SHARDS_RELEASE,
     SHARD_EPOCH,
     TIMER_INSERT,
+    TIMER_REPLACE,
     TIMER_EXISTS,
     TIMER_ROW,
     TIMER_TAKE,

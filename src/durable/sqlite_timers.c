@@ -104,6 +104,18 @@ static int find_conflict(verge__sqlite *c, verge__row *row) {
     return error;
 }
 
+static int step_replace(verge__sqlite *c, sqlite3_stmt *statement, verge__row *row) {
+    const uint64_t given = row->id;
+    int error = verge__sq_error_of(c->db, sqlite3_bind_int(statement, 11, row->on_conflict == VERGE_DURABLE_REPLACE));
+    while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
+        row->id = (uint64_t)sqlite3_column_int64(statement, 0);
+        error = 0;
+    }
+    row->is_moved = row->id != given;
+    row->outcome = 0;
+    return error == -EEXIST ? VERGE__ID_TAKEN : error;
+}
+
 int verge__sqlite_insert(verge__connection *connection, verge__row *rows, size_t count) {
     verge__sqlite *c = own(connection);
     for (size_t i = 0; i < count; i++) {
@@ -114,18 +126,19 @@ int verge__sqlite_insert(verge__connection *connection, verge__row *rows, size_t
         }
         sqlite3_stmt *statement = NULL;
         int error =
-            verge__sq_bind(c, TIMER_INSERT,
+            verge__sq_bind(c, row->on_conflict ? TIMER_REPLACE : TIMER_INSERT,
                            (const int64_t[]){number(row->id), verge__shard_of(row->id), number(row->due_ns),
                                              row->attempt, number(row->revision), number(row->period_ns), row->policy},
                            7, &statement);
         error = error != 0 ? error : verge__sq_error_of(c->db, bind_tail(statement, 8, row));
-        error = error != 0 ? error : verge__sq_step(c, statement);
-        if (error != 0) {
-            return error;
-        }
-        row->outcome = 0;
-        if (sqlite3_changes(c->db) == 0) {
-            error = find_conflict(c, row);
+        if (error == 0 && row->on_conflict) {
+            error = step_replace(c, statement, row);
+        } else {
+            error = error != 0 ? error : verge__sq_step(c, statement);
+            row->outcome = 0;
+            if (error == 0 && sqlite3_changes(c->db) == 0) {
+                error = find_conflict(c, row);
+            }
         }
         if (error != 0) {
             return error;
@@ -268,11 +281,22 @@ int verge__sqlite_make_dead(verge__connection *connection, const verge__row *row
 
 /* ---- P5 ---- */
 
+/* Of a change by key: finds the id. If there is none, it is 0, which no timer has. */
+static int find_key(verge__connection *connection, verge__change *change) {
+    if (change->key == NULL) {
+        return 0;
+    }
+    const int error = verge__sqlite_find(connection, change->handler, change->key, change->key_size, &change->id);
+    return error == -ENOENT ? 0 : error;
+}
+
 int verge__sqlite_cancel(verge__connection *connection, verge__change *changes, size_t count) {
     verge__sqlite *c = own(connection);
     for (size_t i = 0; i < count; i++) {
         sqlite3_stmt *statement = NULL;
-        int error = verge__sq_bind(c, TIMER_CANCEL, (const int64_t[]){number(changes[i].id)}, 1, &statement);
+        int error = find_key(connection, &changes[i]);
+        error = error != 0 ? error
+                           : verge__sq_bind(c, TIMER_CANCEL, (const int64_t[]){number(changes[i].id)}, 1, &statement);
         changes[i].outcome = -ENOENT;
         while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
             const bool is_running =
@@ -293,7 +317,9 @@ int verge__sqlite_reset(verge__connection *connection, verge__change *changes, s
         sqlite3_stmt *statement = NULL;
         bool is_there = false;
         bool is_running = false;
-        int error = verge__sq_bind(c, LOOK_TIMER, (const int64_t[]){number(changes[i].id)}, 1, &statement);
+        int error = find_key(connection, &changes[i]);
+        error =
+            error != 0 ? error : verge__sq_bind(c, LOOK_TIMER, (const int64_t[]){number(changes[i].id)}, 1, &statement);
         while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
             is_there = true;
             is_running =

@@ -81,7 +81,8 @@ typedef struct verge__row {
     size_t payload_size;
     uint32_t attempt;
     uint32_t policy;
-    int outcome;       /* the result for this row; the call itself returns 0 */
+    verge_durable_conflict on_conflict; /* insert: if not 0, the pending row with this key is changed; id gets its id */
+    int outcome;                        /* the result for this row; the call itself returns 0 */
     bool due_is_delay; /* insert: due_ns is a delay from store time, which the store replaces by the due time */
     bool is_new;       /* insert: its id was made for this insert, and never used before */
     bool is_moved;     /* a row that was there, or dead, has got another time */
@@ -99,9 +100,11 @@ typedef struct verge__change {
     uint64_t id;
     uint64_t due_ns;   /* reset; probe: as the row has it */
     uint64_t revision; /* complete */
+    const void *key;   /* cancel, reset: if not NULL, the timer of `handler` that has this key; id gets its id */
+    size_t key_size;
     int outcome;
     bool is_announced;                                /* as that of the row */
-    char handler[VERGE_DURABLE_HANDLER_NAME_MAX + 1]; /* reset, revive: as the row has it */
+    char handler[VERGE_DURABLE_HANDLER_NAME_MAX + 1]; /* reset, revive: as the row has it; or that of the key */
 } verge__change;
 
 typedef struct verge__connection {

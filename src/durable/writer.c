@@ -12,7 +12,8 @@
 #include "durable/durable_internal.h"
 
 enum {
-    GROUP_ROWS_MAX = 4096, /* unless a single call has more */
+    GROUP_ROWS_MAX = 4096,    /* unless a single call has more */
+    GROUP_SIZE_MAX = 8 << 20, /* bytes of payloads; the same */
     FAILED_NAP_MS = 20,
     LOCKED_NAP_MS = 2,
 };
@@ -32,10 +33,13 @@ typedef struct verge__group {
 
 static void take_calls(verge_durable *durable, verge__group *group) {
     verge__call **end = &group->calls;
+    size_t size = 0;
     (void)pthread_mutex_lock(&durable->lock);
     while (durable->calls != NULL) {
         verge__call *call = durable->calls;
-        if (group->calls != NULL && group->row_count + call->row_count > GROUP_ROWS_MAX) {
+        size += call->size;
+        if (group->calls != NULL && (group->row_count + call->row_count > GROUP_ROWS_MAX || size > GROUP_SIZE_MAX ||
+                                     call->is_alone || group->calls->is_alone)) {
             break;
         }
         durable->calls = call->next;
@@ -69,6 +73,30 @@ static void put_back(verge_durable *durable, verge__call *calls, verge__call **e
     }
     durable->calls = calls;
     (void)pthread_mutex_unlock(&durable->lock);
+}
+
+static void append_calls(verge_durable *durable, verge__call *calls, verge__call **end) {
+    if (calls == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&durable->lock);
+    for (verge__call *call = calls; call != NULL; call = call->next) {
+        call->is_taken = false;
+    }
+    *durable->calls_end = calls;
+    durable->calls_end = end;
+    (void)pthread_mutex_unlock(&durable->lock);
+}
+
+/* A transaction met the lock of another one. Calls that insert keys may be the reason: somebody's open transaction has
+ * inserted the same key. From now on they go alone. */
+static void set_apart(const verge__group *group) {
+    for (verge__call *call = group->calls; call != NULL; call = call->next) {
+        call->is_alone |= call->kind == VERGE__CALL_REVIVE;
+        for (size_t i = 0; i < call->row_count; i++) {
+            call->is_alone |= call->rows[i].key != NULL;
+        }
+    }
 }
 
 static bool make_room(void **array, size_t *capacity, size_t count, size_t size) {
@@ -318,13 +346,18 @@ static void refuse_group(verge_durable *durable, const verge__group *group, int 
     const bool may_pass = error == -EHOSTUNREACH || error == -EROFS || error == -EAGAIN;
     verge__call *again = NULL;
     verge__call **again_end = &again;
+    verge__call *apart = NULL; /* to the end of the queue */
+    verge__call **apart_end = &apart;
     verge__call *next;
     for (verge__call *call = group->calls; call != NULL; call = next) {
         next = call->next;
         (void)pthread_mutex_lock(&durable->lock);
         const bool has_hope = may_pass && verge__local_now(durable) < call->give_up_ns && !durable->is_ending;
         (void)pthread_mutex_unlock(&durable->lock);
-        if (has_hope) {
+        if (has_hope && call->is_alone) {
+            *apart_end = call;
+            apart_end = &call->next;
+        } else if (has_hope) {
             *again_end = call;
             again_end = &call->next;
         } else {
@@ -333,7 +366,9 @@ static void refuse_group(verge_durable *durable, const verge__group *group, int 
         }
     }
     *again_end = NULL;
+    *apart_end = NULL;
     put_back(durable, again, again_end);
+    append_calls(durable, apart, apart_end);
 }
 
 static bool has_calls(verge_durable *durable, bool *ret_has_changes) {
@@ -367,7 +402,12 @@ verge__progress verge__writer_step(verge_durable *durable) {
     if (error == 0 && !begins && group.has_changes) {
         error = begin(durable);
     }
-    error = error == 0 && group.has_changes ? transact(durable, &group) : error;
+    if (error == 0 && group.has_changes) {
+        error = transact(durable, &group);
+        if (error == -EAGAIN) {
+            set_apart(&group);
+        }
+    }
     if (error == 0) {
         (void)pthread_mutex_lock(&durable->lock);
         durable->stats.commits += group.has_changes;

@@ -116,7 +116,7 @@ static void test_requests(void **state) {
         {{.handler = "x", .payload_size = 1}, -EINVAL},
         {{.handler = "x", .key_size = 1}, -EINVAL},
         {{.handler = "x", .policy = (verge_interval_policy)9}, -EINVAL},
-        {{.handler = "x", .reserved = {0, 0, 0, 1}}, -EINVAL},
+        {{.handler = "x", .reserved = {0, 0, 1}}, -EINVAL},
         {{.handler = "x", .due_ns = UINT64_MAX}, -EOVERFLOW},
         {{.handler = "x", .delay_ns = UINT64_MAX}, -EOVERFLOW},
         {{.handler = "x", .period_ns = UINT64_MAX}, -EOVERFLOW},
