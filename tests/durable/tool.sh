@@ -35,7 +35,10 @@ says "usage" "$tool" --help
 says "^verge-durable [0-9]" "$tool" --version
 status 2 "$tool"
 status 2 "$tool" dance "$url"
-status 1 "$tool" stats "$url" # there are no tables yet
+says "no command \"dance\"" "$tool" dance "$url"
+status 1 "$tool" stats "$url" # there is no file yet
+says "no such file" "$tool" stats "$url"
+[ ! -e "$work/db" ]
 status 2 "$tool" init "$url" 1000
 status 1 "$tool" init "mysql://x" 8
 status 0 "$tool" init "$url" 8
@@ -45,12 +48,55 @@ status 1 "$tool" contract "sqlite:$work/none"
 says "nothing wrong" "$tool" check "$url"
 echo "3600 call the bank" | "$reminders" "$url"
 says "pending.*1" "$tool" stats "$url"
-says "^shards	0		8	$" "$tool" stats "$url" # nobody's: it was closed
-id=$("$tool" list "$url" | cut -f 1)
+says "^node	name	shards	lease$" "$tool" stats "$url"
+says "^0		8	$" "$tool" stats "$url" # nobody's: it was closed
+says '"pending":1,"overdue":0,"dead":0,"nodes":\[{"node":"0"' "$tool" stats "$url" --json
+says "^id	due	attempts	handler	key	state$" "$tool" list "$url"
+id=$("$tool" list "$url" | sed 1d | cut -f 1)
 says "call the bank" "$tool" show "$url" "$id"
 status 2 "$tool" show "$url" seven
+says "there is no timer 7" "$tool" show "$url" 7
 status 1 "$tool" retry "$url" "$id" # it is not dead
 status 0 "$tool" cancel "$url" "$id"
 status 1 "$tool" cancel "$url" "$id"
-[ -z "$("$tool" list "$url")" ]
-[ -z "$("$tool" list "$url" dead)" ]
+[ -z "$("$tool" list "$url" | sed 1d)" ]
+[ -z "$("$tool" list "$url" dead --json)" ]
+
+# schedule, and lists with filters
+"$tool" schedule "$url" mail --in 3600 --key 'say "k"' --payload "hello" >"$work/id"
+id=$(cat "$work/id")
+status 1 "$tool" schedule "$url" mail --in 3600 --key 'say "k"'
+[ "$("$tool" schedule "$url" mail --at 2100-01-01T00:00:00Z --key 'say "k"' --move)" = "$id" ]
+"$tool" schedule "$url" other --at 4102444801 >/dev/null
+status 2 "$tool" schedule "$url" mail --at tomorrow
+status 2 "$tool" schedule "$url" mail --replace
+status 2 "$tool" schedule "$url"
+status 2 "$tool" list "$url" --no-such-option
+[ "$("$tool" list "$url" --json | wc -l)" -eq 2 ]
+[ "$("$tool" list "$url" --handler other --json | wc -l)" -eq 1 ]
+[ "$("$tool" list "$url" --due-before 2100-01-01T00:00:01Z --json | wc -l)" -eq 1 ]
+[ "$("$tool" list "$url" --key 'say "k"' --json | jq -r '.id + .key + .due')" = "$id"'say "k"2100-01-01T00:00:00.000Z' ]
+[ "$("$tool" show "$url" "$id" --json | jq -r .payload)" = hello ]
+status 2 "$tool" reset "$url" "$id"
+status 0 "$tool" reset "$url" "$id" --at 2101-01-01T00:00:00Z
+says "2101-01-01" "$tool" show "$url" "$id"
+status 0 "$tool" reset "$url" --handler mail --key 'say "k"' --in 100
+status 0 "$tool" cancel "$url" --handler mail --key 'say "k"'
+status 1 "$tool" cancel "$url" --handler mail --key 'say "k"'
+status 2 "$tool" cancel "$url" --handler mail
+
+# in bulk
+if command -v sqlite3 >/dev/null; then
+    sqlite3 "$work/db" "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500) INSERT INTO verge_dead \
+        SELECT i << 8, 5, 1, 0, 0, CASE WHEN i % 3 = 0 THEN 'a' ELSE 'b' END, NULL, x'', 'why', 5 FROM n"
+    status 2 "$tool" retry "$url"
+    status 0 "$tool" retry "$url" --all --handler a
+    says "^dead	1000$" "$tool" stats "$url"
+    says "^overdue	500$" "$tool" stats "$url"
+    status 0 "$tool" forget "$url" --all
+    says "^dead	0$" "$tool" stats "$url"
+fi
+
+# no password is printed
+says "postgresql://verge@127.0.0.1:1/x?connect_timeout=1:" "$tool" stats "postgresql://verge:hush@127.0.0.1:1/x?password=hush&connect_timeout=1"
+! grep -q hush "$work/out"

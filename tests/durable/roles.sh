@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# roles.sh VERGE-DURABLE BINDIR SERVER: the tool on PostgreSQL, as a user who may only read, and through a pooler. SERVER is the file
+# that has the folder of a server (server.sh). Without pgbouncer, this part is left out, with a word.
+set -eu
+tool=$1
+bin=$2
+folder=$(cat "$3")
+work=$(mktemp -d /tmp/verge-roles.XXXXXX)
+pooler=
+stop_pooler() {
+    [ -z "$pooler" ] || kill "$pooler"
+    [ -z "$pooler" ] || wait "$pooler" || true
+    pooler=
+}
+trap 'stop_pooler; rm -rf "$work"' EXIT
+name=roles_$$
+url="postgresql:///$name?host=$folder&user="
+
+sql() { "$bin/psql" -h "$folder" -U verge -d "${2:-$name}" -qtA -v ON_ERROR_STOP=1 -c "$1"; }
+
+fails() { # fails TEXT COMMAND...: it does, and says so in its first line
+    text=$1
+    shift
+    if "$@" >"$work/out" 2>&1 || ! head -n 1 "$work/out" | grep -q -- "$text"; then
+        echo "$* should fail with '$text':"
+        cat "$work/out"
+        exit 1
+    fi
+}
+
+sql "CREATE DATABASE $name" postgres
+"$tool" init "${url}verge" 8
+id=$("$tool" schedule "${url}verge" mail --in 3600 --key k)
+
+# a user who may only read
+sql "CREATE ROLE reader_$$ LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader_$$"
+[ "$("$tool" list "${url}reader_$$" --json | jq -r .id)" = "$id" ]
+"$tool" stats "${url}reader_$$" | grep -q "^pending	1$"
+"$tool" check "${url}reader_$$" >/dev/null
+fails "permission denied" "$tool" cancel "${url}reader_$$" "$id"
+fails "permission denied" "$tool" schedule "${url}reader_$$" mail
+fails "does not exist" "$tool" stats "${url}nobody_$$"
+[ "$("$tool" list "${url}verge" --json | jq -r .id)" = "$id" ]
+
+command -v pgbouncer >/dev/null || PATH=$PATH:/usr/sbin
+command -v pgbouncer >/dev/null || {
+    echo "there is no pgbouncer: skipped"
+    exit 77
+}
+
+start_pooler() { # start_pooler MODE
+    cat >"$work/ini" <<EOF
+[databases]
+* = host=$folder user=verge
+[pgbouncer]
+unix_socket_dir = $work
+listen_addr =
+auth_type = any
+pool_mode = $1
+ignore_startup_parameters = extra_float_digits
+logfile = $work/log
+EOF
+    if [ "$(id -u)" -eq 0 ]; then
+        chown -R nobody "$work"
+        setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups pgbouncer -q "$work/ini" &
+    else
+        pgbouncer -q "$work/ini" &
+    fi
+    pooler=$!
+    until "$bin/pg_isready" -q -h "$work" -p 6432 -d "$name"; do
+        kill -0 "$pooler" || exit 1
+    done
+}
+
+start_pooler transaction
+fails "pool_mode = session" "$tool" stats "postgresql:///$name?host=$work&port=6432&user=verge"
+fails "pool_mode = session" "$tool" init "postgresql:///$name?host=$work&port=6432&user=verge"
+stop_pooler
+start_pooler session
+"$tool" stats "postgresql:///$name?host=$work&port=6432&user=verge" | grep -q "^pending	1$"
+"$tool" cancel "postgresql:///$name?host=$work&port=6432&user=verge" "$id"
