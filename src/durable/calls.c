@@ -101,14 +101,14 @@ static int wait_in_task(verge_durable *durable, verge__call *call) {
     char item;
     const int error = verge_channel_receive(call->channel, &item);
     if (error != 0) {
-        (void)pthread_mutex_lock(&durable->lock);
+        verge__lock(durable);
         const bool is_withdrawn = !call->is_taken;
         if (is_withdrawn) {
             withdraw(durable, call);
         } else {
             call->give_up_ns = 0;
         }
-        (void)pthread_mutex_unlock(&durable->lock);
+        verge__unlock(durable);
         if (is_withdrawn) {
             return error;
         }
@@ -128,12 +128,12 @@ static int perform(verge_durable *durable, verge__call *call) {
     const uint64_t now_ns = verge__local_now(durable);
     const uint64_t patience_ns = durable->options.patience_ns;
     call->give_up_ns = patience_ns > VERGE_NEVER - now_ns ? VERGE_NEVER : now_ns + patience_ns;
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     int result = durable->is_stopping ? -ESHUTDOWN : 0;
     if (result == 0) {
         verge__call_submit(durable, call);
     }
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     if (result == 0 && call->channel != NULL) {
         result = wait_in_task(durable, call);
     } else if (result == 0) {
@@ -158,7 +158,7 @@ verge__row verge__moved_row(const verge__change *change) {
 }
 
 void verge__rows_committed(verge_durable *durable, verge__connection *connection, verge__row *rows, size_t count) {
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     for (size_t i = 0; i < count; i++) {
         const verge__row *row = &rows[i];
         if (row->outcome != 0) {
@@ -172,7 +172,7 @@ void verge__rows_committed(verge_durable *durable, verge__connection *connection
             verge__window_add(durable, row->id, row->due_ns, handler, true);
         }
     }
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     if (connection != NULL) { /* of those whose shard was lost before the commit, or that came near meanwhile */
         (void)verge__notify_near(durable, connection, rows, count);
     }
@@ -187,7 +187,7 @@ int verge__notify_near(verge_durable *durable, verge__connection *connection, ve
     int error = 0;
     while (i < count && error == 0) { /* that many at a time */
         size_t near_count = 0;
-        (void)pthread_mutex_lock(&durable->lock);
+        verge__lock(durable);
         const uint64_t until_ns = verge__store_now(durable) + near_ns;
         for (; i < count && near_count < NEAR_MAX; i++) {
             if (rows[i].outcome == 0 && !rows[i].is_announced && rows[i].due_ns <= until_ns &&
@@ -196,7 +196,7 @@ int verge__notify_near(verge_durable *durable, verge__connection *connection, ve
                 near[near_count++] = &rows[i];
             }
         }
-        (void)pthread_mutex_unlock(&durable->lock);
+        verge__unlock(durable);
         error = near_count == 0 ? 0 : durable->store->notify(connection, near, near_count);
     }
     return error;
@@ -227,7 +227,7 @@ static int insert_rows(verge_durable *durable, verge__connection *connection, ve
 
 static int give_ids(verge_durable *durable, verge__row *rows, size_t count) {
     int error = 0;
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     for (size_t i = 0; i < count && error == 0; i++) {
         if (rows[i].id == 0) {
             const uint64_t due_ns = rows[i].due_ns + (rows[i].due_is_delay ? verge__store_now(durable) : 0);
@@ -236,7 +236,7 @@ static int give_ids(verge_durable *durable, verge__row *rows, size_t count) {
             error = rows[i].id == 0 ? -EAGAIN : 0;
         }
     }
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     return error;
 }
 
@@ -333,11 +333,11 @@ int verge_durable_schedule_many(verge_durable *durable, const verge_durable_requ
 /* Waits until the writer has taken a new incarnation, if that is needed. -EAGAIN: it cannot, as it would wait for the
  * caller's transaction; or the transaction is one of another server, which this node has not connected to yet. */
 static int prepare_ids(verge_durable *durable, verge__connection *connection) {
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     const bool is_same = durable->server_id == connection->server_id;
     verge__check_incarnation(durable, connection);
     const bool is_ready = durable->incarnation != 0;
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     if (is_ready && is_same) {
         return 0;
     }
@@ -468,14 +468,27 @@ int verge_durable_forget(verge_durable *durable, verge_durable_id id) {
 
 /* ---- what only reads ---- */
 
-static int read_store(verge_durable *durable, verge__call *call) {
+/* Lets the writer, or in a handler this thread, call `read` with the question. */
+static int ask(verge_durable *durable,
+               int (*read)(verge_durable *durable, verge__connection *connection, void *question), void *question) {
     verge__current *current = verge__current_of(durable);
-    call->kind = VERGE__CALL_READ;
-    return current != NULL ? call->read(durable, current->runner->connection, call) : perform(durable, call);
+    if (current != NULL) {
+        return read(durable, current->runner->connection, question);
+    }
+    verge__call call = {.kind = VERGE__CALL_READ, .read = read, .question = question};
+    return perform(durable, &call);
 }
 
-static int read_find(verge_durable *durable, verge__connection *connection, verge__call *call) {
-    return durable->store->find(connection, call->in[0], call->in[1], (size_t)call->numbers[0], call->out[0]);
+typedef struct verge__find {
+    const char *handler;
+    const void *key;
+    size_t key_size;
+    uint64_t *ret_id;
+} verge__find;
+
+static int read_find(verge_durable *durable, verge__connection *connection, void *question) {
+    const verge__find *q = question;
+    return durable->store->find(connection, q->handler, q->key, q->key_size, q->ret_id);
 }
 
 int verge_durable_find(verge_durable *durable, const char *handler, const void *key, size_t key_size,
@@ -487,12 +500,20 @@ int verge_durable_find(verge_durable *durable, const char *handler, const void *
     if (error != 0) {
         return error;
     }
-    verge__call call = {.read = read_find, .in = {handler, key}, .numbers = {key_size}, .out = {ret_id}};
-    return read_store(durable, &call);
+    verge__find question = {.handler = handler, .key = key, .key_size = key_size, .ret_id = ret_id};
+    return ask(durable, read_find, &question);
 }
 
-static int read_look(verge_durable *durable, verge__connection *connection, verge__call *call) {
-    return durable->store->look(connection, call->numbers[0], call->out[0], call->out[1], (size_t)call->numbers[1]);
+typedef struct verge__look {
+    uint64_t id;
+    verge_durable_info *ret_info;
+    void *payload;
+    size_t size;
+} verge__look;
+
+static int read_look(verge_durable *durable, verge__connection *connection, void *question) {
+    const verge__look *q = question;
+    return durable->store->look(connection, q->id, q->ret_info, q->payload, q->size);
 }
 
 int verge_durable_get(verge_durable *durable, verge_durable_id id, verge_durable_info *ret_info, void *payload,
@@ -503,13 +524,20 @@ int verge_durable_get(verge_durable *durable, verge_durable_id id, verge_durable
     if (!is_id(id)) {
         return -ENOENT;
     }
-    verge__call call = {.read = read_look, .numbers = {id, size}, .out = {ret_info, payload}};
-    return read_store(durable, &call);
+    verge__look question = {.id = id, .ret_info = ret_info, .payload = payload, .size = size};
+    return ask(durable, read_look, &question);
 }
 
-static int read_list(verge_durable *durable, verge__connection *connection, verge__call *call) {
-    return durable->store->list(connection, call->numbers[0] != 0, call->numbers[1], call->out[0],
-                                (size_t)call->numbers[2]);
+typedef struct verge__list {
+    bool dead;
+    uint64_t after;
+    verge_durable_info *ret_infos;
+    size_t count;
+} verge__list;
+
+static int read_list(verge_durable *durable, verge__connection *connection, void *question) {
+    const verge__list *q = question;
+    return durable->store->list(connection, q->dead, q->after, q->ret_infos, q->count);
 }
 
 int verge_durable_list(verge_durable *durable, bool dead, verge_durable_id after, verge_durable_info *ret_infos,
@@ -517,49 +545,69 @@ int verge_durable_list(verge_durable *durable, bool dead, verge_durable_id after
     if (durable == NULL || (ret_infos == NULL && count > 0) || count > 100000 || after > VERGE__TIME_MAX_NS) {
         return -EINVAL;
     }
-    verge__call call = {.read = read_list, .numbers = {dead, after, count}, .out = {ret_infos}};
-    return read_store(durable, &call);
+    verge__list question = {.dead = dead, .after = after, .ret_infos = ret_infos, .count = count};
+    return ask(durable, read_list, &question);
 }
 
-static int read_count(verge_durable *durable, verge__connection *connection, verge__call *call) {
-    return durable->store->count(connection, call->out[0], call->out[1], call->out[2]);
+typedef struct verge__counts {
+    uint64_t pending;
+    uint64_t overdue;
+    uint64_t dead;
+} verge__counts;
+
+static int read_count(verge_durable *durable, verge__connection *connection, void *question) {
+    verge__counts *q = question;
+    return durable->store->count(connection, &q->pending, &q->overdue, &q->dead);
+}
+
+static void put(uint64_t *ret, uint64_t value) {
+    if (ret != NULL) {
+        *ret = value;
+    }
 }
 
 int verge_durable_count(verge_durable *durable, uint64_t *ret_pending, uint64_t *ret_overdue, uint64_t *ret_dead) {
-    uint64_t counts[3];
-    if (durable == NULL) {
-        return -EINVAL;
-    }
-    verge__call call = {.read = read_count, .out = {&counts[0], &counts[1], &counts[2]}};
-    const int error = read_store(durable, &call);
-    uint64_t *const wanted[3] = {ret_pending, ret_overdue, ret_dead};
-    for (int i = 0; i < 3 && error == 0; i++) {
-        if (wanted[i] != NULL) {
-            *wanted[i] = counts[i];
-        }
+    verge__counts question;
+    const int error = durable == NULL ? -EINVAL : ask(durable, read_count, &question);
+    if (error == 0) {
+        put(ret_pending, question.pending);
+        put(ret_overdue, question.overdue);
+        put(ret_dead, question.dead);
     }
     return error;
 }
 
-static int read_owners(verge_durable *durable, verge__connection *connection, verge__call *call) {
+typedef struct verge__owners {
+    verge_durable_owner *ret_owners;
+    size_t count;
+} verge__owners;
+
+static int read_owners(verge_durable *durable, verge__connection *connection, void *question) {
+    const verge__owners *q = question;
     uint64_t dead;
-    return durable->store->owners(connection, call->out[0], (size_t)call->numbers[0], &dead);
+    return durable->store->owners(connection, q->ret_owners, q->count, &dead);
 }
 
 int verge_durable_list_owners(verge_durable *durable, verge_durable_owner *ret_owners, size_t count) {
     if (durable == NULL || ret_owners == NULL) {
         return -EINVAL;
     }
-    verge__call call = {.read = read_owners, .numbers = {count}, .out = {ret_owners}};
-    const int found = read_store(durable, &call);
+    verge__owners question = {.ret_owners = ret_owners, .count = count};
+    const int found = ask(durable, read_owners, &question);
     for (int i = 0; i < found; i++) {
         ret_owners[i].is_this = ret_owners[i].node == durable->node && !durable->options.client;
     }
     return found;
 }
 
-static int read_check(verge_durable *durable, verge__connection *connection, verge__call *call) {
-    return durable->store->check(connection, durable->shard_count, call->out[0], (size_t)call->numbers[0]);
+typedef struct verge__check {
+    char *text;
+    size_t size;
+} verge__check;
+
+static int read_check(verge_durable *durable, verge__connection *connection, void *question) {
+    const verge__check *q = question;
+    return durable->store->check(connection, durable->shard_count, q->text, q->size);
 }
 
 int verge_durable_check(verge_durable *durable, char *text, /* NOLINT(readability-non-const-parameter) */
@@ -567,6 +615,6 @@ int verge_durable_check(verge_durable *durable, char *text, /* NOLINT(readabilit
     if (durable == NULL || (text == NULL && size > 0)) {
         return -EINVAL;
     }
-    verge__call call = {.read = read_check, .numbers = {size}, .out = {text}};
-    return read_store(durable, &call);
+    verge__check question = {.text = text, .size = size};
+    return ask(durable, read_check, &question);
 }

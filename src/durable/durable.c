@@ -169,13 +169,13 @@ int verge__connect(verge_durable *durable, verge__connection **connection) {
         error = -EHOSTUNREACH; /* it was there: perhaps it comes back */
     }
     if (error == 0) {
-        (void)pthread_mutex_lock(&durable->lock);
+        verge__lock(durable);
         durable->stats.connects++;
         if (durable->server_id != (*connection)->server_id) {
             durable->server_id = (*connection)->server_id;
             durable->incarnation = 0;
         }
-        (void)pthread_mutex_unlock(&durable->lock);
+        verge__unlock(durable);
     }
     return error;
 }
@@ -211,17 +211,17 @@ void verge__check_incarnation(verge_durable *durable, const verge__connection *c
 }
 
 void verge__drop_incarnation(verge_durable *durable) {
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     durable->incarnation = durable->highest_incarnation = 0;
     durable->is_restored = true;
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     verge__wake_keeper(durable);
 }
 
 int verge__refresh_incarnation(verge_durable *durable, verge__connection *connection) {
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     const bool is_enough = durable->incarnation != 0 && durable->id_counter >> (VERGE__ID_COUNTER_BITS - 1) == 0;
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     if (is_enough) {
         return 0;
     }
@@ -233,11 +233,11 @@ int verge__refresh_incarnation(verge_durable *durable, verge__connection *connec
     if (incarnation >> VERGE__ID_INCARNATION_BITS != 0) {
         return -EOVERFLOW;
     }
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     durable->is_restored |= incarnation <= durable->highest_incarnation;
     durable->incarnation = durable->highest_incarnation = incarnation;
     durable->id_counter = 0;
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     return 0;
 }
 
@@ -492,13 +492,13 @@ static int start_threads(verge_durable *durable) {
     }
     for (uint32_t i = 0; i < durable->options.runners; i++) {
         verge__runner *runner = &durable->runners[i];
-        (void)pthread_mutex_lock(&durable->lock);
+        verge__lock(durable);
         durable->runners_alive++;
-        (void)pthread_mutex_unlock(&durable->lock);
+        verge__unlock(durable);
         if (pthread_create(&runner->thread, NULL, verge__runner_run, runner) != 0) {
-            (void)pthread_mutex_lock(&durable->lock);
+            verge__lock(durable);
             durable->runners_alive--;
-            (void)pthread_mutex_unlock(&durable->lock);
+            verge__unlock(durable);
             return -EAGAIN;
         }
         runner->is_started = true;
@@ -561,7 +561,7 @@ int verge_durable_close(verge_durable *durable, uint64_t grace_ns) {
             return -EDEADLK;
         }
     }
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     durable->is_stopping = true;
     (void)pthread_cond_broadcast(&durable->due);
     const int error = wait_for_runners(durable, grace_ns);
@@ -569,7 +569,7 @@ int verge_durable_close(verge_durable *durable, uint64_t grace_ns) {
         durable->is_ending = true;
         (void)pthread_cond_broadcast(&durable->work);
     }
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     if (error != 0) {
         return error;
     }
@@ -597,9 +597,9 @@ uint64_t verge_durable_now(const verge_durable *durable) {
         return 0;
     }
     verge_durable *locked = (verge_durable *)(uintptr_t)durable;
-    (void)pthread_mutex_lock(&locked->lock);
+    verge__lock(locked);
     const uint64_t now_ns = verge__store_now(durable);
-    (void)pthread_mutex_unlock(&locked->lock);
+    verge__unlock(locked);
     return now_ns;
 }
 
@@ -638,7 +638,7 @@ int verge_durable_register_with(verge_durable *durable, const char *name,
         return -EINVAL;
     }
     int error = 0;
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     if (verge__handler_index(durable, name) != VERGE__NO_HANDLER) {
         error = -EEXIST;
     } else if (durable->handler_count == VERGE_DURABLE_HANDLERS_MAX) {
@@ -653,7 +653,7 @@ int verge_durable_register_with(verge_durable *durable, const char *name,
         }
         durable->scan_now = true; /* finds the rows that have waited for this handler */
     }
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     if (error == 0) {
         verge__wake_keeper(durable);
     }

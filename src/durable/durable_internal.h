@@ -112,10 +112,8 @@ typedef struct verge__call {
     verge__row *rows; /* schedule */
     size_t row_count;
     verge__change change;
-    int (*read)(verge_durable *durable, verge__connection *connection, struct verge__call *call);
-    void *out[4];
-    const void *in[2];
-    uint64_t numbers[3];
+    int (*read)(verge_durable *durable, verge__connection *connection, void *question);
+    void *question; /* READ: what is asked, and where the answer goes; each kind of question has a struct (calls.c) */
     uint64_t give_up_ns;    /* local clock: if the store was not reached by then, the call fails */
     uint64_t lock_until_ns; /* local clock: until then it waits for a locked row; 0: it has met none yet */
     int result;
@@ -249,6 +247,14 @@ struct verge_durable {
 
     verge__runner runners[VERGE__RUNNERS_MAX];
 };
+
+static inline void verge__lock(verge_durable *durable) {
+    (void)pthread_mutex_lock(&durable->lock);
+}
+
+static inline void verge__unlock(verge_durable *durable) {
+    (void)pthread_mutex_unlock(&durable->lock);
+}
 
 /* ---- durable.c ---- */
 

@@ -77,12 +77,12 @@ int verge__current_scheduled(verge__current *current, const verge__row *row) {
         .is_moved = row->is_moved,
         .is_announced = row->is_announced,
     };
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     const uint32_t handler = verge__handler_index(durable, row->handler);
     if (handler != VERGE__NO_HANDLER) {
         kept.handler = durable->handlers[handler].name; /* handlers do not move in memory */
     }
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     return verge__keep_back(current->runner, &kept);
 }
 
@@ -123,9 +123,9 @@ static uint64_t backoff(verge_durable *durable, const verge_durable_handler_opti
     for (uint32_t i = 1; i < attempt && wait_ns < options->backoff_max_ns; i++) {
         wait_ns = wait_ns > options->backoff_max_ns / 2 ? options->backoff_max_ns : wait_ns * 2;
     }
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     const uint64_t random = verge__random(durable);
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     return wait_ns / 2 + random % (wait_ns / 2 + 1);
 }
 

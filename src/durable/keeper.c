@@ -61,7 +61,7 @@ static uint32_t note_acquired(verge_durable *durable, const verge__cluster *acqu
 static int release_surplus(verge_durable *durable, uint32_t share) {
     verge__shard surplus[VERGE_DURABLE_SHARDS_MAX];
     uint32_t count = 0;
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     while (durable->owned_count > share) {
         surplus[count] = durable->owned[--durable->owned_count];
         durable->epochs[surplus[count].shard] = 0;
@@ -70,7 +70,7 @@ static int release_surplus(verge_durable *durable, uint32_t share) {
     if (count > 0) {
         verge__window_drop_foreign(durable);
     }
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     return count == 0 ? 0 : durable->store->release(durable->keeper_connection, durable->node, surplus, count);
 }
 
@@ -83,13 +83,13 @@ static int renew_and_balance(verge_durable *durable, uint64_t *ret_next_expiry_n
     }
     *ret_next_expiry_ns = cluster.next_expiry_ns;
     verge__failpoint("renew.done");
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     verge__note_time(durable, connection);
     verge__check_incarnation(durable, connection);
     const bool has_lost = note_cluster(durable, &cluster);
     const uint32_t share = (durable->shard_count + durable->live_nodes - 1) / durable->live_nodes;
     const uint32_t owned_count = durable->owned_count;
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     if (has_lost) {
         verge__log(durable, &(verge_durable_message){.event = VERGE_DURABLE_FENCED},
                    "other nodes have taken shards of this node: it was silent for longer than its lease (%llu ms). Its "
@@ -102,9 +102,9 @@ static int renew_and_balance(verge_durable *durable, uint64_t *ret_next_expiry_n
             return error;
         }
         verge__failpoint("acquire.done");
-        (void)pthread_mutex_lock(&durable->lock);
+        verge__lock(durable);
         const uint32_t of_dead = note_acquired(durable, &cluster);
-        (void)pthread_mutex_unlock(&durable->lock);
+        verge__unlock(durable);
         if (of_dead > 0) {
             verge__log(durable, &(verge_durable_message){.event = VERGE_DURABLE_TAKEOVER},
                        "this node has taken %u shards of a node that had died. A handler may have killed it, so timers "
@@ -140,9 +140,9 @@ static int tend_shards_in_time(verge_durable *durable) {
     error = error != 0 ? error : verge__refresh_incarnation(durable, durable->keeper_connection);
     error = error != 0 ? error : verge__read_owners(durable);
     if (error == 0) {
-        (void)pthread_mutex_lock(&durable->lock);
+        verge__lock(durable);
         plan_renewal(durable, next_expiry_ns);
-        (void)pthread_mutex_unlock(&durable->lock);
+        verge__unlock(durable);
     }
     return error;
 }
@@ -169,14 +169,14 @@ typedef struct verge__page {
 
 static void add_found(verge__page *page) {
     verge_durable *durable = page->durable;
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     durable->stats.unknown += page->unknown;
     for (uint32_t i = 0; i < page->found_count; i++) {
         if (durable->epochs[verge__shard_of(page->found[i].id)] != 0) {
             verge__window_add(durable, page->found[i].id, page->found[i].due_ns, page->found[i].handler, page->is_told);
         }
     }
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     page->found_count = page->unknown = 0;
 }
 
@@ -204,12 +204,12 @@ static void visit_row(void *context, const verge__row *row) {
 static void visit_notified(void *context, const verge__row *row) {
     verge__page *page = context;
     verge_durable *durable = page->durable;
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     page->handler_count = durable->handler_count;
     const bool is_near = durable->epochs[verge__shard_of(row->id)] != 0 && row->due_ns <= durable->read_until_ns;
     durable->scan_now |=
         is_near && row->handler[0] == '\0'; /* the timer was moved, and only a scan finds its handler */
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     if (is_near && row->handler[0] != '\0') { /* a later scan finds the rows beyond read_until_ns */
         visit_row(context, row);
         add_found(page);
@@ -301,7 +301,7 @@ static void begin_page(verge_durable *durable, verge__scan_from from, verge__sca
 
 static void begin_scan(verge_durable *durable, verge__scan_from from, bool is_in_pieces, verge__scan *scan) {
     *scan = (verge__scan){.page = {.durable = durable}};
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     scan->page.handler_count = durable->handler_count;
     scan->shard_count = durable->owned_count;
     memcpy(scan->shards, durable->owned, scan->shard_count * sizeof(scan->shards[0]));
@@ -313,7 +313,7 @@ static void begin_scan(verge_durable *durable, verge__scan_from from, bool is_in
     scan->until_ns = is_in_pieces ? durable->read_until_ns : scan->now_ns + durable->options.horizon_ns;
     durable->read_until_ns = scan->until_ns;
     scan->is_over = scan->shard_count == 0;
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     if (from != FROM_THE_CUT && !is_in_pieces) {
         durable->scan_at_ns = verge__local_now(durable) + durable->options.rescan_ns;
     }
@@ -332,21 +332,21 @@ static int read_page(verge_durable *durable, verge__scan *scan, uint64_t end_ns)
         page->last_due_ns = end_ns;
         page->last_id = VERGE__TIME_MAX_NS;
     }
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     verge__note_time(durable, durable->keeper_connection);
     const verge__window *window = &durable->window;
     scan->is_over = (window->cut.is_set && window->cut.due_ns <= page->last_due_ns) || durable->is_ending ||
                     (page->rows < durable->scan_rows && end_ns >= scan->until_ns);
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     scan->took_ns += verge__local_now(durable) - asked_ns;
     return error;
 }
 
 static int end_scan(verge_durable *durable, const verge__scan *scan, int error, uint64_t *ret_took_ns) {
     if (error != 0) { /* the rest must be read again */
-        (void)pthread_mutex_lock(&durable->lock);
+        verge__lock(durable);
         durable->scan_now = true;
-        (void)pthread_mutex_unlock(&durable->lock);
+        verge__unlock(durable);
     }
     *ret_took_ns = scan->took_ns;
     verge__failpoint("scan.done");
@@ -374,9 +374,9 @@ static uint64_t piece_end(const verge__scan *scan) {
 }
 
 static bool is_ending(verge_durable *durable) {
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     const bool is = durable->is_ending;
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     return is;
 }
 
@@ -441,12 +441,12 @@ static int renew_and_scan(verge_durable *durable) {
     if (error != 0) {
         return error;
     }
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     const uint64_t now_ns = verge__local_now(durable);
     const bool is_time = now_ns >= durable->scan_at_ns;
     const bool is_wanted = durable->scan_now;
     durable->scan_now = false;
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     uint64_t ignored_ns;
     const bool may_be_recent = durable->store->has_notifications && now_ns < durable->scan_all_at_ns;
     if (is_wanted || (is_time && !may_be_recent)) {
@@ -454,10 +454,10 @@ static int renew_and_scan(verge_durable *durable) {
     } else if (is_time) {
         error = scan_whole(durable, FROM_RECENT, &ignored_ns);
     }
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     verge__cut cut;
     const bool has_room = verge__window_find_room(durable, &cut);
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     if (error == 0 && has_room) {
         error = durable->is_scan_slow ? scan_in_pieces(durable, FROM_THE_CUT, &ignored_ns)
                                       : scan_whole(durable, FROM_THE_CUT, &ignored_ns);
@@ -478,12 +478,12 @@ uint64_t verge__keeper_step(verge_durable *durable, int *ret_error) {
     if (error != 0) {
         return FAILED_NAP_NS;
     }
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     durable->stats.queries = durable->keeper_connection->query_count;
     const uint64_t now_ns = verge__local_now(durable);
     uint64_t next_ns = durable->renew_at_ns < durable->scan_at_ns ? durable->renew_at_ns : durable->scan_at_ns;
     next_ns = durable->scan_now ? 0 : next_ns;
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     return next_ns > now_ns ? next_ns - now_ns : 0;
 }
 
@@ -496,9 +496,9 @@ void verge__keeper_leave(verge_durable *durable) {
 void *verge__keeper_run(void *argument) {
     verge_durable *durable = argument;
     for (;;) {
-        (void)pthread_mutex_lock(&durable->lock);
+        verge__lock(durable);
         const bool is_over = durable->is_ending;
-        (void)pthread_mutex_unlock(&durable->lock);
+        verge__unlock(durable);
         if (is_over) {
             return NULL;
         }

@@ -402,6 +402,19 @@ int verge__postgres_count_attempt(verge__connection *connection, const verge__ta
     return verge__pg_tell(own(connection), ATTEMPT, &p);
 }
 
+/* The change with this id whose outcome is still -ENOENT; NULL: there is none. Rows come in about the order of the
+ * changes, so it is looked for from *at on. */
+static verge__change *find_change(verge__change *changes, size_t count, size_t *at, uint64_t id) {
+    for (size_t tries = 0; tries < count; tries++) {
+        verge__change *change = &changes[(*at + tries) % count];
+        if (change->id == id && change->outcome == -ENOENT) {
+            *at = (*at + tries + 1) % count;
+            return change;
+        }
+    }
+    return NULL;
+}
+
 int verge__postgres_probe(verge__connection *connection, verge__change *changes, size_t count) {
     verge__postgres *c = own(connection);
     verge__parameters p = {0};
@@ -411,13 +424,12 @@ int verge__postgres_probe(verge__connection *connection, verge__change *changes,
     if (error != 0) {
         return error;
     }
+    size_t at = 0;
     for (int row = 0; row < PQntuples(result); row++) {
-        const uint64_t id = number(result, row, 0);
-        for (size_t i = 0; i < count; i++) {
-            if (changes[i].id == id) {
-                changes[i].outcome = 0;
-                changes[i].due_ns = number(result, row, 1);
-            }
+        verge__change *change = find_change(changes, count, &at, number(result, row, 0));
+        if (change != NULL) {
+            change->outcome = 0;
+            change->due_ns = number(result, row, 1);
         }
     }
     PQclear(result);
@@ -442,16 +454,15 @@ int verge__postgres_make_dead(verge__connection *connection, const verge__row *r
 
 /* Takes from the answer which timers were changed, and whether they run. */
 static void match_changes(const PGresult *result, verge__change *changes, size_t count, int outcome) {
+    size_t at = 0;
     for (int row = 0; row < PQntuples(result); row++) {
-        const uint64_t id = number(result, row, 0);
-        for (size_t i = 0; i < count; i++) {
-            if (changes[i].id == id && changes[i].outcome == -ENOENT) {
-                changes[i].outcome = outcome != 0 ? outcome : number(result, row, 1) != 0 ? VERGE_RUNNING : 0;
-                if (PQnfields(result) > 2) {
-                    (void)snprintf(changes[i].handler, sizeof(changes[i].handler), "%s", PQgetvalue(result, row, 2));
-                }
-                break; /* the same timer twice in one group: for the second change it is gone */
-            }
+        verge__change *change = find_change(changes, count, &at, number(result, row, 0));
+        if (change == NULL) {
+            continue; /* the same timer twice in one group: for the second change it is gone */
+        }
+        change->outcome = outcome != 0 ? outcome : number(result, row, 1) != 0 ? VERGE_RUNNING : 0;
+        if (PQnfields(result) > 2) {
+            (void)snprintf(change->handler, sizeof(change->handler), "%s", PQgetvalue(result, row, 2));
         }
     }
 }

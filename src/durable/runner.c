@@ -110,22 +110,22 @@ static void select_batch(verge__runner *runner, verge__selection *selection) {
 static bool take_turn(verge__runner *runner, verge__selection *selection) {
     verge_durable *durable = runner->durable;
     runner->target_count = 0;
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     if (!is_held(durable)) {
         select_batch(runner, selection);
     }
     runner->has_turn = runner->target_count > 0;
     durable->is_turn_taken |= runner->has_turn;
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     return runner->has_turn;
 }
 
 static void give_turn(verge__runner *runner) {
     if (runner->has_turn) {
-        (void)pthread_mutex_lock(&runner->durable->lock);
+        verge__lock(runner->durable);
         runner->has_turn = runner->durable->is_turn_taken = false;
         (void)pthread_cond_broadcast(&runner->durable->due);
-        (void)pthread_mutex_unlock(&runner->durable->lock);
+        verge__unlock(runner->durable);
     }
 }
 
@@ -227,10 +227,10 @@ static int begin(verge__runner *runner) {
     error = error != 0 ? error : verge__refresh_incarnation(durable, runner->connection);
     error = error != 0 ? error : durable->store->begin(runner->connection);
     if (error == 0) {
-        (void)pthread_mutex_lock(&durable->lock);
+        verge__lock(durable);
         verge__note_time(durable, runner->connection);
         verge__check_incarnation(durable, runner->connection);
-        (void)pthread_mutex_unlock(&durable->lock);
+        verge__unlock(durable);
     }
     return error;
 }
@@ -239,9 +239,9 @@ static int end(verge__runner *runner, int error, bool must_know) {
     verge_durable *durable = runner->durable;
     uint64_t mark = 0;
     if (error == 0 && must_know) {
-        (void)pthread_mutex_lock(&durable->lock);
+        verge__lock(durable);
         mark = verge__new_mark(durable);
-        (void)pthread_mutex_unlock(&durable->lock);
+        verge__unlock(durable);
     }
     if (error != 0) {
         durable->store->rollback(runner->connection);
@@ -407,20 +407,12 @@ static void tell_batch(verge__runner *runner, int error) {
     }
 }
 
-static void end_batch(verge__runner *runner, const verge__selection *selection, int error) {
+/* Under the lock: the entries of the batch wait again, or are dropped. Returns whether the store's clock went back. */
+static bool end_entries(verge__runner *runner, uint64_t again_ns, int error) {
     verge_durable *durable = runner->durable;
-    const uint64_t nap_ns = verge__is_lost(error) ? LOST_NAP_NS : error == -EAGAIN ? BUSY_NAP_NS : FAILED_NAP_NS;
-    if (error == 0) {
-        /* Without the rows of retries and next ticks: end_entry files those. */
-        verge__rows_committed(durable, runner->connection, runner->back, runner->scheduled_count);
-    }
-    bool wake = false;
     bool is_early = false;
-    bool has_run = false;
-    (void)pthread_mutex_lock(&durable->lock);
     for (size_t i = 0; i < runner->target_count; i++) {
         verge__fired *fired = &runner->fired[i];
-        has_run |= fired->has_run && !selection->is_outside;
         if (fired->has_run) {
             verge_histogram_record(&durable->lateness, fired->late_ns);
         }
@@ -429,28 +421,48 @@ static void end_batch(verge__runner *runner, const verge__selection *selection, 
             is_early |= fired->ending == ENDS_EARLY;
             end_entry(durable, runner->batch[i], fired);
         } else {
-            verge__window_file(durable, runner->batch[i], selection->now_ns + nap_ns);
+            verge__window_file(durable, runner->batch[i], again_ns);
         }
         free(fired->memory);
         fired->memory = NULL;
     }
+    return is_early;
+}
+
+/* Under the lock: the handlers of the batch may run again, and so may timers that are held. */
+static void end_limits(verge_durable *durable, const verge__selection *selection) {
     for (uint32_t i = 0; i < durable->handler_count; i++) {
         durable->handlers[i].running -= selection->has_handler[i];
     }
-    if (is_early && runner->connection != NULL) {
-        verge__forget_store_time(durable, runner->connection);
-    }
     durable->outside_running -= selection->is_outside;
     durable->is_careful_running = false;
+    if (durable->held_count > 0) {
+        (void)pthread_cond_broadcast(&durable->due);
+    }
+}
+
+static void end_batch(verge__runner *runner, const verge__selection *selection, int error) {
+    verge_durable *durable = runner->durable;
+    const uint64_t nap_ns = verge__is_lost(error) ? LOST_NAP_NS : error == -EAGAIN ? BUSY_NAP_NS : FAILED_NAP_NS;
+    bool has_run = false;
+    for (size_t i = 0; i < runner->target_count; i++) {
+        has_run |= runner->fired[i].has_run && !selection->is_outside;
+    }
+    if (error == 0) {
+        /* Without the rows of retries and next ticks: end_entry files those. */
+        verge__rows_committed(durable, runner->connection, runner->back, runner->scheduled_count);
+    }
+    verge__lock(durable);
+    if (end_entries(runner, selection->now_ns + nap_ns, error) && runner->connection != NULL) {
+        verge__forget_store_time(durable, runner->connection);
+    }
+    end_limits(durable, selection);
     durable->stats.firings++;
     note_success(durable, error, has_run);
     durable->scan_now |= verge__is_lost(error); /* the commit may have succeeded, with timers that handlers scheduled */
     verge__cut cut;
-    wake = durable->scan_now || verge__window_find_room(durable, &cut);
-    if (durable->held_count > 0) { /* a handler may run again */
-        (void)pthread_cond_broadcast(&durable->due);
-    }
-    (void)pthread_mutex_unlock(&durable->lock);
+    const bool wake = durable->scan_now || verge__window_find_room(durable, &cut);
+    verge__unlock(durable);
     if (wake) {
         verge__wake_keeper(durable);
     }
@@ -483,12 +495,12 @@ verge__progress verge__runner_step(verge__runner *runner) {
     runner->slowest_ns = 0;
     int error = begin(runner);
     if (error == 0) {
-        (void)pthread_mutex_lock(&durable->lock);
+        verge__lock(durable);
         if (!selection.is_outside) {
             select_batch(runner, &selection); /* adds timers that became due while it waited for the transaction */
         }
         const bool is_counted = durable->is_careful && runner->target_count == 1 && !selection.is_outside;
-        (void)pthread_mutex_unlock(&durable->lock);
+        verge__unlock(durable);
         if (!durable->store->has_one_writer) {
             give_turn(runner);
         }
@@ -541,16 +553,16 @@ void *verge__runner_run(void *argument) {
             const struct timespec nap = {.tv_nsec = is_lost ? (long)LOST_NAP_NS : FAILED_STEP_NAP_MS * 1000000L};
             (void)nanosleep(&nap, NULL);
         }
-        (void)pthread_mutex_lock(&durable->lock);
+        verge__lock(durable);
         if (!durable->is_stopping && progress == VERGE__IDLE) {
             wait_for_due(durable);
         }
         is_over = durable->is_stopping;
-        (void)pthread_mutex_unlock(&durable->lock);
+        verge__unlock(durable);
     }
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     durable->runners_alive--;
     (void)pthread_cond_broadcast(&durable->idle);
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     return NULL;
 }

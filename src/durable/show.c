@@ -106,9 +106,9 @@ static void count_overdue(verge__shown *shown) {
 /* ---- who owns what ---- */
 
 int verge__read_owners(verge_durable *durable) {
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     const bool is_wanted = durable->looked_ns != 0 && verge__local_now(durable) - durable->looked_ns < LOOKS_ON_NS;
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     verge_durable_owner *owners = is_wanted ? calloc(VERGE_DURABLE_SHARDS_MAX, sizeof(*owners)) : NULL;
     if (owners == NULL) {
         return 0;
@@ -116,12 +116,12 @@ int verge__read_owners(verge_durable *durable) {
     uint64_t dead_count = 0;
     const int found = durable->store->owners(durable->keeper_connection, owners, VERGE_DURABLE_SHARDS_MAX, &dead_count);
     if (found >= 0) {
-        (void)pthread_mutex_lock(&durable->lock);
+        verge__lock(durable);
         verge_durable_owner *before = durable->owners;
         durable->owners = owners;
         durable->owner_count = (size_t)found;
         durable->dead_count = dead_count;
-        (void)pthread_mutex_unlock(&durable->lock);
+        verge__unlock(durable);
         owners = before;
     }
     free(owners);
@@ -213,12 +213,12 @@ static size_t ask(void *context, verge_scope_figure *ret_figures, size_t count) 
     uint64_t left_ns = 0;
     (void)verge_durable_get_stats(durable, &stats);
     get_times(shown, &times);
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     durable->looked_ns = verge__local_now(durable);
     get_lease(durable, &answers, &left_ns);
     count_overdue(shown);
     const uint64_t dead_count = durable->dead_count;
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     const verge_scope_figure keeper[] = {
         {"Store answers", VERGE_SCOPE_YES_NO, answers, 0, NULL},
         {"Lease left", VERGE_SCOPE_NS, left_ns, durable->options.lease_ns, NULL},
@@ -246,9 +246,9 @@ static size_t ask(void *context, verge_scope_figure *ret_figures, size_t count) 
     const size_t keeper_count = durable->options.client ? 0 : sizeof(keeper) / sizeof(*keeper);
     size_t written = copy_figures(ret_figures, count, keeper, keeper_count);
     written += copy_figures(ret_figures + written, count - written, calls, sizeof(calls) / sizeof(*calls));
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     written += tell_owners(shown, ret_figures + written, count - written);
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     return written;
 }
 

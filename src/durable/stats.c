@@ -13,12 +13,12 @@ int verge_durable_get_stats(verge_durable *durable, verge_durable_stats *ret_sta
     if (durable == NULL || ret_stats == NULL || ret_stats->struct_size < sizeof(ret_stats->struct_size)) {
         return -EINVAL;
     }
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     verge_durable_stats stats = durable->stats;
     stats.window = durable->window.count;
     stats.shards = durable->owned_count;
     stats.nodes = durable->live_nodes;
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     stats.struct_size = ret_stats->struct_size;
     memset(ret_stats, 0, stats.struct_size);
     memcpy(ret_stats, &stats, stats.struct_size < sizeof(stats) ? stats.struct_size : sizeof(stats));
@@ -29,9 +29,9 @@ static int add_histogram(verge_durable *durable, const verge_histogram *from, ve
     if (to == NULL) {
         return -EINVAL;
     }
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     verge_histogram_add(to, from);
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     return 0;
 }
 
@@ -45,9 +45,9 @@ int verge_durable_get_commit_time(verge_durable *durable, verge_histogram *commi
 
 void verge__note_commit(verge_durable *durable, uint64_t began_ns) {
     const uint64_t now_ns = verge__local_now(durable);
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     verge_histogram_record(&durable->commit_time, now_ns - began_ns);
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
 }
 
 typedef struct verge__family {

@@ -22,17 +22,17 @@ int verge_durable_error(verge_durable *durable, char *text, size_t size) {
     if (durable == NULL) {
         return copy_words(verge__words(), text, size);
     }
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     const int length = copy_words(durable->last_words, text, size);
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     return length;
 }
 
 void verge__keep_words(verge_durable *durable, int error) {
     const char *words = verge__words()[0] != '\0' ? verge__words() : verge_strerror(error);
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     (void)snprintf(durable->last_words, sizeof(durable->last_words), "%s", words);
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
 }
 
 void verge__log(verge_durable *durable, const verge_durable_message *about, const char *format, ...) {
@@ -68,7 +68,7 @@ void verge__note_step(verge_durable *durable, bool *is_failing, int error) {
         verge__keep_words(durable, error);
     }
     const bool is_runner = is_failing != &durable->is_keeper_failing && is_failing != &durable->is_writer_failing;
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     if (error != 0 && is_runner && !verge__is_lost(error)) { /* perhaps that of one timer, which is tried again */
         tells = strcmp(durable->told_refusal, durable->last_words) != 0;
         memcpy(durable->told_refusal, durable->last_words, sizeof(durable->told_refusal));
@@ -84,7 +84,7 @@ void verge__note_step(verge_durable *durable, bool *is_failing, int error) {
         is_restored = durable->is_restored;
         durable->is_restored = false;
     }
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     if (tells && error != 0) {
         verge__log(durable, &(verge_durable_message){.event = VERGE_DURABLE_LOST, .error = error}, "%s",
                    verge__words()[0] != '\0' ? verge__words() : verge_strerror(error));

@@ -34,7 +34,7 @@ typedef struct verge__group {
 static void take_calls(verge_durable *durable, verge__group *group) {
     verge__call **end = &group->calls;
     size_t size = 0;
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     while (durable->calls != NULL) {
         verge__call *call = durable->calls;
         size += call->size;
@@ -55,7 +55,7 @@ static void take_calls(verge_durable *durable, verge__group *group) {
     if (durable->calls == NULL) {
         durable->calls_end = &durable->calls;
     }
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
 }
 
 /* Puts calls back to the front of the queue, in their order. */
@@ -63,7 +63,7 @@ static void put_back(verge_durable *durable, verge__call *calls, verge__call **e
     if (calls == NULL) {
         return;
     }
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     for (verge__call *call = calls; call != NULL; call = call->next) {
         call->is_taken = false;
     }
@@ -72,20 +72,20 @@ static void put_back(verge_durable *durable, verge__call *calls, verge__call **e
         durable->calls_end = end;
     }
     durable->calls = calls;
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
 }
 
 static void append_calls(verge_durable *durable, verge__call *calls, verge__call **end) {
     if (calls == NULL) {
         return;
     }
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     for (verge__call *call = calls; call != NULL; call = call->next) {
         call->is_taken = false;
     }
     *durable->calls_end = calls;
     durable->calls_end = end;
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
 }
 
 /* A transaction met the lock of another one. Calls that insert keys may be the reason: somebody's open transaction has
@@ -122,7 +122,7 @@ static int collect(verge_durable *durable, verge__group *group) {
     size_t row = 0;
     size_t cancel = 0;
     size_t reset = group->cancel_count;
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     const uint64_t now_ns = verge__store_now(durable);
     group->mark = verge__new_mark(durable);
     int error = 0;
@@ -142,7 +142,7 @@ static int collect(verge_durable *durable, verge__group *group) {
             durable->group_changes[reset++] = call->change;
         }
     }
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     return error;
 }
 
@@ -207,10 +207,10 @@ static int begin(verge_durable *durable) {
     int error = verge__refresh_incarnation(durable, connection);
     error = error != 0 ? error : durable->store->begin(connection);
     if (error == 0) {
-        (void)pthread_mutex_lock(&durable->lock);
+        verge__lock(durable);
         verge__note_time(durable, connection);
         verge__check_incarnation(durable, connection);
-        (void)pthread_mutex_unlock(&durable->lock);
+        verge__unlock(durable);
         verge__failpoint("schedule.began");
     }
     return error;
@@ -239,20 +239,20 @@ static void note_moved(verge_durable *durable, const verge__change *change) {
 }
 
 static void note_reset(verge_durable *durable, const verge__change *reset) {
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     durable->stats.reset++;
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     note_moved(durable, reset);
 }
 
 static void note_cancel(verge_durable *durable, uint64_t id) {
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     durable->stats.cancelled++;
     const uint32_t index = verge__window_find(&durable->window, id);
     if (index != VERGE__NO_ENTRY && durable->window.entries[index].state != VERGE__ENTRY_FIRING) {
         verge__window_drop(durable, index);
     }
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
 }
 
 /* Whether another transaction has locked the row, and the call is to be tried again. After LOCK_PATIENCE_NS it is not,
@@ -271,8 +271,8 @@ static bool is_to_be_tried_again(verge_durable *durable, verge__call *call, verg
 
 /* Makes a call that reads. If the connection is lost, this call and the rest of the group are tried again later. */
 static int read_for(verge_durable *durable, verge__call *call) {
-    int error =
-        durable->writer_connection == NULL ? -EHOSTUNREACH : call->read(durable, durable->writer_connection, call);
+    int error = durable->writer_connection == NULL ? -EHOSTUNREACH
+                                                   : call->read(durable, durable->writer_connection, call->question);
     if (verge__is_lost(error)) {
         verge__disconnect(durable, &durable->writer_connection);
         error = -EHOSTUNREACH;
@@ -283,56 +283,72 @@ static int read_for(verge_durable *durable, verge__call *call) {
     return error;
 }
 
+/* The next rows and changes of a group that belong to a call. */
+typedef struct verge__places {
+    size_t row;
+    size_t cancel;
+    size_t reset;
+} verge__places;
+
+/* After the commit: gives a cancel or reset its result. False: it is to be tried again. */
+static bool finish_change(verge_durable *durable, verge__call *call, verge__change *change) {
+    if (is_to_be_tried_again(durable, call, change)) {
+        return false;
+    }
+    if (change->outcome >= 0 && call->kind == VERGE__CALL_CANCEL) {
+        note_cancel(durable, change->id);
+    } else if (change->outcome >= 0) {
+        note_reset(durable, change);
+    }
+    verge__call_finish(call, change->outcome);
+    return true;
+}
+
+static bool finish_read(verge_durable *durable, verge__call *call) {
+    const int result = read_for(durable, call);
+    if (result == -EHOSTUNREACH && verge__local_now(durable) < call->give_up_ns) {
+        return false;
+    }
+    verge__call_finish(call, result);
+    return true;
+}
+
+/* The same of any call. After that, the call belongs to its caller. */
+static bool finish_call(verge_durable *durable, verge__call *call, verge__places *places) {
+    switch (call->kind) {
+    case VERGE__CALL_SCHEDULE:
+        for (size_t i = 0; i < call->row_count; i++) {
+            call->rows[i] = durable->group_rows[places->row++];
+        }
+        verge__call_finish(call, 0);
+        return true;
+    case VERGE__CALL_CANCEL:
+        return finish_change(durable, call, &durable->group_changes[places->cancel++]);
+    case VERGE__CALL_RESET:
+        return finish_change(durable, call, &durable->group_changes[places->reset++]);
+    case VERGE__CALL_READ:
+        return finish_read(durable, call);
+    default:
+        if (call->change.outcome == 0 && call->kind == VERGE__CALL_REVIVE) {
+            note_moved(durable, &call->change);
+        }
+        verge__call_finish(call, call->change.outcome);
+        return true;
+    }
+}
+
 /* After the commit: gives the results to the callers. True: some calls are to be tried again. */
 static bool finish_group(verge_durable *durable, const verge__group *group) {
     verge__call *again = NULL;
     verge__call **again_end = &again;
-    size_t row = 0;
-    size_t cancel = 0;
-    size_t reset = group->cancel_count;
-    int result;
+    verge__places places = {.reset = group->cancel_count};
     verge__rows_committed(durable, durable->writer_connection, durable->group_rows, group->row_count);
     verge__call *next;
     for (verge__call *call = group->calls; call != NULL; call = next) {
-        next = call->next; /* after finish, the call belongs to the caller */
-        verge__change *change = NULL;
-        switch (call->kind) {
-        case VERGE__CALL_SCHEDULE:
-            for (size_t i = 0; i < call->row_count; i++) {
-                call->rows[i] = durable->group_rows[row++];
-            }
-            verge__call_finish(call, 0);
-            break;
-        case VERGE__CALL_CANCEL:
-        case VERGE__CALL_RESET:
-            change = &durable->group_changes[call->kind == VERGE__CALL_CANCEL ? cancel++ : reset++];
-            if (is_to_be_tried_again(durable, call, change)) {
-                *again_end = call;
-                again_end = &call->next;
-                break;
-            }
-            if (change->outcome >= 0 && call->kind == VERGE__CALL_CANCEL) {
-                note_cancel(durable, change->id);
-            } else if (change->outcome >= 0) {
-                note_reset(durable, change);
-            }
-            verge__call_finish(call, change->outcome);
-            break;
-        case VERGE__CALL_READ:
-            result = read_for(durable, call);
-            if (result == -EHOSTUNREACH && verge__local_now(durable) < call->give_up_ns) {
-                *again_end = call;
-                again_end = &call->next;
-            } else {
-                verge__call_finish(call, result);
-            }
-            break;
-        default:
-            if (call->change.outcome == 0 && call->kind == VERGE__CALL_REVIVE) {
-                note_moved(durable, &call->change);
-            }
-            verge__call_finish(call, call->change.outcome);
-            break;
+        next = call->next;
+        if (!finish_call(durable, call, &places)) {
+            *again_end = call;
+            again_end = &call->next;
         }
     }
     *again_end = NULL;
@@ -351,9 +367,9 @@ static void refuse_group(verge_durable *durable, const verge__group *group, int 
     verge__call *next;
     for (verge__call *call = group->calls; call != NULL; call = next) {
         next = call->next;
-        (void)pthread_mutex_lock(&durable->lock);
+        verge__lock(durable);
         const bool has_hope = may_pass && verge__local_now(durable) < call->give_up_ns && !durable->is_ending;
-        (void)pthread_mutex_unlock(&durable->lock);
+        verge__unlock(durable);
         if (has_hope && call->is_alone) {
             *apart_end = call;
             apart_end = &call->next;
@@ -373,12 +389,12 @@ static void refuse_group(verge_durable *durable, const verge__group *group, int 
 
 static bool has_calls(verge_durable *durable, bool *ret_has_changes) {
     *ret_has_changes = false;
-    (void)pthread_mutex_lock(&durable->lock);
+    verge__lock(durable);
     const bool has_some = durable->calls != NULL;
     for (const verge__call *call = durable->calls; call != NULL && !*ret_has_changes; call = call->next) {
         *ret_has_changes = call->kind != VERGE__CALL_READ;
     }
-    (void)pthread_mutex_unlock(&durable->lock);
+    verge__unlock(durable);
     return has_some;
 }
 
@@ -409,9 +425,9 @@ verge__progress verge__writer_step(verge_durable *durable) {
         }
     }
     if (error == 0) {
-        (void)pthread_mutex_lock(&durable->lock);
+        verge__lock(durable);
         durable->stats.commits += group.has_changes;
-        (void)pthread_mutex_unlock(&durable->lock);
+        verge__unlock(durable);
         verge__note_step(durable, &durable->is_writer_failing, 0);
         return finish_group(durable, &group) ? VERGE__FAILED : VERGE__WORKED;
     }
@@ -437,12 +453,12 @@ void *verge__writer_run(void *argument) {
             (void)nanosleep(&nap, NULL);
             continue;
         }
-        (void)pthread_mutex_lock(&durable->lock);
+        verge__lock(durable);
         while (durable->calls == NULL && !durable->is_ending) {
             (void)pthread_cond_wait(&durable->work, &durable->lock);
         }
         const bool is_over = durable->calls == NULL;
-        (void)pthread_mutex_unlock(&durable->lock);
+        verge__unlock(durable);
         if (is_over) {
             return NULL;
         }

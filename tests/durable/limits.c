@@ -154,7 +154,7 @@ static void test_slower_than_the_lease(void **state) {
     }
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
     verge_durable_options node = durable_options(url);
-    node.lease_ns = 400 * MS;
+    node.lease_ns = S;
     node.batch = 16;
     assert_int_equal(verge_durable_open(&node, &durable), 0);
     verge_durable_handler_options options;
