@@ -198,6 +198,14 @@ VERGE_API void *verge_durable_transaction(const verge_durable_firing *firing);
 /* If this attempt returns VERGE_DURABLE_RETRY, the next one is delay_ns later; otherwise the backoff decides. */
 VERGE_API void verge_durable_retry_after(const verge_durable_firing *firing, uint64_t delay_ns);
 
+/*
+ * A sign of life of a handler that runs outside: it counts as lost when it has not returned run_ns from now. Call it
+ * from time to time on the thread of the handler. -ECANCELED: the timer was cancelled or moved, or another node runs it.
+ * The handler should stop, and what it returns does not matter. -ESHUTDOWN: the time was extended, but
+ * verge_durable_close waits for the handler, so it should stop soon. -EINVAL: the handler does not run outside.
+ */
+VERGE_API VERGE_MUST_USE int verge_durable_extend(const verge_durable_firing *firing, uint64_t run_ns);
+
 typedef struct verge_durable_handler_options {
     size_t struct_size;            /* set by verge_durable_handler_init */
     verge_durable_handler handler; /* not NULL */

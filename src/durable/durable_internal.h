@@ -387,6 +387,7 @@ typedef struct verge__current {
     uint64_t retry_after_ns; /* VERGE_NEVER: the backoff decides */
     size_t back_mark;
     const verge__row *row; /* of the timer */
+    uint64_t until_ns;     /* outside: when the claim ends, on the local clock */
 } verge__current;
 
 verge__current *

@@ -56,6 +56,7 @@ static const char *const texts[STATEMENT_COUNT] = {
               "due = verge_now() + $4 FROM old WHERE t.id = old.id) "
               "SELECT id, due, attempt, revision + 1, period, policy, handler, name, payload FROM old",
     [COMPLETE] = "DELETE FROM verge_timer WHERE id = $1 AND revision = $2 RETURNING id",
+    [EXTEND] = "UPDATE verge_timer SET due = verge_now() + $3 WHERE id = $1 AND revision = $2 RETURNING id",
     [ATTEMPT] = "UPDATE verge_timer SET attempt = attempt + 1 WHERE id = $1 AND "
                 "(SELECT epoch FROM verge_shard WHERE shard = $2) = $3",
     [BURY] = "INSERT INTO verge_dead (id, due, attempt, period, policy, handler, name, payload, reason, died) VALUES "

@@ -51,6 +51,7 @@ typedef enum verge__postgres_statement {
     TAKE,
     CLAIM,
     COMPLETE,
+    EXTEND,
     ATTEMPT,
     BURY,
     CANCEL,

@@ -394,6 +394,20 @@ int verge__postgres_complete(verge__connection *connection, verge__change *chang
     return 0;
 }
 
+int verge__postgres_extend(verge__connection *connection, verge__change *change, uint64_t run_ns) {
+    verge__parameters p = {0};
+    PGresult *result;
+    add_number(&p, change->id);
+    add_number(&p, change->revision);
+    add_number(&p, run_ns);
+    const int error = verge__pg_ask(own(connection), EXTEND, &p, &result);
+    if (error == 0) {
+        change->outcome = PQntuples(result) == 0 ? -ENOENT : 0;
+        PQclear(result);
+    }
+    return error;
+}
+
 int verge__postgres_count_attempt(verge__connection *connection, const verge__target *target) {
     verge__parameters p = {0};
     add_number(&p, target->id);

@@ -298,6 +298,35 @@ static bool may_try_again(verge__runner *runner, uint64_t until_ns) {
     return true;
 }
 
+int verge_durable_extend(const verge_durable_firing *firing, uint64_t run_ns) {
+    verge__current *current = firing == NULL ? NULL : firing->internal;
+    if (current == NULL || current->has_transaction || run_ns == 0 || run_ns > VERGE__TIME_MAX_NS / 4) {
+        return -EINVAL;
+    }
+    verge__runner *runner = current->runner;
+    verge_durable *durable = runner->durable;
+    verge__change change = {.id = current->row->id, .revision = current->row->revision};
+    int error = begin(runner);
+    if (error == 0) {
+        error = end(runner, durable->store->extend(runner->connection, &change, run_ns), false);
+    }
+    if (verge__is_lost(error)) {
+        verge__disconnect(durable, &runner->connection);
+    }
+    if (error != 0) {
+        verge__keep_words(durable, error);
+        return error;
+    }
+    if (change.outcome != 0) {
+        return -ECANCELED;
+    }
+    current->until_ns = verge__local_now(durable) + run_ns;
+    verge__lock(durable);
+    const bool is_stopping = durable->is_stopping;
+    verge__unlock(durable);
+    return is_stopping ? -ESHUTDOWN : 0;
+}
+
 static int fire_outside(verge__runner *runner, const verge__handler *handler) {
     verge_durable *durable = runner->durable;
     verge__fired *fired = &runner->fired[0];
@@ -321,15 +350,15 @@ static int fire_outside(verge__runner *runner, const verge__handler *handler) {
     if (error != 0 || reason != NULL || !fired->is_there) {
         return error;
     }
-    const uint64_t until_ns = verge__local_now(durable) + handler->options.run_ns;
     verge__current current = {.runner = runner, .retry_after_ns = VERGE_NEVER};
+    current.until_ns = verge__local_now(durable) + handler->options.run_ns;
     verge__run_handler(runner, handler, fired, &current, &run);
     do {
         error = complete(runner, handler, &run);
         if (verge__is_lost(error)) {
             verge__disconnect(durable, &runner->connection);
         }
-    } while (error != 0 && may_try_again(runner, until_ns));
+    } while (error != 0 && may_try_again(runner, current.until_ns));
     return error;
 }
 

@@ -57,6 +57,7 @@ static const char *const texts[STATEMENT_COUNT] = {
     [TIMER_CLAIM] = "UPDATE verge_timer SET attempt = attempt + 1, running = 1, revision = revision + 1, due = ?2 "
                     "WHERE id = ?1",
     [TIMER_COMPLETE] = "DELETE FROM verge_timer WHERE id = ?1 AND revision = ?2",
+    [TIMER_EXTEND] = "UPDATE verge_timer SET due = ?3 WHERE id = ?1 AND revision = ?2",
     [TIMER_ATTEMPT] = "UPDATE verge_timer SET attempt = attempt + 1 WHERE id = ?1",
     [TIMER_CANCEL] = "DELETE FROM verge_timer WHERE id = ?1 RETURNING running, due",
     [TIMER_RESET] = "UPDATE verge_timer SET due = ?2, running = 0, revision = revision + 1 WHERE id = ?1",

@@ -46,6 +46,7 @@ typedef enum verge__sqlite_statement {
     TIMER_DUE,
     TIMER_CLAIM,
     TIMER_COMPLETE,
+    TIMER_EXTEND,
     TIMER_ATTEMPT,
     TIMER_CANCEL,
     TIMER_RESET,

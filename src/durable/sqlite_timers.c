@@ -244,6 +244,14 @@ int verge__sqlite_complete(verge__connection *connection, verge__change *changes
     return 0;
 }
 
+int verge__sqlite_extend(verge__connection *connection, verge__change *change, uint64_t run_ns) {
+    verge__sqlite *c = own(connection);
+    const int error =
+        RUN(c, TIMER_EXTEND, NULL, number(change->id), number(change->revision), number(c->base.now_ns + run_ns));
+    change->outcome = sqlite3_changes(c->db) == 0 ? -ENOENT : 0;
+    return error;
+}
+
 int verge__sqlite_count_attempt(verge__connection *connection, const verge__target *target) {
     verge__sqlite *c = own(connection);
     verge__fence fence = {.shard = UINT64_MAX};

@@ -2,6 +2,7 @@
 /* Handlers with limits: their timers neither keep others from running, nor are they forgotten. */
 #define _GNU_SOURCE
 
+#include <errno.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -130,6 +131,58 @@ static void test_a_concurrency_holds_and_lets_go(void **state) {
     WAIT_UNTIL(slow_runs == 3 * SLOW && quick_runs == 3 * QUICK);
 }
 
+/* ---- a sign of life ---- */
+
+static sem_t begun;
+static _Atomic(int) extended;
+static _Atomic(int) extended_again;
+static _Atomic(uint64_t) extended_id;
+
+static verge_durable_verdict extend(const verge_durable_firing *firing) {
+    extended_id = firing->id;
+    extended = verge_durable_extend(firing, 7200 * S);
+    (void)sem_post(&begun);
+    (void)sem_wait(&gate);
+    extended_again = verge_durable_extend(firing, 7200 * S);
+    slow_runs++;
+    return VERGE_DURABLE_RETRY;
+}
+
+static verge_durable_verdict extend_inside(const verge_durable_firing *firing) {
+    extended = verge_durable_extend(firing, S);
+    return VERGE_DURABLE_DONE;
+}
+
+/* It moves the end of the claim, and a handler whose timer was cancelled is told so. */
+static void test_a_handler_outside_extends_its_time(void **state) {
+    (void)state;
+    verge_durable_handler_options options;
+    verge_durable_info info;
+    (void)sem_init(&begun, 0, 0);
+    (void)verge_durable_handler_init(&options);
+    options.handler = extend;
+    options.outside = true;
+    options.run_ns = 3600 * S;
+    extended = extended_again = 1;
+    assert_int_equal(verge_durable_register_with(durable, "extend", &options), 0);
+    assert_int_equal(verge_durable_register(durable, "inside", extend_inside, NULL), 0);
+    const uint64_t now_ns = verge_durable_now(durable);
+    schedule_some("extend", 1, NULL);
+    (void)sem_wait(&begun);
+    assert_int_equal(extended, 0);
+    assert_int_equal(verge_durable_get(durable, extended_id, &info, NULL, 0), 0);
+    assert_true(info.is_running && info.due_ns >= now_ns + 7200 * S);
+    assert_int_equal(verge_durable_cancel(durable, extended_id), VERGE_RUNNING);
+    (void)sem_post(&gate);
+    WAIT_UNTIL(slow_runs == 1);
+    assert_int_equal(extended_again, -ECANCELED);
+    schedule_some("inside", 1, NULL);
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
+    assert_int_equal(extended, -EINVAL);
+    assert_int_equal(verge_durable_extend(NULL, S), -EINVAL);
+    (void)sem_destroy(&begun);
+}
+
 /* ---- a handler that is slower than the lease ---- */
 
 /* Waits until the server has ended the transaction, as that stood still for as long as the lease. */
@@ -186,6 +239,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_a_rate_starves_nobody, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_handlers_outside_starve_nobody, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_concurrency_holds_and_lets_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_handler_outside_extends_its_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_slower_than_the_lease, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("durable_limits", tests, NULL, NULL);
