@@ -114,6 +114,22 @@ typedef struct verge_allocator {
  * released, its pages go back to the system, even if free keeps the block for later use. */
 VERGE_API const verge_allocator *verge_allocator_default(void);
 
+/*
+ * For programs that have functions like malloc and free, which their users may replace. verge_host_allocate and
+ * verge_host_release make an allocator of them, and align blocks by themselves. Each block takes up to alignment + 8
+ * bytes more. Blocks of which verge asks for an alignment of 2 MiB, for huge pages, are aligned to 4096 instead.
+ *
+ *     static const verge_host_memory memory = {my_malloc, my_free};
+ *     static const verge_allocator allocator = {verge_host_allocate, verge_host_release, (void *)&memory};
+ */
+typedef struct verge_host_memory {
+    void *(*allocate)(size_t size); /* NULL: there is no memory */
+    void (*release)(void *memory);
+} verge_host_memory;
+
+VERGE_API void *verge_host_allocate(void *memory, size_t size, size_t alignment);
+VERGE_API void verge_host_release(void *memory, void *block, size_t size);
+
 #ifdef __cplusplus
 }
 #endif

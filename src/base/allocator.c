@@ -18,11 +18,13 @@
 #endif
 
 #include "base/bits.h"
+#include "base/memory.h"
 #include "verge/base.h"
 
 enum {
     HUGE_PAGE_BYTES = 2 << 20,
     WORTH_A_CALL_BYTES = 16384,
+    HOST_ALIGNMENT_MAX = 4096, /* more is a wish for huge pages, which a host's malloc does not know */
 };
 
 #if defined(_WIN32) /* it has no aligned_alloc: its free() could not release such a block */
@@ -95,4 +97,31 @@ static const verge_allocator default_allocator = {
 
 const verge_allocator *verge_allocator_default(void) {
     return &default_allocator;
+}
+
+/* ---- on functions like malloc and free ---- */
+
+/* The address that the host's function returned lies just before the aligned block. */
+void *verge_host_allocate(void *memory, size_t size, size_t alignment) {
+    const verge_host_memory *host = (const verge_host_memory *)memory;
+    if (!verge__is_power_of_two(alignment)) {
+        return NULL;
+    }
+    alignment = verge__larger(alignment, _Alignof(void *));
+    alignment = alignment < HOST_ALIGNMENT_MAX ? alignment : (size_t)HOST_ALIGNMENT_MAX;
+    size_t more = alignment - 1 + sizeof(void *);
+    unsigned char *origin = size > SIZE_MAX - more ? NULL : (unsigned char *)host->allocate(size + more);
+    if (origin == NULL) {
+        return NULL;
+    }
+    unsigned char *block = origin + sizeof(void *);
+    block += (size_t)(-(uintptr_t)block & (alignment - 1));
+    ((void **)(void *)block)[-1] = origin;
+    return block;
+}
+
+void verge_host_release(void *memory, void *block, size_t size) {
+    const verge_host_memory *host = (const verge_host_memory *)memory;
+    (void)size;
+    host->release(((void **)block)[-1]);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The default allocator keeps the contract of base.h, and the allocator of the tests notices callers that do not. */
+#include <errno.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +10,7 @@
 
 #include "support/allocator.h"
 #include "support/cmocka.h"
+#include "verge/wheel.h"
 
 static void every_alignment_is_honoured(void **state) {
     (void)state;
@@ -98,6 +101,91 @@ static void more_than_there_is_gets_nothing(void **state) {
     assert_null(allocator->allocate(allocator->context, size, 8));
 }
 
+/* What a host offers: it aligns to max_align_t, and to no more. */
+static size_t host_blocks;
+static size_t host_blocks_max; /* beyond it there is no memory */
+
+static void *host_malloc(size_t size) {
+    if (host_blocks == host_blocks_max) {
+        return NULL;
+    }
+    unsigned char *memory = verge_allocator_default()->allocate(NULL, (size + 8191) / 4096 * 4096, 4096);
+    if (memory == NULL) {
+        return NULL;
+    }
+    host_blocks++;
+    memory[0] = 0x5A;
+    return memory + _Alignof(max_align_t);
+}
+
+static void host_free(void *memory) {
+    unsigned char *origin = (unsigned char *)memory - _Alignof(max_align_t);
+    assert_int_equal((uintptr_t)origin % 4096, 0); /* it is what host_malloc returned */
+    assert_int_equal(origin[0], 0x5A);
+    host_blocks--;
+    free(origin);
+}
+
+static const verge_host_memory host = {host_malloc, host_free};
+static const verge_allocator host_allocator = {verge_host_allocate, verge_host_release, (void *)&host};
+
+static void blocks_of_a_hosts_malloc_are_aligned(void **state) {
+    (void)state;
+    host_blocks_max = SIZE_MAX;
+    for (size_t alignment = 1; alignment <= (size_t)8 << 20; alignment *= 2) {
+        const size_t size = (99 + alignment) / alignment * alignment;
+        unsigned char *memory = host_allocator.allocate(host_allocator.context, size, alignment);
+        assert_non_null(memory);
+        assert_int_equal((uintptr_t)memory % (alignment < 4096 ? alignment : 4096), 0);
+        memset(memory, 1, size);
+        host_allocator.release(host_allocator.context, memory, size);
+        assert_int_equal(host_blocks, 0);
+    }
+    assert_null(host_allocator.allocate(host_allocator.context, 48, 24));
+    volatile size_t size = SIZE_MAX;
+    assert_null(host_allocator.allocate(host_allocator.context, size, 64));
+}
+
+/* Every block of a wheel, while it grows and when a million timers are gone. */
+static void a_wheel_lives_on_a_hosts_malloc(void **state) {
+    (void)state;
+    enum { TIMERS = 1000000 };
+    verge_wheel_options options;
+    verge_wheel *wheel;
+    assert_int_equal(verge_wheel_options_init(&options), 0);
+    options.allocator = &host_allocator;
+    host_blocks_max = SIZE_MAX;
+    assert_int_equal(verge_wheel_create(&options, &wheel), 0);
+    for (uint64_t i = 0; i < TIMERS; i++) {
+        assert_int_equal(verge_wheel_schedule(wheel, i * 1000003 % (UINT64_C(1) << 40), NULL, NULL), 0);
+    }
+    assert_null(verge_wheel_check(wheel));
+    verge_expiry out[64];
+    size_t fired = 0;
+    for (size_t count = 1; count > 0; fired += count) {
+        count = verge_wheel_poll(wheel, UINT64_C(1) << 42, out, 64);
+    }
+    assert_int_equal(fired, TIMERS);
+    verge_wheel_destroy(wheel);
+    assert_int_equal(host_blocks, 0);
+}
+
+static void a_hosts_malloc_may_fail(void **state) {
+    (void)state;
+    verge_wheel_options options;
+    verge_wheel *wheel;
+    assert_int_equal(verge_wheel_options_init(&options), 0);
+    options.allocator = &host_allocator;
+    host_blocks_max = 0;
+    while (verge_wheel_create(&options, &wheel) == -ENOMEM) {
+        assert_int_equal(host_blocks, 0);
+        host_blocks_max++;
+    }
+    assert_true(host_blocks_max > 0);
+    verge_wheel_destroy(wheel);
+    assert_int_equal(host_blocks, 0);
+}
+
 static void the_counting_allocator_counts(void **state) {
     (void)state;
     struct verge_test_allocator memory;
@@ -165,6 +253,9 @@ int main(void) {
         cmocka_unit_test(pages_of_what_is_released_go_back_to_the_system),
         cmocka_unit_test(a_wrong_alignment_gets_nothing),
         cmocka_unit_test(more_than_there_is_gets_nothing),
+        cmocka_unit_test(blocks_of_a_hosts_malloc_are_aligned),
+        cmocka_unit_test(a_wheel_lives_on_a_hosts_malloc),
+        cmocka_unit_test(a_hosts_malloc_may_fail),
         cmocka_unit_test(the_counting_allocator_counts),
         cmocka_unit_test(the_counting_allocator_fails_on_demand),
         cmocka_unit_test(the_counting_allocator_notices_breaches),
