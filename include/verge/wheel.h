@@ -173,9 +173,10 @@ typedef enum verge_wheel_preset {
     VERGE_PRESET_TWO_LEVEL,   /* 2^20, 2^30 ns x 1024: 18.3 minutes */
     VERGE_PRESET_ALARM,       /* 1 ns, 2^61 intervals, strict, FIFO, past rejected: 73 years */
     VERGE_PRESET_RUNTIME,     /* 2^20 ns, 7 levels of 64: 146 years */
-    /* Precision 1, exact, all of time. For programs that count in milliseconds, or in any other unit: every time that
-     * you pass is then in that unit, although the names end in _ns. */
-    VERGE_PRESET_MILLISECONDS,
+    /* Precision 1, exact, all of time. For programs that count in milliseconds, microseconds, or any other unit: every
+     * time that you pass is then in that unit, although the names end in _ns. */
+    VERGE_PRESET_YOUR_UNIT,
+    VERGE_PRESET_MILLISECONDS = VERGE_PRESET_YOUR_UNIT, /* its former name */
 } verge_wheel_preset;
 
 /* Fills options with a preset. Change what you like, and pass them to verge_wheel_create. */

@@ -29,7 +29,7 @@ static const struct {
                             .order = VERGE_ORDER_FIFO,
                             .past = VERGE_PAST_REJECTED},
     [VERGE_PRESET_RUNTIME] = {.level_count = 7, .shifts = {20, 26, 32, 38, 44, 50, 56}, .bits = {6, 6, 6, 6, 6, 6, 6}},
-    [VERGE_PRESET_MILLISECONDS] = {.shifts = {0}},
+    [VERGE_PRESET_YOUR_UNIT] = {.shifts = {0}},
 };
 
 int verge_wheel_options_preset_sized(verge_wheel_options *options, size_t struct_size, verge_wheel_preset preset) {

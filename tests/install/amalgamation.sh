@@ -98,6 +98,21 @@ step "a program of ISO C"
 "$cc" -std=c17 $warnings -I"$work" "$source/tests/portable/program.c" "$work/verge.o" -o "$work/program"
 "$work/program"
 
+step "hosts of older standards, with the one file compiled by its own"
+for compiler in $(each "$cc" gcc clang); do
+    case $("$compiler" --version) in
+    *clang*) tolerated=-Wno-c99-extensions ;; # of bool, in C90
+    *) tolerated= ;;
+    esac
+    for standard in c90 c99 c11; do
+        "$compiler" -std=$standard $warnings $tolerated -I"$work" "$source/tests/install/host.c" "$work/verge.o" \
+            -o "$work/host"
+        "$work/host"
+    done
+    echo '#include "verge_full.h"' >"$work/alone.c"
+    "$compiler" -std=c99 -D_GNU_SOURCE $warnings -I"$work" -fsyntax-only "$work/alone.c"
+done
+
 step "C++ programs that include it"
 sed 's|<verge/verge.hpp>|"verge.hpp"|' "$source/examples/wheel_in_cpp.cpp" >"$work/timers.cpp"
 "$cxx" -std=c++17 $warnings -I"$work" "$work/timers.cpp" "$work/verge.o" -o "$work/timers"
