@@ -38,7 +38,7 @@ help:
 	@echo "make check      formatting and static analysis (DEEP=1: all that clang's analyzer can do);   make format: apply the formatting"
 	@echo "make amalgamation    the library as one file to compile and one to include: build/amalgamation/"
 	@echo "make ports      libevent, libuv and nginx on verge, with their own tests (make port-libevent: one of them)"
-	@echo "make port-bench     user time and memory of the ports beside stock"
+	@echo "make port-bench     user time and memory of the ports beside stock (WRITE=1: into README and COMPARISON)"
 	@echo "make test-portable   the wheel's one file on other machines, emulated, and for Windows (MACHINES=s390x: some of them)"
 	@echo "make fuzz       looks for inputs that break a promise (SECONDS=60 a target, TARGETS=...: some of them)"
 	@echo "make coverage   line coverage of src/, per folder"
@@ -109,7 +109,7 @@ port-libevent port-libuv port-nginx: port-%: | build
 
 port-bench: | build
 	@ports/port --build $(PORTS)
-	@ports/bench $(if $(QUICK),--quick)
+	@ports/bench $(if $(QUICK),--quick) $(if $(WRITE),--write)
 
 memcheck: | build
 	@scripts/setup test bench

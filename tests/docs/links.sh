@@ -5,7 +5,7 @@ set -eu
 cd "$1"
 
 status=0
-for document in *.md docs/*.md docs/*/*.md; do
+for document in *.md docs/*.md docs/*/*.md ports/*.md ports/*/*.md; do
     folder=$(dirname "$document")
     # shellcheck disable=SC2013 # links have no blanks
     for link in $(grep -oE '\]\([^)#: ]+(#[^)]*)?\)' "$document" | sed -E 's/^\]\(([^)#]*).*/\1/' | sort -u); do
