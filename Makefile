@@ -134,7 +134,7 @@ bench-tasks: | build
 bench-durable: | build
 	@scripts/setup bench
 	@$(call build,bench)
-	@bench/durable-run $(if $(QUICK),--seconds 1 --pending 100000)
+	@bench/durable-run $(if $(QUICK),--seconds 1 --pending 100000 --rounds 1)
 
 bench-peers: | build
 	@scripts/setup bench peers

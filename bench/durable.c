@@ -367,18 +367,21 @@ static double measure_verge(double rate, double warm_s, verge_histogram *latenes
     return lives;
 }
 
+#define COLUMNS "(id, shard, due, attempt, running, revision, period, policy, handler, name, payload) "
+
 static void fill(uint64_t rows) {
     void *handle = open_sql();
     char text[512];
-    (void)snprintf(
-        text, sizeof(text),
-        durable_is_postgres()
-            ? "INSERT INTO verge_timer SELECT (n << 8) | (n & 15), n & 15, 4000000000000000000 + n, 0, 0, 0, 0, 0, "
-              "'bench', NULL, '' FROM generate_series(1, %llu) n"
-            : "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < %llu) INSERT INTO "
-              "verge_timer SELECT (n << 8) | (n & 15), n & 15, 4000000000000000000 + n, 0, 0, 0, 0, 0, 'bench', "
-              "NULL, '' FROM s",
-        (unsigned long long)rows);
+    (void)snprintf(text, sizeof(text),
+                   durable_is_postgres()
+                       ? "INSERT INTO verge_timer " COLUMNS
+                         "SELECT (n << 8) | (n & 15), n & 15, 4000000000000000000 + n, 0, 0, 0, 0, 0, "
+                         "'bench', NULL, '' FROM generate_series(1, %llu) n"
+                       : "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < %llu) INSERT INTO "
+                         "verge_timer " COLUMNS
+                         "SELECT (n << 8) | (n & 15), n & 15, 4000000000000000000 + n, 0, 0, 0, 0, 0, 'bench', "
+                         "NULL, '' FROM s",
+                   (unsigned long long)rows);
     sql(handle, text);
     if (durable_is_postgres()) { /* as a server is that has run for a while: its log is written over, not extended */
         sql(handle, "VACUUM ANALYZE verge_timer");

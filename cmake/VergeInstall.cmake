@@ -5,7 +5,7 @@
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY include/verge DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT headers
-    FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN durable.h EXCLUDE)
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "durable.*" EXCLUDE)
 install(TARGETS verge_shared verge_static EXPORT verge-targets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -44,7 +44,8 @@ install(FILES
 
 # libverge-durable, where it was built: the component durable of the CMake package, and verge-durable.pc.
 if(TARGET verge_durable_shared)
-    install(FILES include/verge/durable.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/verge COMPONENT headers)
+    install(FILES include/verge/durable.h include/verge/durable.hpp
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/verge COMPONENT headers)
     install(TARGETS verge_durable_shared verge_durable_static EXPORT verge-durable-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -84,19 +85,22 @@ endforeach()
 install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} FILES_MATCHING PATTERN "*.3")
 
 # The documents refer to each other, to the examples, to the plots and to the headers: they lie as in the source, and a
-# symbolic link leads to the headers. Without durable, its page says that its header is missing, and does not link to it.
+# symbolic link leads to the headers. Without durable, the pages say that its headers are missing, and do not link to them.
 if(VERGE_INSTALL_DOCS)
     set(documents ${CMAKE_INSTALL_DATADIR}/doc/verge)
     install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE DESTINATION ${documents} COMPONENT documents)
     install(DIRECTORY docs DESTINATION ${documents} COMPONENT documents
         FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.csv" PATTERN "*.png" PATTERN "docs/site" EXCLUDE)
     if(NOT TARGET verge_durable_shared)
-        file(READ docs/DURABLE.md text)
-        string(REPLACE "[verge/durable.h](../include/verge/durable.h)"
-            "`verge/durable.h` (not installed here: verge was built without it)" text "${text}")
-        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS docs/DURABLE.md)
-        file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/DURABLE.md "${text}")
-        install(FILES ${CMAKE_CURRENT_BINARY_DIR}/DURABLE.md DESTINATION ${documents}/docs COMPONENT documents)
+        foreach(page IN ITEMS README.md docs/DURABLE.md)
+            file(READ ${page} text)
+            string(REGEX REPLACE "\\[([^]]*)\\]\\([./]*include/verge/durable\\.(h|hpp)\\)"
+                "\\1 (not installed here: verge was built without it)" text "${text}")
+            set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
+            file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/pages/${page} "${text}")
+            cmake_path(GET page PARENT_PATH folder)
+            install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pages/${page} DESTINATION ${documents}/${folder} COMPONENT documents)
+        endforeach()
     endif()
     install(DIRECTORY examples DESTINATION ${documents} COMPONENT documents PATTERN CMakeLists.txt EXCLUDE)
     file(RELATIVE_PATH headers "${CMAKE_INSTALL_FULL_DATADIR}/doc/verge/include" "${CMAKE_INSTALL_FULL_INCLUDEDIR}/verge")

@@ -53,6 +53,7 @@
 #include "verge/histogram.h"
 #include "verge/interval.h"
 #include "verge/metrics.h"
+#include "verge/recurrence.h"
 #include "verge/scope.h"
 #include "verge/service.h"
 
@@ -69,7 +70,7 @@ enum {
     VERGE_DURABLE_HANDLER_NAME_MAX = 64, /* characters: letters, digits, '.', '_', '-' */
     VERGE_DURABLE_KEY_MAX = 255,         /* bytes, of any kind */
     VERGE_DURABLE_PAYLOAD_MAX = 1 << 20, /* bytes, of any kind */
-    VERGE_DURABLE_SCHEMA_VERSION = 2,    /* of the tables that this library creates */
+    VERGE_DURABLE_SCHEMA_VERSION = 3,    /* of the tables that this library creates */
 };
 
 /* ---- words ---- */
@@ -166,8 +167,8 @@ typedef struct verge_durable_firing {
     const void *payload;
     size_t payload_size;
     uint64_t due_ns;
-    uint64_t now_ns;  /* store time when it was fired: never before due_ns */
-    uint64_t missed;  /* periodic: how many ticks before this one were left out */
+    uint64_t now_ns; /* store time when it was fired: never before due_ns */
+    uint64_t missed; /* periodic: how many ticks before this one were left out. By a rule: at most 10,000 are counted */
     uint32_t attempt; /* 1: the first, but for those that were not counted: see verge_durable_handler */
     void *context;    /* as registered */
     void *internal;
@@ -181,9 +182,11 @@ typedef enum verge_durable_verdict {
 
 /*
  * Timers fire in batches, in one transaction. If a process dies, or the connection is lost, the handlers of the whole
- * batch run once more. What they wrote through the transaction was undone, but not what they did outside of it: make
- * that idempotent, for example with the timer's id. An attempt that ended so is counted only if its timer was alone in
- * its batch. A handler must return: a C++ exception that leaves it ends the process.
+ * batch run once more. What they wrote through the transaction was undone, but not what they did outside of it, such as
+ * to send a mail. Register a handler with such effects `outside`: then only its own effects can be repeated. And make
+ * them idempotent, for example with the timer's id. An attempt that ended so is counted only if its timer was alone in
+ * its batch. A handler must return: a C++ exception that leaves it ends the process
+ * (verge/durable.hpp catches them).
  */
 typedef verge_durable_verdict (*verge_durable_handler)(const verge_durable_firing *firing);
 
@@ -243,7 +246,7 @@ VERGE_API VERGE_MUST_USE int verge_durable_register_with(verge_durable *durable,
 /* What schedule does if a timer with the same key is pending. If none is, it schedules one. */
 typedef enum verge_durable_conflict {
     VERGE_DURABLE_REFUSE = 0, /* it returns -EEXIST */
-    VERGE_DURABLE_REPLACE,    /* the pending timer gets the new time, payload and period, and all its attempts */
+    VERGE_DURABLE_REPLACE,    /* the pending timer gets the new time, payload, period and rule, and all its attempts */
     VERGE_DURABLE_MOVE,       /* the pending timer gets the new time, and all its attempts; the rest stays */
 } verge_durable_conflict;
 
@@ -257,17 +260,30 @@ typedef struct verge_durable_request {
     const void *payload;
     size_t payload_size;
     uint64_t period_ns;                 /* 0: once. Otherwise it is due again one period after it was due */
-    verge_interval_policy policy;       /* periodic: what happens to missed ticks */
+    verge_interval_policy policy;       /* periodic, or with a rule: what happens to missed ticks */
     verge_durable_id id;                /* 0, unless it repeats a schedule that returned -EREMOTEIO (D7) */
     verge_durable_conflict on_conflict; /* with a key: if a timer with this key is pending, *ret_id is its id */
     uint32_t reserved_32;               /* 0 */
-    uint64_t reserved[3];               /* 0 */
+    const char *rule;                   /* NULL: none. Otherwise when it is due again; see below */
+    uint64_t reserved[2];               /* 0 */
 } verge_durable_request;
+
+/*
+ * A timer with a rule (verge/recurrence.h) recurs: "0 9 * * mon-fri Europe/Berlin". If due_ns and delay_ns are 0, it is
+ * first due when the rule next comes, by the clock of the store; otherwise then, and from then on by its rule. The rule
+ * is stored with the timer. The next tick is computed when a tick fires, on the machine that fires it and with the time
+ * zones of that machine. So changed rules of a zone apply at the next tick. The policy says what happens to ticks that
+ * were missed in an outage: BURST fires them one after the other, SKIP and DELAY fire once for all of them. If the
+ * machine cannot read the time zone, the handler does not run: this counts as an attempt, and another node may succeed.
+ */
 
 /*
  * ret_id may be NULL. *ret_id is set on success, and also if the call returns -EREMOTEIO. -EEXIST: a timer with that
  * key is pending; or request->id is that of another timer. The key of a periodic timer is taken while its handler runs,
- * too: scheduling it there returns -EEXIST. -EINVAL: a field makes no sense. -ENAMETOOLONG: the key is too long. -EMSGSIZE: the payload is too
+ * too: scheduling it there returns -EEXIST. -EINVAL: a field makes no sense, the rule is none (verge_recurrence_explain
+ * says why), or this machine does not have its time zone. -EPROTO: the tables do not take rules until
+ * verge_durable_contract was called, since older programs would lose them. -ENAMETOOLONG: the key is too long.
+ * -EMSGSIZE: the payload is too
  * large. -EOVERFLOW: a time is beyond 2^63 - 1. Calls that several threads and tasks make at the same time share
  * commits.
  */
@@ -311,7 +327,8 @@ typedef struct verge_durable_info {
     char handler[VERGE_DURABLE_HANDLER_NAME_MAX + 1];
     uint8_t key[VERGE_DURABLE_KEY_MAX];
     uint8_t key_size;
-    char reason[64]; /* why it is dead; empty if it is pending */
+    char reason[64];                          /* why it is dead; empty if it is pending */
+    char rule[VERGE_RECURRENCE_TEXT_MAX + 1]; /* empty: it has none */
     size_t payload_size;
 } verge_durable_info;
 

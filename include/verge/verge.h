@@ -11,6 +11,7 @@
 #include "verge/loop.h"
 #include "verge/metrics.h"
 #include "verge/process.h"
+#include "verge/recurrence.h"
 #include "verge/scope.h"
 #include "verge/service.h"
 #include "verge/sync.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "durable/durable_internal.h"
+#include "durable/recurring.h"
 
 /* ---- arguments ---- */
 
@@ -31,12 +32,13 @@ static int check_key(const void *key, size_t *key_size) {
 }
 
 static int row_of(const verge_durable_request *request, verge__row *row) {
-    static const uint64_t none[3] = {0};
+    static const uint64_t none[2] = {0};
     if (request == NULL || !verge__is_handler_name(request->handler) ||
         (unsigned)request->policy > VERGE_INTERVAL_SKIP || (request->payload == NULL && request->payload_size > 0) ||
         (request->due_ns != 0 && request->delay_ns != 0) || memcmp(request->reserved, none, sizeof(none)) != 0 ||
         request->reserved_32 != 0 || (unsigned)request->on_conflict > VERGE_DURABLE_MOVE ||
-        (request->on_conflict != VERGE_DURABLE_REFUSE && request->key == NULL) || request->id > VERGE__TIME_MAX_NS) {
+        (request->on_conflict != VERGE_DURABLE_REFUSE && request->key == NULL) || request->id > VERGE__TIME_MAX_NS ||
+        (request->rule != NULL && request->period_ns != 0)) {
         return -EINVAL;
     }
     if (request->payload_size > VERGE_DURABLE_PAYLOAD_MAX) {
@@ -58,8 +60,30 @@ static int row_of(const verge_durable_request *request, verge__row *row) {
         .key_size = request->key_size,
         .payload = request->payload,
         .payload_size = request->payload_size,
+        .rule = request->rule,
     };
     return check_key(row->key, &row->key_size);
+}
+
+/* A timer with a rule and without a time is due when the rule next comes. */
+static int give_first_tick(verge_durable *durable, verge__row *row) {
+    if (row->rule == NULL) {
+        return 0;
+    }
+    (void)pthread_mutex_lock(&durable->lock);
+    uint64_t now_ns = verge__store_now(durable);
+    (void)pthread_mutex_unlock(&durable->lock);
+    if (now_ns == 0) { /* the store's clock was set back, and is not known yet */
+        const verge_clock clock = verge_clock_realtime();
+        now_ns = clock.now_ns(clock.context);
+    }
+    uint64_t first_ns = 0;
+    const int error = durable->has_rules ? verge__rule_first(row->rule, now_ns, &first_ns) : -EPROTO;
+    if (error == 0 && row->due_is_delay && row->due_ns == 0) {
+        row->due_is_delay = false;
+        row->due_ns = first_ns;
+    }
+    return error;
 }
 
 /* ---- waiting ---- */
@@ -291,6 +315,7 @@ static int schedule_rows(verge_durable *durable, verge__row *rows, size_t count)
 int verge_durable_schedule(verge_durable *durable, const verge_durable_request *request, verge_durable_id *ret_id) {
     verge__row row;
     int error = durable == NULL ? -EINVAL : row_of(request, &row);
+    error = error != 0 ? error : give_first_tick(durable, &row);
     if (error != 0) {
         return error;
     }
@@ -314,6 +339,7 @@ int verge_durable_schedule_many(verge_durable *durable, const verge_durable_requ
     int error = rows == NULL ? -ENOMEM : 0;
     for (size_t i = 0; i < count && error == 0; i++) {
         error = row_of(&requests[i], &rows[i]);
+        error = error != 0 ? error : give_first_tick(durable, &rows[i]);
     }
     if (error == 0) {
         error = schedule_rows(durable, rows, count);
@@ -353,6 +379,7 @@ int verge_durable_schedule_in(verge_durable *durable, void *transaction, const v
     verge__row row;
     verge__connection *connection;
     int error = durable == NULL || transaction == NULL ? -EINVAL : row_of(request, &row);
+    error = error != 0 ? error : give_first_tick(durable, &row);
     error = error != 0 ? error : durable->store->borrow(transaction, &connection);
     if (error != 0) {
         return error;

@@ -461,6 +461,7 @@ static int begin_node(verge_durable *durable) {
         return error;
     }
     durable->shard_count = meta.shard_count;
+    durable->has_rules = meta.min_version >= 3;
     error = verge__refresh_incarnation(durable, connection);
     if (options->client && (error == -EACCES || error == -EROFS)) {
         error = 0; /* a client that may only read */

@@ -157,6 +157,7 @@ struct verge_durable {
     const verge__store *store;
     verge_clock clock; /* local */
     uint32_t shard_count;
+    bool has_rules; /* the tables take timers with a rule: no older program uses them */
 
     pthread_mutex_t lock;
     pthread_cond_t due;  /* for runners: a timer is due earlier than they wait for, or the node ends */

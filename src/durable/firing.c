@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "durable/recurring.h"
+
 size_t verge__fired_size(void) {
     return sizeof(verge__fired);
 }
@@ -103,7 +105,8 @@ void verge__visit_fired(void *context, const verge__row *row) {
     verge__fired *fired = &runner->fired[i];
     fired->row = *row;
     fired->row.handler = runner->durable->handlers[fired->handler].name;
-    char *memory = malloc(row->key_size + row->payload_size + 1);
+    const size_t rule_size = row->rule == NULL ? 0 : strlen(row->rule) + 1;
+    char *memory = malloc(row->key_size + row->payload_size + rule_size + 1);
     if (memory == NULL) {
         return; /* no memory: it counts as missing, and look_for_missing then gives the transaction up */
     }
@@ -112,6 +115,9 @@ void verge__visit_fired(void *context, const verge__row *row) {
     if (row->key != NULL) {
         memcpy(memory + row->payload_size, row->key, row->key_size);
         fired->row.key = memory + row->payload_size;
+    }
+    if (row->rule != NULL) {
+        fired->row.rule = memcpy(memory + row->payload_size + row->key_size, row->rule, rule_size);
     }
     fired->memory = memory;
     fired->is_there = true;
@@ -140,19 +146,24 @@ const char *verge__verdict_before(const verge_durable_handler_options *options, 
     return NULL;
 }
 
-/* The next tick of a periodic timer; VERGE_NEVER: there is none. */
-static uint64_t next_tick(const verge__row *row, uint64_t now_ns, uint64_t *ret_missed) {
+/* The next tick of a periodic timer; VERGE_NEVER: there is none. An error: that of verge__rule_next. */
+static int next_tick(const verge__row *row, uint64_t now_ns, uint64_t *ret_next_ns, uint64_t *ret_missed) {
     verge_interval interval;
     verge_tick tick = {0};
+    *ret_next_ns = VERGE_NEVER;
     *ret_missed = 0;
+    if (row->rule != NULL) {
+        return verge__rule_next(row->rule, row->policy, row->due_ns, now_ns, ret_next_ns, ret_missed);
+    }
     if (row->period_ns == 0 ||
         verge_interval_init(&interval, row->due_ns, row->period_ns, (verge_interval_policy)row->policy) != 0 ||
         verge_interval_next(&interval, now_ns, &tick) != 1) {
-        return VERGE_NEVER;
+        return 0;
     }
     *ret_missed = tick.missed;
     const uint64_t next_ns = verge_interval_deadline(&interval);
-    return next_ns > VERGE__TIME_MAX_NS ? VERGE_NEVER : next_ns;
+    *ret_next_ns = next_ns > VERGE__TIME_MAX_NS ? VERGE_NEVER : next_ns;
+    return 0;
 }
 
 int verge__make_dead(verge__runner *runner, verge__fired *fired, const char *reason) {
@@ -185,7 +196,12 @@ void verge__run_handler(verge__runner *runner, const verge__handler *handler, ve
         .context = handler->options.context,
         .internal = current,
     };
-    run->next_tick_ns = next_tick(&fired->row, run->now_ns, &firing.missed);
+    run->retry_after_ns = VERGE_NEVER;
+    run->has_no_zone = next_tick(&fired->row, run->now_ns, &run->next_tick_ns, &firing.missed) != 0;
+    if (run->has_no_zone) {
+        run->verdict = VERGE_DURABLE_RETRY;
+        return;
+    }
     fired->has_run = true;
     current->row = &fired->row;
     fired->late_ns = run->now_ns - fired->row.due_ns;
@@ -220,7 +236,9 @@ int verge__apply_verdict(verge__runner *runner, const verge__handler *handler, v
         return 0;
     }
     return verge__make_dead(runner, fired,
-                            run->verdict == VERGE_DURABLE_RETRY ? "its attempts are used up" : "its handler said so");
+                            run->has_no_zone                      ? "its time zone cannot be read"
+                            : run->verdict == VERGE_DURABLE_RETRY ? "its attempts are used up"
+                                                                  : "its handler said so");
 }
 
 uint64_t verge__fired_at(const verge__runner *runner, const verge__fired *fired) {

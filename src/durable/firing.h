@@ -33,6 +33,7 @@ typedef struct verge__run {
     uint32_t attempt;
     uint64_t now_ns;
     uint64_t next_tick_ns;
+    bool has_no_zone; /* its rule has a time zone that this machine cannot read: the handler was not called */
     uint64_t retry_after_ns;
 } verge__run;
 

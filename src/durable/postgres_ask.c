@@ -8,8 +8,8 @@
 
 #include "durable/postgres_internal.h"
 
-#define ROW_COLUMNS "id, due, attempt, revision, period, policy, handler, name, payload"
-#define T_COLUMNS "t.id, t.due, t.attempt, t.revision, t.period, t.policy, t.handler, t.name, t.payload"
+#define ROW_COLUMNS "id, due, attempt, revision, period, policy, handler, name, payload, rule"
+#define T_COLUMNS "t.id, t.due, t.attempt, t.revision, t.period, t.policy, t.handler, t.name, t.payload, t.rule"
 #define OWN \
     "own AS MATERIALIZED (SELECT s.shard FROM verge_shard s JOIN unnest($1::bigint[], $2::bigint[]) AS o(shard, " \
     "epoch) " \
@@ -17,11 +17,13 @@
 #define IS_DUE_AND_OWN "t.due + 0 <= (SELECT verge_now()) AND t.shard + 0 = ANY (ARRAY(SELECT shard FROM own))"
 #define INSERT_ROWS \
     "WITH n AS MATERIALIZED (SELECT verge_now() AS now) " \
-    "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, payload) " \
-    "SELECT r.id, r.id & 255, CASE WHEN r.due < 0 THEN n.now - r.due - 1 ELSE r.due END, r.attempt, 0, r.revision, " \
-    "r.period, r.policy, r.handler, r.name, r.payload FROM n, unnest($1::bigint[], $2::bigint[], $3::bigint[], " \
-    "$4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bytea[], $9::bytea[]) " \
-    "AS r(id, due, attempt, revision, period, policy, handler, name, payload) "
+    "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, payload, " \
+    "rule) SELECT r.id, r.id & 255, CASE WHEN r.due < 0 THEN n.now - r.due - 1 ELSE r.due END, r.attempt, 0, " \
+    "r.revision, " \
+    "r.period, r.policy, r.handler, r.name, r.payload, r.rule FROM n, unnest($1::bigint[], $2::bigint[], " \
+    "$3::bigint[], " \
+    "$4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bytea[], $9::bytea[], $10::text[]) " \
+    "AS r(id, due, attempt, revision, period, policy, handler, name, payload, rule) "
 
 static const char *const texts[STATEMENT_COUNT] = {
     [RENEW] =
@@ -54,13 +56,14 @@ static const char *const texts[STATEMENT_COUNT] = {
               " FROM verge_timer t WHERE t.id = ANY ($3::bigint[]) AND " IS_DUE_AND_OWN " FOR UPDATE), "
               "u AS (UPDATE verge_timer t SET attempt = t.attempt + 1, running = 1, revision = t.revision + 1, "
               "due = verge_now() + $4 FROM old WHERE t.id = old.id) "
-              "SELECT id, due, attempt, revision + 1, period, policy, handler, name, payload FROM old",
+              "SELECT id, due, attempt, revision + 1, period, policy, handler, name, payload, rule FROM old",
     [COMPLETE] = "DELETE FROM verge_timer WHERE id = $1 AND revision = $2 RETURNING id",
     [EXTEND] = "UPDATE verge_timer SET due = verge_now() + $3 WHERE id = $1 AND revision = $2 RETURNING id",
     [ATTEMPT] = "UPDATE verge_timer SET attempt = attempt + 1 WHERE id = $1 AND "
                 "(SELECT epoch FROM verge_shard WHERE shard = $2) = $3",
-    [BURY] = "INSERT INTO verge_dead (id, due, attempt, period, policy, handler, name, payload, reason, died) VALUES "
-             "($1, $2, $3, $4, $5, $6, $7, $8, $9, verge_now()) ON CONFLICT (id) DO UPDATE SET due = excluded.due, "
+    [BURY] = "INSERT INTO verge_dead (id, due, attempt, period, policy, handler, name, payload, reason, rule, "
+             "died) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, verge_now()) ON CONFLICT (id) DO UPDATE SET due = "
+             "excluded.due, "
              "attempt = excluded.attempt, reason = excluded.reason, died = excluded.died",
     [CANCEL] = "WITH l AS MATERIALIZED (SELECT id, running, due FROM verge_timer WHERE id = ANY ($1::bigint[]) FOR "
                "UPDATE SKIP "
@@ -82,12 +85,13 @@ static const char *const texts[STATEMENT_COUNT] = {
         "RETURNING t.id, (l.running <> 0 AND l.due > (SELECT verge_now()))::int::bigint",
     [REPLACE] =
         "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, "
-        "payload) VALUES ($1::bigint, $1::bigint & 255, CASE WHEN $2::bigint < 0 THEN verge_now() - $2::bigint - "
-        "1 ELSE $2::bigint END, 0, 0, 0, $3::bigint, $4::bigint, $5::text, $6::bytea, $7::bytea) ON CONFLICT "
+        "payload, rule) VALUES ($1::bigint, $1::bigint & 255, CASE WHEN $2::bigint < 0 THEN verge_now() - $2::bigint - "
+        "1 ELSE $2::bigint END, 0, 0, 0, $3::bigint, $4::bigint, $5::text, $6::bytea, $7::bytea, $9::text) ON CONFLICT "
         "(handler, name) WHERE name IS NOT NULL DO UPDATE SET due = excluded.due, attempt = 0, running = 0, "
         "revision = verge_timer.revision + 1, period = CASE WHEN $8::bigint = 1 THEN excluded.period ELSE "
         "verge_timer.period END, policy = CASE WHEN $8::bigint = 1 THEN excluded.policy ELSE verge_timer.policy "
-        "END, payload = CASE WHEN $8::bigint = 1 THEN excluded.payload ELSE verge_timer.payload END "
+        "END, payload = CASE WHEN $8::bigint = 1 THEN excluded.payload ELSE verge_timer.payload END, rule = CASE WHEN "
+        "$8::bigint = 1 THEN excluded.rule ELSE verge_timer.rule END "
         "RETURNING id, due",
     [NOTIFY] = "SELECT pg_notify('verge_timer', t) FROM unnest($1::text[]) AS t",
 };

@@ -192,6 +192,7 @@ static inline void read_row(const PGresult *result, int i, verge__row *row) {
         .key_size = (size_t)PQgetlength(result, i, 7),
         .payload = PQgetvalue(result, i, 8),
         .payload_size = (size_t)PQgetlength(result, i, 8),
+        .rule = PQgetisnull(result, i, 9) ? NULL : PQgetvalue(result, i, 9),
     };
 }
 
@@ -215,6 +216,10 @@ int verge__pg_ask_text(verge__postgres *c, const char *text, const verge__parame
 int verge__pg_ask(verge__postgres *c, verge__postgres_statement which, const verge__parameters *p,
                   PGresult **ret_result);
 int verge__pg_tell(verge__postgres *c, verge__postgres_statement which, const verge__parameters *p);
+
+/* ---- postgres_functions.c ---- */
+
+int verge__pg_make_functions(verge__postgres *c); /* in the transaction that makes the tables */
 
 VERGE__STORE_FUNCTIONS(VERGE__STORE_PROTOTYPE, postgres)
 

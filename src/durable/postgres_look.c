@@ -43,13 +43,14 @@ static void read_info(const PGresult *result, int i, verge_durable_info *info) {
     info->shard = verge__shard_of(info->id);
     (void)snprintf(info->handler, sizeof(info->handler), "%s", PQgetvalue(result, i, 4));
     (void)snprintf(info->reason, sizeof(info->reason), "%s", PQgetvalue(result, i, 8));
+    (void)snprintf(info->rule, sizeof(info->rule), "%s", PQgetvalue(result, i, 10));
     const int key_size = PQgetlength(result, i, 5);
     info->key_size = (uint8_t)(key_size > VERGE_DURABLE_KEY_MAX ? VERGE_DURABLE_KEY_MAX : key_size);
     memcpy(info->key, PQgetvalue(result, i, 5), info->key_size);
 }
 
-static const char look_timers[] = "SELECT " INFO_COLUMNS "running, '', 0::bigint FROM verge_timer ";
-static const char look_dead[] = "SELECT " INFO_COLUMNS "0::bigint, reason, died FROM verge_dead ";
+static const char look_timers[] = "SELECT " INFO_COLUMNS "running, '', 0::bigint, rule FROM verge_timer ";
+static const char look_dead[] = "SELECT " INFO_COLUMNS "0::bigint, reason, died, rule FROM verge_dead ";
 
 int verge__postgres_look(verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,
                          size_t size) {
@@ -120,8 +121,9 @@ int verge__postgres_revive(verge__connection *connection, verge__change *change)
     return change_dead(
         own(connection),
         "WITH d AS (DELETE FROM verge_dead WHERE id = $1 RETURNING *) INSERT INTO verge_timer (id, shard, due, "
-        "attempt, running, revision, period, policy, handler, name, payload) SELECT id, id & 255, verge_now(), 0, "
-        "0, 0, period, policy, handler, name, payload FROM d RETURNING due, handler",
+        "attempt, running, revision, period, policy, handler, name, payload, rule) SELECT id, id & 255, verge_now(), "
+        "0, "
+        "0, 0, period, policy, handler, name, payload, rule FROM d RETURNING due, handler",
         change);
 }
 

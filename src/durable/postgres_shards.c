@@ -72,11 +72,15 @@ int verge__postgres_make_tables(verge__connection *connection, uint32_t shard_co
                       c, "ALTER TABLE verge_timer SET (autovacuum_vacuum_scale_factor = 0.02, "
                          "autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0); "
                          "ALTER TABLE verge_shard SET (fillfactor = 20); ALTER TABLE verge_node SET (fillfactor = 20)");
-    } else if (found == 0 && meta.version == 1) {
-        (void)snprintf(text, sizeof(text), "%s UPDATE verge_meta SET version = 2", mark_table);
+    } else if (found == 0 && meta.version < VERGE_DURABLE_SCHEMA_VERSION) {
+        (void)snprintf(text, sizeof(text), "%s %s UPDATE verge_meta SET version = %d",
+                       meta.version < 2 ? mark_table : "", VERGE__SCHEMA_3("text"), VERGE_DURABLE_SCHEMA_VERSION);
         error = verge__pg_say(c, text);
     } else {
         error = found;
+    }
+    if (error == 0 && (found != 0 || meta.version < VERGE_DURABLE_SCHEMA_VERSION)) {
+        error = verge__pg_make_functions(c);
     }
     if (error != 0) {
         verge__postgres_rollback(connection);

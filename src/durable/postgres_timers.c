@@ -179,6 +179,11 @@ static void add_rows(verge__postgres *c, verge__parameters *p, const verge__row 
         append_item(payloads, rows[i].payload_size == 0 ? "" : rows[i].payload, rows[i].payload_size);
     }
     end_array(p, payloads);
+    verge__buffer *rules = begin_array(c, p, TYPE_TEXT, count);
+    for (size_t i = 0; i < count; i++) {
+        append_item(rules, rows[i].rule, rows[i].rule == NULL ? 0 : strlen(rows[i].rule));
+    }
+    end_array(p, rules);
 }
 
 /* Copies ids and times of the answer to their rows, which are in about the same order. is_found: the rows of the answer
@@ -254,6 +259,7 @@ static int replace(verge__postgres *c, verge__row *row) {
     add_bytes(&p, row->key, row->key_size);
     add_bytes(&p, row->payload_size == 0 ? "" : row->payload, row->payload_size);
     add_number(&p, row->on_conflict == VERGE_DURABLE_REPLACE);
+    add_bytes(&p, row->rule, row->rule == NULL ? 0 : strlen(row->rule));
     const int error = verge__pg_ask(c, REPLACE, &p, &result);
     if (error != 0) {
         return error == -EEXIST ? VERGE__ID_TAKEN : error;
@@ -461,6 +467,7 @@ int verge__postgres_make_dead(verge__connection *connection, const verge__row *r
     add_bytes(&p, row->key, row->key_size);
     add_bytes(&p, row->payload_size == 0 ? "" : row->payload, row->payload_size);
     add_bytes(&p, reason, strlen(reason));
+    add_bytes(&p, row->rule, row->rule == NULL ? 0 : strlen(row->rule));
     return verge__pg_tell(own(connection), BURY, &p);
 }
 

@@ -10,6 +10,8 @@
  * verge_timer  pending timers. running: it is claimed for a handler outside of a transaction, until `due`.
  * verge_dead   timers that were given up.
  * verge_mark   since version 2, on PostgreSQL only: see postgres_connection.c.
+ *
+ * Version 3 has the column `rule`, which is NULL for timers without one.
  */
 #ifndef VERGE_SRC_DURABLE_SCHEMA_H
 #define VERGE_SRC_DURABLE_SCHEMA_H
@@ -24,12 +26,16 @@
     "CREATE TABLE verge_timer (id " NUMBER " PRIMARY KEY, shard " NUMBER " NOT NULL, due " NUMBER \
     " NOT NULL, attempt " NUMBER " NOT NULL, running " NUMBER " NOT NULL, revision " NUMBER \
     " NOT NULL, period " NUMBER " NOT NULL, policy " NUMBER " NOT NULL, handler " TEXT " NOT NULL, name " BYTES \
-    ", payload " BYTES " NOT NULL);" \
+    ", payload " BYTES " NOT NULL, rule " TEXT ");" \
     "CREATE INDEX verge_timer_due ON verge_timer (shard, due, id);" \
     "CREATE UNIQUE INDEX verge_timer_name ON verge_timer (handler, name) WHERE name IS NOT NULL;" \
     "CREATE TABLE verge_dead (id " NUMBER " PRIMARY KEY, due " NUMBER " NOT NULL, attempt " NUMBER \
     " NOT NULL, period " NUMBER " NOT NULL, policy " NUMBER " NOT NULL, handler " TEXT " NOT NULL, name " BYTES \
-    ", payload " BYTES " NOT NULL, reason " TEXT " NOT NULL, died " NUMBER " NOT NULL);"
+    ", payload " BYTES " NOT NULL, reason " TEXT " NOT NULL, died " NUMBER " NOT NULL, rule " TEXT ");"
+
+/* What tables of version 2 lack. */
+#define VERGE__SCHEMA_3(TEXT) \
+    "ALTER TABLE verge_timer ADD COLUMN rule " TEXT "; ALTER TABLE verge_dead ADD COLUMN rule " TEXT ";"
 
 /* Who owns which shard, and the number of dead timers up to a limit. */
 #define VERGE__OWNERS(LIMIT) \
@@ -48,6 +54,7 @@
     "ALL " \
     "SELECT 'timer ' || id || ' has a key or a payload that is too long' FROM verge_timer " \
     "WHERE length(payload) > 1048576 OR length(name) > 255 UNION ALL " \
+    "SELECT 'timer ' || id || ' has a rule that is too long' FROM verge_timer WHERE length(rule) > 255 UNION ALL " \
     "SELECT 'shard ' || shard || ' should not be there' FROM verge_shard WHERE shard < 0 OR shard >= %u UNION ALL " \
     "SELECT 'there are ' || count(*) || ' shards, and not as many as verge_meta says' FROM verge_shard " \
     "HAVING count(*) <> %u UNION ALL " \

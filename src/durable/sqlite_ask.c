@@ -7,7 +7,7 @@
 #include "durable/schema.h"
 #include "durable/sqlite_internal.h"
 
-#define ROW_COLUMNS "id, due, attempt, revision, period, policy, handler, name, payload"
+#define ROW_COLUMNS "id, due, attempt, revision, period, policy, handler, name, payload, rule"
 #define STORE_SEEN "(SELECT max(seen) FROM verge_node)"
 
 #define INFO_COLUMNS "id, due, attempt, period, handler, name, payload, "
@@ -41,15 +41,14 @@ static const char *const texts[STATEMENT_COUNT] = {
     [SHARD_EPOCH] = "SELECT epoch FROM verge_shard WHERE shard = ?1",
     [TIMER_INSERT] =
         "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, "
-        "payload) VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
+        "payload, rule) VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING",
     [TIMER_REPLACE] =
         "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, "
-        "payload) VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (handler, name) WHERE name IS NOT "
-        "NULL "
-        "DO UPDATE SET due = excluded.due, attempt = 0, running = 0, revision = revision + 1, period = CASE WHEN ?11 "
-        "THEN "
-        "excluded.period ELSE period END, policy = CASE WHEN ?11 THEN excluded.policy ELSE policy END, payload = CASE "
-        "WHEN ?11 THEN excluded.payload ELSE payload END RETURNING id",
+        "payload, rule) VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (handler, name) WHERE "
+        "name IS NOT NULL DO UPDATE SET due = excluded.due, attempt = 0, running = 0, revision = revision + 1, period "
+        "= CASE WHEN ?12 THEN excluded.period ELSE period END, policy = CASE WHEN ?12 THEN excluded.policy ELSE policy "
+        "END, payload = CASE WHEN ?12 THEN excluded.payload ELSE payload END, rule = CASE WHEN ?12 THEN excluded.rule "
+        "ELSE rule END RETURNING id",
     [TIMER_EXISTS] = "SELECT due FROM verge_timer WHERE id = ?1",
     [TIMER_ROW] = "SELECT " ROW_COLUMNS " FROM verge_timer WHERE id = ?1",
     [TIMER_TAKE] = "DELETE FROM verge_timer WHERE id = ?1 AND due <= ?2 RETURNING " ROW_COLUMNS,
@@ -63,17 +62,17 @@ static const char *const texts[STATEMENT_COUNT] = {
     [TIMER_RESET] = "UPDATE verge_timer SET due = ?2, running = 0, revision = revision + 1 WHERE id = ?1",
     [TIMER_FIND] = "SELECT id FROM verge_timer WHERE handler = ?1 AND name = ?2",
     [DEAD_INSERT] =
-        "INSERT OR REPLACE INTO verge_dead (id, due, attempt, period, policy, handler, name, payload, reason, "
-        "died) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "INSERT OR REPLACE INTO verge_dead (id, due, attempt, period, policy, handler, name, payload, rule, "
+        "reason, died) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     [DEAD_REVIVE] =
         "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, "
-        "payload) SELECT id, id & 255, ?2, 0, 0, 0, period, policy, handler, name, payload FROM verge_dead "
+        "payload, rule) SELECT id, id & 255, ?2, 0, 0, 0, period, policy, handler, name, payload, rule FROM verge_dead "
         "WHERE id = ?1",
     [DEAD_DELETE] = "DELETE FROM verge_dead WHERE id = ?1 RETURNING id",
-    [LOOK_TIMER] = "SELECT " INFO_COLUMNS "running, '', 0 FROM verge_timer WHERE id = ?1",
-    [LOOK_DEAD] = "SELECT " INFO_COLUMNS "0, reason, died FROM verge_dead WHERE id = ?1",
-    [LIST_TIMERS] = "SELECT " INFO_COLUMNS "running, '', 0 FROM verge_timer WHERE id > ?1 ORDER BY id LIMIT ?2",
-    [LIST_DEAD] = "SELECT " INFO_COLUMNS "0, reason, died FROM verge_dead WHERE id > ?1 ORDER BY id LIMIT ?2",
+    [LOOK_TIMER] = "SELECT " INFO_COLUMNS "running, '', 0, rule FROM verge_timer WHERE id = ?1",
+    [LOOK_DEAD] = "SELECT " INFO_COLUMNS "0, reason, died, rule FROM verge_dead WHERE id = ?1",
+    [LIST_TIMERS] = "SELECT " INFO_COLUMNS "running, '', 0, rule FROM verge_timer WHERE id > ?1 ORDER BY id LIMIT ?2",
+    [LIST_DEAD] = "SELECT " INFO_COLUMNS "0, reason, died, rule FROM verge_dead WHERE id > ?1 ORDER BY id LIMIT ?2",
     [COUNT] = "SELECT (SELECT count(*) FROM verge_timer), (SELECT count(*) FROM verge_timer WHERE due <= ?1), "
               "(SELECT count(*) FROM verge_dead)",
     [OWNERS] = VERGE__OWNERS("?1"),

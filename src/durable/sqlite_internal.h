@@ -143,6 +143,7 @@ static inline void read_row(sqlite3_stmt *statement, verge__row *row) {
         .key_size = key_size,
         .payload = payload == NULL ? "" : payload,
         .payload_size = (size_t)sqlite3_column_bytes(statement, 8),
+        .rule = (const char *)sqlite3_column_text(statement, 9),
     };
 }
 

@@ -46,6 +46,8 @@ static void read_info(sqlite3_stmt *statement, verge_durable_info *info) {
     const char *reason = (const char *)sqlite3_column_text(statement, 8);
     (void)snprintf(info->handler, sizeof(info->handler), "%s", handler == NULL ? "" : handler);
     (void)snprintf(info->reason, sizeof(info->reason), "%s", reason == NULL ? "" : reason);
+    const char *rule = (const char *)sqlite3_column_text(statement, 10);
+    (void)snprintf(info->rule, sizeof(info->rule), "%s", rule == NULL ? "" : rule);
     const void *key = sqlite3_column_blob(statement, 5);
     const int key_size = sqlite3_column_bytes(statement, 5);
     info->key_size = (uint8_t)(key_size > VERGE_DURABLE_KEY_MAX ? VERGE_DURABLE_KEY_MAX : key_size);

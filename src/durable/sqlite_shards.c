@@ -63,8 +63,10 @@ int verge__sqlite_make_tables(verge__connection *connection, uint32_t shard_coun
         error =
             verge__sq_error_of(c->db, sqlite3_exec(c->db, VERGE__SCHEMA("INTEGER", "TEXT", "BLOB"), NULL, NULL, NULL));
         error = error != 0 ? error : verge__sq_error_of(c->db, sqlite3_exec(c->db, rows, NULL, NULL, NULL));
-    } else if (found == 0 && meta.version == 1) { /* version 2 adds tables only for PostgreSQL */
-        error = verge__sq_error_of(c->db, sqlite3_exec(c->db, "UPDATE verge_meta SET version = 2", NULL, NULL, NULL));
+    } else if (found == 0 && meta.version < VERGE_DURABLE_SCHEMA_VERSION) { /* version 2 is only for PostgreSQL */
+        (void)snprintf(rows, sizeof(rows), "%s UPDATE verge_meta SET version = %d", VERGE__SCHEMA_3("TEXT"),
+                       VERGE_DURABLE_SCHEMA_VERSION);
+        error = verge__sq_error_of(c->db, sqlite3_exec(c->db, rows, NULL, NULL, NULL));
     } else {
         error = found;
     }

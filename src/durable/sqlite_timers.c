@@ -9,9 +9,9 @@
 #include "durable/sqlite_internal.h"
 
 /* Without keys and payloads, which a scan does not need. */
-static const char scan_text[] =
-    "SELECT id, due, attempt, 0, 0, 0, handler, NULL, NULL FROM verge_timer WHERE shard = ?1 AND (due, id) > (?2, ?3) "
-    "AND due <= ?4 ORDER BY due, id";
+static const char scan_text[] = "SELECT id, due, attempt, 0, 0, 0, handler, NULL, NULL, NULL FROM verge_timer WHERE "
+                                "shard = ?1 AND (due, id) > (?2, ?3) "
+                                "AND due <= ?4 ORDER BY due, id";
 
 /* ---- P2 ---- */
 
@@ -87,7 +87,35 @@ static int bind_tail(sqlite3_stmt *statement, int first, const verge__row *row) 
         (void)sqlite3_bind_blob(statement, first + 1, row->key, (int)row->key_size, SQLITE_STATIC);
     }
     const void *payload = row->payload_size == 0 ? "" : row->payload;
-    return sqlite3_bind_blob(statement, first + 2, payload, (int)row->payload_size, SQLITE_STATIC);
+    const int code = sqlite3_bind_blob(statement, first + 2, payload, (int)row->payload_size, SQLITE_STATIC);
+    (void)sqlite3_bind_text(statement, first + 3, row->rule, -1, SQLITE_STATIC); /* NULL: NULL */
+    return code;
+}
+
+/* Why a row could not be inserted: its id exists, or its key does. */
+static int find_conflict(verge__sqlite *c, verge__row *row) {
+    sqlite3_stmt *statement = NULL;
+    int error = verge__sq_bind(c, TIMER_ROW, (const int64_t[]){number(row->id)}, 1, &statement);
+    row->outcome = -EEXIST;
+    while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
+        verge__row found;
+        read_row(statement, &found);
+        row->outcome = verge__is_same_timer(&found, row) ? 0 : VERGE__ID_TAKEN;
+        error = 0;
+    }
+    return error;
+}
+
+static int step_replace(verge__sqlite *c, sqlite3_stmt *statement, verge__row *row) {
+    const uint64_t given = row->id;
+    int error = verge__sq_error_of(c->db, sqlite3_bind_int(statement, 12, row->on_conflict == VERGE_DURABLE_REPLACE));
+    while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
+        row->id = (uint64_t)sqlite3_column_int64(statement, 0);
+        error = 0;
+    }
+    row->is_moved = row->id != given;
+    row->outcome = 0;
+    return error == -EEXIST ? VERGE__ID_TAKEN : error;
 }
 
 /* Why a row could not be inserted: its id exists, or its key does. */
@@ -280,8 +308,8 @@ int verge__sqlite_make_dead(verge__connection *connection, const verge__row *row
         &statement);
     if (error == 0) {
         (void)bind_tail(statement, 6, row);
-        (void)sqlite3_bind_text(statement, 9, reason, -1, SQLITE_STATIC);
-        (void)sqlite3_bind_int64(statement, 10, number(c->base.now_ns));
+        (void)sqlite3_bind_text(statement, 10, reason, -1, SQLITE_STATIC);
+        (void)sqlite3_bind_int64(statement, 11, number(c->base.now_ns));
         error = verge__sq_step(c, statement);
     }
     return error;

@@ -70,7 +70,8 @@ bool verge__is_same_timer(const verge__row *found, const verge__row *row) {
     return strcmp(found->handler, row->handler) == 0 && (found->key == NULL) == (row->key == NULL) &&
            are_same_bytes(found->key, found->key_size, row->key, row->key_size) &&
            are_same_bytes(found->payload, found->payload_size, row->payload, row->payload_size) &&
-           found->period_ns == row->period_ns && found->policy == row->policy;
+           found->period_ns == row->period_ns && found->policy == row->policy &&
+           (found->rule == NULL) == (row->rule == NULL) && (row->rule == NULL || strcmp(found->rule, row->rule) == 0);
 }
 
 uint64_t verge__monotonic_ns(void) {

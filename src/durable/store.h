@@ -24,7 +24,7 @@ enum {
      * replaced by an older state of it may give it out again: see verge__check_incarnation. */
     VERGE__ID_SHARD_BITS = 8,
     VERGE__ID_COUNTER_BITS = 27,
-    VERGE__ID_INCARNATION_BITS = 28,
+    VERGE__ID_INCARNATION_BITS = 27, /* ids from 2^62 on are those of postgres_functions.c */
     VERGE__SCAN_ROWS_MAX = 4096,
     VERGE__WORDS_MAX = 512,
     VERGE__DEAD_COUNT_MAX = 10000, /* counting takes time */
@@ -36,8 +36,9 @@ enum {
  * was restored, or a replica was promoted that lacked the last commits. */
 #define VERGE__ID_TAKEN (-EADDRINUSE)
 
-/* A library of this version and newer ones may use tables that this library has made. */
-#define VERGE__MIN_VERSION 1
+/* A library of this version and newer ones may use tables that this library has made. Older ones would lose the rules of
+ * timers. */
+#define VERGE__MIN_VERSION 3
 
 /* If a store's clock is set back by no more than this, store time stands still until the clock has caught up. */
 #define VERGE__STORE_SETBACK_MAX_NS UINT64_C(60000000000)
@@ -79,6 +80,7 @@ typedef struct verge__row {
     size_t key_size;
     const void *payload;
     size_t payload_size;
+    const char *rule; /* NULL: none */
     uint32_t attempt;
     uint32_t policy;
     verge_durable_conflict on_conflict; /* insert: if not 0, the pending row with this key is changed; id gets its id */

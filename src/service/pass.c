@@ -83,7 +83,7 @@ static verge_firing announce(verge_worker *worker, verge__timer *timer) {
     uint64_t period_ns = verge__timer_period(timer);
     verge_tick tick = {.scheduled_ns = deadline_ns};
     if (period_ns != 0) {
-        verge_interval interval;
+        verge_interval interval = {.period_ns = 0};
         (void)verge_interval_init(&interval, deadline_ns, period_ns, (verge_interval_policy)timer->policy);
         (void)verge_interval_next(&interval, worker->now_ns, &tick);
         verge__timer_set_deadline(timer, verge_interval_deadline(&interval));

@@ -116,7 +116,7 @@ static void test_requests(void **state) {
         {{.handler = "x", .payload_size = 1}, -EINVAL},
         {{.handler = "x", .key_size = 1}, -EINVAL},
         {{.handler = "x", .policy = (verge_interval_policy)9}, -EINVAL},
-        {{.handler = "x", .reserved = {0, 0, 1}}, -EINVAL},
+        {{.handler = "x", .reserved = {0, 1}}, -EINVAL},
         {{.handler = "x", .due_ns = UINT64_MAX}, -EOVERFLOW},
         {{.handler = "x", .delay_ns = UINT64_MAX}, -EOVERFLOW},
         {{.handler = "x", .period_ns = UINT64_MAX}, -EOVERFLOW},
@@ -217,14 +217,14 @@ static void test_versions(void **state) {
     assert_int_equal(verge_durable_migrate(url, 8), 0);
     assert_int_equal(verge_durable_migrate(url, 200), 0); /* there they are: nothing changes */
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_shard"), 8);
-    change("UPDATE verge_meta SET version = 3"); /* expanded by a newer library, which lets us in */
+    change("UPDATE verge_meta SET version = 4"); /* expanded by a newer library, which lets us in */
     assert_int_equal(open_error(url), 0);
-    change("UPDATE verge_meta SET version = 4, min_version = 3"); /* and contracted */
+    change("UPDATE verge_meta SET version = 5, min_version = 4"); /* and contracted */
     assert_int_equal(open_error(url), -EPROTO);
     assert_int_equal(verge_durable_migrate(url, 8), -EPROTO);
     change("UPDATE verge_meta SET version = 0, min_version = 0");
     assert_int_equal(open_error(url), -EPROTO);
-    change("UPDATE verge_meta SET version = 2, min_version = 1, shards = 100000");
+    change("UPDATE verge_meta SET version = 3, min_version = 1, shards = 100000");
     assert_int_equal(open_error(url), -EPROTO);
     change("DELETE FROM verge_meta");
     assert_int_equal(open_error(url), -EPROTO);
@@ -242,6 +242,8 @@ static void test_version_1(void **state) {
     if (durable_is_postgres()) {
         change("DROP TABLE verge_mark");
     }
+    change("ALTER TABLE verge_timer DROP COLUMN rule");
+    change("ALTER TABLE verge_dead DROP COLUMN rule");
     change("UPDATE verge_meta SET version = 1, min_version = 1");
     options.create = false;
     assert_int_equal(verge_durable_open(&options, &durable), -EPROTO); /* nobody has asked for a migration */
@@ -263,12 +265,12 @@ static void test_damaged_rows(void **state) {
     verge_durable *durable = durable_open(url);
     char text[200];
     assert_int_equal(verge_durable_check(durable, text, sizeof(text)), 0);
-    change("INSERT INTO verge_timer VALUES (256, 9999, 0, 0, 0, 0, 0, 0, 'x', NULL, '')"); /* no such shard */
-    change("INSERT INTO verge_timer VALUES (513, 1, -5, 0, 0, 0, 0, 0, 'x', NULL, '')");   /* before 1970 */
-    change("INSERT INTO verge_timer VALUES (770, 2, 5, -1, 0, 0, -7, 77, 'x', NULL, '')"); /* numbers */
-    change("INSERT INTO verge_timer VALUES (1027, 3, 5, 0, 0, 0, 0, 0, '', NULL, '')");    /* no handler */
-    change("INSERT INTO verge_timer VALUES (-5, 4, 5, 0, 0, 0, 0, 0, 'x', NULL, '')");     /* no id */
-    change("UPDATE verge_shard SET epoch = 0 WHERE shard = 200");                          /* none */
+    change("INSERT INTO verge_timer VALUES (256, 9999, 0, 0, 0, 0, 0, 0, 'x', NULL, '', NULL)"); /* no such shard */
+    change("INSERT INTO verge_timer VALUES (513, 1, -5, 0, 0, 0, 0, 0, 'x', NULL, '', NULL)");   /* before 1970 */
+    change("INSERT INTO verge_timer VALUES (770, 2, 5, -1, 0, 0, -7, 77, 'x', NULL, '', NULL)"); /* numbers */
+    change("INSERT INTO verge_timer VALUES (1027, 3, 5, 0, 0, 0, 0, 0, '', NULL, '', NULL)");    /* no handler */
+    change("INSERT INTO verge_timer VALUES (-5, 4, 5, 0, 0, 0, 0, 0, 'x', NULL, '', NULL)");     /* no id */
+    change("UPDATE verge_shard SET epoch = 0 WHERE shard = 200");                                /* none */
     assert_true(verge_durable_check(durable, text, sizeof(text)) >= 5);
     assert_non_null(strstr(text, "timer"));
     assert_int_equal(verge_durable_register(durable, "x", count, NULL), 0);

@@ -258,7 +258,7 @@ static void test_a_key_that_somebody_holds(void **state) {
     assert_int_equal(verge_durable_open(&options, &patient), 0);
     assert_int_equal(sql_run(handle,
                              "BEGIN; INSERT INTO verge_timer VALUES (256, 0, 9000000000000000000, 0, 0, 0, 0, 0, "
-                             "'count', 'k', '')"),
+                             "'count', 'k', '', NULL)"),
                      0);
     blocked_result = 1;
     assert_int_equal(pthread_create(&threads[0], NULL, schedule_blocked, patient), 0);

@@ -88,6 +88,7 @@ status 2 "$tool" cancel "$url" --handler mail
 # in bulk
 if command -v sqlite3 >/dev/null; then
     sqlite3 "$work/db" "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500) INSERT INTO verge_dead \
+        (id, due, attempt, period, policy, handler, name, payload, reason, died) \
         SELECT i << 8, 5, 1, 0, 0, CASE WHEN i % 3 = 0 THEN 'a' ELSE 'b' END, NULL, x'', 'why', 5 FROM n"
     status 2 "$tool" retry "$url"
     status 0 "$tool" retry "$url" --all --handler a

@@ -161,6 +161,8 @@ static void make_version_1(void) {
     if (durable_is_postgres()) {
         say("DROP TABLE verge_mark");
     }
+    say("ALTER TABLE verge_timer DROP COLUMN rule");
+    say("ALTER TABLE verge_dead DROP COLUMN rule");
     say("UPDATE verge_meta SET version = 1, min_version = 1");
     say("CREATE TABLE ledger (id bigint)");
 }

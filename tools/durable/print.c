@@ -112,8 +112,8 @@ void print_details(const verge_durable_info *info, const uint8_t *payload, bool 
     }
     (void)printf("id\t%" PRIu64 "\nhandler\t%s\nshard\t%u\ndue\t", info->id, info->handler, info->shard);
     print_time(info->due_ns);
-    (void)printf("\nperiod_ns\t%" PRIu64 "\nattempts\t%u\nrunning\t%s\nkey\t", info->period_ns, info->attempt,
-                 info->is_running ? "yes" : "no");
+    (void)printf("\nperiod_ns\t%" PRIu64 "\nrule\t%s\nattempts\t%u\nrunning\t%s\nkey\t", info->period_ns, info->rule,
+                 info->attempt, info->is_running ? "yes" : "no");
     print_bytes(info->key, info->key_size, false);
     (void)printf("\ndead\t%s", info->died_ns == 0 ? "no" : "since ");
     if (info->died_ns != 0) {

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * verge/recurrence.h - when a rule such as "every weekday at 09:00 in Berlin" comes next. It only computes: it reads no
+ * clock and does not wait.
+ *
+ *     verge_recurrence rule;
+ *     verge_zone *zone;
+ *     verge_recurrence_parse("0 9 * * mon-fri Europe/Berlin", &rule);
+ *     verge_zone_open(rule.zone, NULL, &zone);
+ *     next_ns = verge_recurrence_next(&rule, zone, now_ns);
+ *
+ * Words
+ *   rule        the text, or what was read from it.
+ *   zone        a time zone of the IANA database: what local clocks show. No zone in the rule: UTC.
+ *   occurrence  a moment at which the rule comes: ns since 1970, UTC. It is a whole second.
+ *   local time  what a clock in the zone shows. If the clock is set forward, it skips local times. If it is set back,
+ *               it shows some local times twice.
+ *   gap         the local times that a clock skips.
+ *
+ * The text has one of three forms. A zone may follow each of them.
+ *   "30 9 * * mon-fri"    five fields as of cron: minute (0-59), hour (0-23), day of the month (1-31), month (1-12 or
+ *                         jan-dec), day of the week (0-7 or sun-sat; 0 and 7 are Sunday). A field is a list, separated
+ *                         by commas, of numbers, ranges "9-17", "*" for all, and steps "9-17/2" and "*" "/15".
+ *   "@daily"              also @hourly, @midnight, @weekly (Sunday), @monthly, @yearly and @annually.
+ *   "mon-fri 09:00,17:30" days and local times. The days are days of the week, days of the month ("1,15") or "*".
+ *
+ * Promises, where next is the result of verge_recurrence_next(rule, zone, after)
+ *   N1 later         next > after, and no occurrence lies between them.
+ *   N2 the days      if the day of the month and the day of the week are both restricted, either is enough. A field
+ *                    that begins with "*" does not restrict in this sense: then both must match. cron does the same.
+ *   N3 fixed hours   a rule whose hour field does not begin with "*" has one occurrence for each of its local times: the
+ *                    first moment at which the clock shows this time or a later one. So a local time in a gap comes at
+ *                    the end of the gap (several in one gap come together, once), and one that the clock shows twice
+ *                    comes the first time only.
+ *   N4 every hour    a rule whose hour field begins with "*", such as "30 * * * *", comes whenever the clock shows such a
+ *                    time: not for times in a gap, and twice if the clock shows the time twice. So it comes every hour.
+ *   N5 pure          the result depends on the arguments alone.
+ *   N6 bounded       the time of a call is bounded, whatever the rule and the zone.
+ *
+ * A rule is plain data. A zone does not change: any number of threads may use it at the same time.
+ */
+#ifndef VERGE_RECURRENCE_H
+#define VERGE_RECURRENCE_H
+
+#include "verge/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    VERGE_RECURRENCE_TEXT_MAX = 255, /* characters of a rule */
+    VERGE_ZONE_NAME_MAX = 63,        /* characters of the name of a zone */
+};
+
+/* Use the functions below. You may read `zone`. */
+typedef struct verge_recurrence {
+    uint64_t minutes[24]; /* of each hour: a bit for each minute */
+    uint32_t days;        /* of the month: bits 1 to 31 */
+    uint16_t months;      /* bits 1 to 12 */
+    uint8_t weekdays;     /* bits 0, Sunday, to 6 */
+    uint8_t flags;
+    char zone[VERGE_ZONE_NAME_MAX + 1]; /* as the text has it; empty: it has none */
+} verge_recurrence;
+
+/* Reads a rule. It does not check whether its zone exists: verge_zone_open does. -EINVAL: the text is not a rule, or
+ * the rule never comes ("0 0 30 2 *"); see verge_recurrence_explain. */
+VERGE_API VERGE_MUST_USE int verge_recurrence_parse(const char *rule, verge_recurrence *ret_recurrence);
+
+/* Writes a sentence that says why verge_recurrence_parse refuses this text, and returns what that returns. The sentence
+ * is cut to the size. It is empty if there is nothing to say. */
+VERGE_API int verge_recurrence_explain(const char *rule, char *text, size_t size);
+
+typedef struct verge_zone verge_zone;
+
+/*
+ * Reads a zone from the system's files: those in the folder that the environment variable TZDIR names, otherwise in
+ * /usr/share/zoneinfo. "", "UTC" and NULL are UTC, for which no file is needed. allocator may be NULL: the default one.
+ * -EINVAL: this cannot be the name of a zone. -ENOENT: there is no such zone. -EPROTO: its file is not in the TZif
+ * format, or has version 1 or leap seconds. -EIO, -EACCES, -ENOMEM.
+ */
+VERGE_API VERGE_MUST_USE int verge_zone_open(const char *name, const verge_allocator *allocator, verge_zone **ret_zone);
+
+/* Reads a zone from the bytes of such a file. -EPROTO, -ENOMEM. */
+VERGE_API VERGE_MUST_USE int verge_zone_read(const void *bytes, size_t size, const verge_allocator *allocator,
+                                             verge_zone **ret_zone);
+
+/* NULL is allowed. */
+VERGE_API void verge_zone_close(verge_zone *zone);
+
+/* The next occurrence after a time. zone may be NULL: UTC. Returns VERGE_NEVER if there is none before the year 2262
+ * (2^63 ns), or if the rule was not initialised. */
+VERGE_API uint64_t verge_recurrence_next(const verge_recurrence *rule, const verge_zone *zone, uint64_t after_ns);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

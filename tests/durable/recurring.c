@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/* Durable timers with a rule: when they are due, what happens to missed ticks, to changed time zones, and to machines
+ * that lack a zone. Ticks are made overdue by a reset, so that no test waits for a minute to pass. */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "durable/support.h"
+#include "support/cmocka.h"
+
+#define MINUTE (60 * S)
+#define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
+
+static char url[512];
+static char folder[64];
+static _Atomic(int) runs;
+static _Atomic(int) wrong;
+static _Atomic(uint64_t) first_due;
+static _Atomic(uint64_t) last_due;
+static _Atomic(uint64_t) last_missed;
+
+/* The zone Test/Zone, so many hours ahead of UTC. */
+static void make_zone(int hours) {
+    static const char block[] = "TZif2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\1";
+    char path[100];
+    (void)snprintf(path, sizeof(path), "%s/Test", folder);
+    (void)mkdir(path, 0700);
+    (void)snprintf(path, sizeof(path), "%s/Test/Zone", folder);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    const int seconds = hours * 3600;
+    for (int i = 0; i < 2; i++) { /* a block is a header, one type of local time, and the name of that */
+        assert_int_equal(fwrite(block, 1, 44, file), 44);
+        (void)fprintf(file, "%c%c%c%c%c%c%c", seconds >> 24, seconds >> 16 & 0xFF, seconds >> 8 & 0xFF, seconds & 0xFF,
+                      0, 0, 0);
+    }
+    (void)fprintf(file, "\n<+%02d>-%d\n", hours, hours);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void remove_zone(void) {
+    char path[100];
+    (void)snprintf(path, sizeof(path), "%s/Test/Zone", folder);
+    assert_int_equal(unlink(path), 0);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    (void)snprintf(url, sizeof(url), "%s", durable_url("recurring"));
+    (void)snprintf(folder, sizeof(folder), "/tmp/verge-recurring-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(setenv("TZDIR", folder, 1), 0);
+    make_zone(1);
+    runs = wrong = 0;
+    first_due = last_due = last_missed = 0;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    char path[100];
+    durable_drop(url);
+    (void)snprintf(path, sizeof(path), "%s/Test/Zone", folder);
+    (void)unlink(path);
+    (void)snprintf(path, sizeof(path), "%s/Test", folder);
+    (void)rmdir(path);
+    (void)rmdir(folder);
+    return 0;
+}
+
+static verge_durable_verdict note(const verge_durable_firing *firing) {
+    wrong += firing->now_ns < firing->due_ns;
+    wrong += firing->payload_size != 3 || memcmp(firing->payload, "pay", 3) != 0;
+    if (runs == 0) {
+        first_due = firing->due_ns;
+    }
+    last_due = firing->due_ns;
+    last_missed = firing->missed;
+    runs++;
+    return VERGE_DURABLE_DONE;
+}
+
+static verge_durable_request request_of(const char *rule) {
+    return (verge_durable_request){.handler = "tick",
+                                   .payload = "pay",
+                                   .payload_size = 3,
+                                   .key = "key",
+                                   .policy = VERGE_INTERVAL_SKIP,
+                                   .rule = rule};
+}
+
+static verge_durable_id schedule(verge_durable *durable, const char *rule, verge_interval_policy policy) {
+    verge_durable_request request = request_of(rule);
+    verge_durable_id id = 0;
+    request.policy = policy;
+    assert_int_equal(verge_durable_schedule(durable, &request, &id), 0);
+    return id;
+}
+
+static verge_durable_info info_of(verge_durable *durable, verge_durable_id id) {
+    verge_durable_info info;
+    assert_int_equal(verge_durable_get(durable, id, &info, NULL, 0), 0);
+    return info;
+}
+
+static uint64_t done_of(verge_durable *durable) {
+    verge_durable_stats stats = {.struct_size = sizeof(stats)};
+    assert_int_equal(verge_durable_get_stats(durable, &stats), 0);
+    return stats.done;
+}
+
+static verge_durable *open_with(const char *handler, bool is_outside) {
+    verge_durable *durable = durable_open(url);
+    verge_durable_handler_options options;
+    assert_int_equal(verge_durable_handler_init(&options), 0);
+    options.handler = note;
+    options.outside = is_outside;
+    options.attempts_max = 1;
+    assert_int_equal(verge_durable_register_with(durable, handler, &options), 0);
+    return durable;
+}
+
+/* The first tick is when the rule next comes; the rule can be read back. */
+static void test_first_tick(void **state) {
+    (void)state;
+    verge_durable *durable = open_with("other", false);
+    const uint64_t now_ns = verge_durable_now(durable);
+    const verge_durable_id id = schedule(durable, "30 9 * * * Test/Zone", VERGE_INTERVAL_SKIP);
+    verge_durable_info info = info_of(durable, id);
+    assert_string_equal(info.rule, "30 9 * * * Test/Zone");
+    assert_true(info.due_ns > now_ns && info.due_ns <= now_ns + DAY + MINUTE);
+    assert_int_equal(info.due_ns % DAY, 8 * HOUR + 30 * MINUTE);
+    /* A time of one's own goes first. */
+    verge_durable_request request = request_of("@hourly");
+    request.key = NULL;
+    request.due_ns = now_ns + 77 * S;
+    assert_int_equal(verge_durable_schedule(durable, &request, NULL), 0);
+    assert_int_equal(verge_durable_schedule_many(durable, &request, 1, NULL), 1);
+    assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer WHERE rule = '@hourly'"), 2);
+    request.due_ns = 0;
+    verge_durable_id in = 0;
+    void *transaction = sql_open(url);
+    assert_int_equal(sql_run(transaction, "BEGIN"), 0);
+    assert_int_equal(verge_durable_schedule_in(durable, transaction, &request, &in), 0);
+    assert_int_equal(sql_run(transaction, "COMMIT"), 0);
+    sql_close(transaction);
+    assert_int_equal(info_of(durable, in).due_ns % HOUR, 0);
+    assert_int_equal(verge_durable_check(durable, NULL, 0), 0);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+}
+
+/* Skip: of the ticks that were missed in an hour, one fires, and the next one is to come. */
+static void missed_ticks(bool is_outside) {
+    verge_durable *durable = open_with("tick", is_outside);
+    const verge_durable_id id = schedule(durable, "* * * * *", VERGE_INTERVAL_SKIP);
+    const uint64_t hour_ago_ns = verge_durable_now(durable) / MINUTE * MINUTE - HOUR;
+    assert_int_equal(verge_durable_reset(durable, id, hour_ago_ns), 0);
+    WAIT_UNTIL(done_of(durable) >= 1); /* the tick of this minute may also come */
+    assert_int_equal(wrong, 0);
+    assert_int_equal(first_due, hour_ago_ns);
+    assert_true(last_missed >= 60 || runs > 1);
+    const verge_durable_info info = info_of(durable, id);
+    assert_string_equal(info.rule, "* * * * *");
+    assert_int_equal(info.due_ns % MINUTE, 0);
+    assert_true(info.due_ns > hour_ago_ns + HOUR);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+}
+
+static void test_skip(void **state) {
+    (void)state;
+    missed_ticks(false);
+}
+
+static void test_skip_outside(void **state) {
+    (void)state;
+    missed_ticks(true);
+}
+
+/* Burst: each of them fires. */
+static void test_burst(void **state) {
+    (void)state;
+    verge_durable *durable = open_with("tick", false);
+    const verge_durable_id id = schedule(durable, "@hourly", VERGE_INTERVAL_BURST);
+    const uint64_t first_ns = verge_durable_now(durable) / HOUR * HOUR - 5 * HOUR;
+    assert_int_equal(verge_durable_reset(durable, id, first_ns), 0);
+    WAIT_UNTIL(done_of(durable) >= 6);
+    assert_int_equal(wrong, 0);
+    assert_int_equal(first_due, first_ns);
+    assert_true(last_due >= first_ns + 5 * HOUR);
+    assert_int_equal(last_missed, 0);
+    WAIT_UNTIL(info_of(durable, id).due_ns > first_ns + 5 * HOUR);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+}
+
+/* The zone is changed while the timer waits. Its next tick is as it was; the one after it follows the new zone. */
+static void test_changed_zone(void **state) {
+    (void)state;
+    verge_durable *durable = open_with("tick", false);
+    const verge_durable_id id = schedule(durable, "0 9 * * * Test/Zone", VERGE_INTERVAL_SKIP);
+    assert_int_equal(info_of(durable, id).due_ns % DAY, 8 * HOUR);
+    make_zone(4);
+    assert_int_equal(info_of(durable, id).due_ns % DAY, 8 * HOUR);
+    assert_int_equal(verge_durable_reset(durable, id, 1), 0);
+    WAIT_UNTIL(done_of(durable) == 1);
+    assert_int_equal(info_of(durable, id).due_ns % DAY, 5 * HOUR);
+    assert_int_equal(last_missed, 10000);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+}
+
+/* A machine without the zone does not run the handler, and counts the attempt. Retried where it is there, the timer goes
+ * on by its rule. */
+static void test_missing_zone(void **state) {
+    (void)state;
+    verge_durable *durable = open_with("tick", false);
+    const verge_durable_id id = schedule(durable, "0 9 * * * Test/Zone", VERGE_INTERVAL_SKIP);
+    remove_zone();
+    assert_int_equal(verge_durable_reset(durable, id, 1), 0);
+    WAIT_UNTIL(info_of(durable, id).died_ns != 0);
+    assert_int_equal(runs, 0);
+    assert_string_equal(info_of(durable, id).reason, "its time zone cannot be read");
+    assert_string_equal(info_of(durable, id).rule, "0 9 * * * Test/Zone");
+    make_zone(1);
+    assert_int_equal(verge_durable_retry(durable, id), 0);
+    WAIT_UNTIL(done_of(durable) == 1);
+    assert_int_equal(info_of(durable, id).died_ns, 0);
+    assert_int_equal(info_of(durable, id).due_ns % DAY, 8 * HOUR);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+}
+
+/* A request that replaces also replaces the rule; one that moves leaves it. */
+static void test_replaced_rule(void **state) {
+    (void)state;
+    verge_durable *durable = open_with("other", false);
+    const verge_durable_id id = schedule(durable, "@daily", VERGE_INTERVAL_SKIP);
+    verge_durable_request request = request_of("@hourly");
+    verge_durable_id replaced = 0;
+    request.on_conflict = VERGE_DURABLE_REPLACE;
+    assert_int_equal(verge_durable_schedule(durable, &request, &replaced), 0);
+    assert_int_equal(replaced, id);
+    assert_string_equal(info_of(durable, id).rule, "@hourly");
+    assert_int_equal(info_of(durable, id).due_ns % HOUR, 0);
+    request.rule = NULL;
+    request.due_ns = verge_durable_now(durable) + 77 * DAY;
+    request.on_conflict = VERGE_DURABLE_MOVE;
+    assert_int_equal(verge_durable_schedule(durable, &request, NULL), 0);
+    assert_string_equal(info_of(durable, id).rule, "@hourly");
+    assert_int_equal(info_of(durable, id).due_ns, request.due_ns);
+    request.on_conflict = VERGE_DURABLE_REPLACE;
+    assert_int_equal(verge_durable_schedule(durable, &request, NULL), 0);
+    assert_string_equal(info_of(durable, id).rule, "");
+    /* The same id and another rule: another timer. */
+    request = request_of("@weekly");
+    request.id = id;
+    assert_int_equal(verge_durable_schedule(durable, &request, NULL), -EEXIST);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+}
+
+static void test_refused(void **state) {
+    (void)state;
+    verge_durable *durable = open_with("tick", false);
+    verge_durable_request request = request_of("0 9 * *");
+    assert_int_equal(verge_durable_schedule(durable, &request, NULL), -EINVAL);
+    request.rule = "0 9 * * * Test/Nowhere";
+    assert_int_equal(verge_durable_schedule(durable, &request, NULL), -EINVAL);
+    request.rule = "";
+    assert_int_equal(verge_durable_schedule(durable, &request, NULL), -EINVAL);
+    request = request_of("@daily");
+    request.period_ns = S;
+    assert_int_equal(verge_durable_schedule(durable, &request, NULL), -EINVAL);
+    const verge_durable_request two[2] = {request_of("@daily"), request_of("@never")};
+    assert_int_equal(verge_durable_schedule_many(durable, two, 2, NULL), -EINVAL);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    /* Older programs may use these tables, and would lose the rule. */
+    void *handle = sql_open(url);
+    assert_int_equal(sql_run(handle, "UPDATE verge_meta SET min_version = 2"), 0);
+    durable = open_with("tick", false);
+    request = request_of("@daily");
+    assert_int_equal(verge_durable_schedule(durable, &request, NULL), -EPROTO);
+    request.rule = NULL;
+    request.due_ns = verge_durable_now(durable) + HOUR;
+    assert_int_equal(verge_durable_schedule(durable, &request, NULL), 0);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    assert_int_equal(sql_number(handle, "SELECT count(*) FROM verge_timer"), 1);
+    sql_close(handle);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_first_tick, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_skip, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_skip_outside, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_burst, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_changed_zone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_missing_zone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_replaced_rule, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
+    };
+    return cmocka_run_group_tests_name("durable_recurring", tests, NULL, NULL);
+}
