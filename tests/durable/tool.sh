@@ -96,6 +96,8 @@ if command -v sqlite3 >/dev/null; then
     says "^overdue	500$" "$tool" stats "$url"
     status 0 "$tool" forget "$url" --all
     says "^dead	0$" "$tool" stats "$url"
+else
+    echo "there is no sqlite3: retry and forget in bulk are skipped"
 fi
 
 # no password is printed
