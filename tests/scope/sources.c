@@ -415,7 +415,7 @@ static void a_leak_is_found_by_its_name(void **state) {
     begin(&stepped, &worker);
     look();
     for (int i = 0; i < 4 * 60; i++) {
-        assert_int_equal(start(&stepped, i / 16 % 2 == 0 ? first : second, HOUR, 0, NULL), 0);
+        assert_int_equal(start(&stepped, i / 40 % 2 == 0 ? first : second, HOUR, 0, NULL), 0);
         look();
     }
     assert_true(verge__growth_is_suspect(&find("a leak")->growth));
