@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# cmake -DPAGE=page.html -DOUTPUT=page.c -P embed.cmake: page.html, with page.css and page.js in it, as an array of C,
+# cmake -DPAGE=page.html -DOUTPUT=page.c -P embed.cmake: page.html, with page.css, page.js and views.js in it, as an array of C,
 # its ETag, and its Content-Security-Policy, which allows the one script and the one style that the page has, by their
 # hashes, and nothing from elsewhere.
 
@@ -39,8 +39,9 @@ get_filename_component(folder ${PAGE} DIRECTORY)
 file(READ ${PAGE} text)
 file(READ ${folder}/page.css style)
 file(READ ${folder}/page.js script)
+file(READ ${folder}/views.js views)
 string(REPLACE "<style></style>" "<style>\n${style}</style>" text "${text}")
-string(REPLACE "<script></script>" "<script>\n${script}</script>" text "${text}")
+string(REPLACE "<script></script>" "<script>\n'use strict';\n(function () {\n${script}\n${views}})();\n</script>" text "${text}")
 set(whole ${OUTPUT}.html)
 file(WRITE ${whole} "${text}")
 file(SIZE ${whole} size)
