@@ -118,32 +118,6 @@ static int step_replace(verge__sqlite *c, sqlite3_stmt *statement, verge__row *r
     return error == -EEXIST ? VERGE__ID_TAKEN : error;
 }
 
-/* Why a row could not be inserted: its id exists, or its key does. */
-static int find_conflict(verge__sqlite *c, verge__row *row) {
-    sqlite3_stmt *statement = NULL;
-    int error = verge__sq_bind(c, TIMER_ROW, (const int64_t[]){number(row->id)}, 1, &statement);
-    row->outcome = -EEXIST;
-    while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
-        verge__row found;
-        read_row(statement, &found);
-        row->outcome = verge__is_same_timer(&found, row) ? 0 : VERGE__ID_TAKEN;
-        error = 0;
-    }
-    return error;
-}
-
-static int step_replace(verge__sqlite *c, sqlite3_stmt *statement, verge__row *row) {
-    const uint64_t given = row->id;
-    int error = verge__sq_error_of(c->db, sqlite3_bind_int(statement, 11, row->on_conflict == VERGE_DURABLE_REPLACE));
-    while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
-        row->id = (uint64_t)sqlite3_column_int64(statement, 0);
-        error = 0;
-    }
-    row->is_moved = row->id != given;
-    row->outcome = 0;
-    return error == -EEXIST ? VERGE__ID_TAKEN : error;
-}
-
 int verge__sqlite_insert(verge__connection *connection, verge__row *rows, size_t count) {
     verge__sqlite *c = own(connection);
     for (size_t i = 0; i < count; i++) {
