@@ -154,7 +154,7 @@ static void strictly_earlier(size_t count) {
 static void cancel_storm(size_t count) {
     open_wheel(VERGE_ORDER_ANY, 0);
     for (uint64_t round = (uint64_t)4 * ROUND_COUNT; round > 0; round--) {
-        schedule_all(count, round * HOUR_NS, SECOND_NS); /* earlier each time: no entry can be used again */
+        schedule_all(count, round * HOUR_NS, SECOND_NS); /* earlier each time: no idle node serves */
         for (size_t i = 0; i < count; i++) {
             expect(verge_wheel_cancel(wheel, timers[i], NULL));
         }
@@ -163,7 +163,7 @@ static void cancel_storm(size_t count) {
     drain(100 * HOUR_NS);
 }
 
-/* Pushed back before every tick: each entry comes up, and is filed again. */
+/* Pushed back before every tick: each node comes up, and is filed again. */
 static void pushed_back(size_t count) {
     open_wheel(VERGE_ORDER_ANY, 0);
     schedule_all(count, 2 * TICK_NS, 0);
@@ -212,7 +212,7 @@ static void forged_handles(size_t count) {
     schedule_all(count, HOUR_NS, 0);
     for (size_t i = 0; i < count * ROUND_COUNT; i++) {
         verge_timer forged = bench_random_next(&random);
-        forged = i % 2 == 0 ? forged : timers[i % count] ^ (forged << 33);
+        forged = i % 2 == 0 ? forged : timers[i % count] ^ (uint32_t)(forged << 1); /* another generation */
         operation_count++;
         if (verge_wheel_cancel(wheel, forged, NULL) == 0 && forged != timers[i % count]) {
             exit(1);

@@ -44,11 +44,8 @@ static void open_wheel(void) {
     expect(verge_wheel_reserve(wheel, TIMER_COUNT));
 }
 
-static void attach_timeouts(void) {
+static void reserve_timeouts(void) {
     expect(verge_timeout_reserve(wheel, TIMER_COUNT));
-    for (size_t i = 0; i < TIMER_COUNT; i++) {
-        expect(verge_timeout_attach(wheel, &timeouts[i], NULL));
-    }
 }
 
 static void schedule(size_t count) {
@@ -105,12 +102,12 @@ static void set_timeouts(size_t count) {
 }
 
 static void do_timeout_set(size_t count) {
-    attach_timeouts();
+    reserve_timeouts();
     set_timeouts(count);
 }
 
 static void do_timeout_set_later(size_t count) {
-    attach_timeouts();
+    reserve_timeouts();
     set_timeouts(TIMER_COUNT);
     for (size_t i = 0; i < count; i++) {
         expect(verge_timeout_set(wheel, &timeouts[i], deadlines_ns[i] + 60 * SECOND_NS));
@@ -118,10 +115,10 @@ static void do_timeout_set_later(size_t count) {
 }
 
 static void do_timeout_replace(size_t count) {
-    attach_timeouts();
+    reserve_timeouts();
     set_timeouts(TIMER_COUNT);
     for (size_t i = 0; i < count; i++) {
-        expect(verge_timeout_clear(wheel, &timeouts[i]));
+        expect(verge_timeout_stop(wheel, &timeouts[i]));
         expect(verge_timeout_set(wheel, &timeouts[i], deadlines_ns[i] + SECOND_NS));
     }
 }

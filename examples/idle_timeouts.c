@@ -19,7 +19,7 @@
 enum { CONNECTIONS = 1000, BATCH = 64 };
 
 struct connection {
-    verge_timeout idle; /* attached while it is open */
+    verge_timeout idle; /* first: a poll returns its address. Zeroed, it is not set */
     uint64_t last_request_ns;
     uint64_t closed_ns;
 };
@@ -41,7 +41,7 @@ static void push_back(struct server *server, struct connection *connection) {
 }
 
 static void accept_connection(struct server *server, struct connection *connection) {
-    server->errors += verge_timeout_attach(server->wheel, &connection->idle, connection) != 0;
+    *connection = (struct connection){0};
     push_back(server, connection);
 }
 
@@ -56,8 +56,7 @@ static void close_idle_connections(struct server *server) {
     do {
         count = verge_wheel_poll(server->wheel, now(server), due, BATCH);
         for (size_t i = 0; i < count; i++) {
-            struct connection *connection = due[i].data;
-            server->errors += verge_timeout_detach(server->wheel, &connection->idle) != 0;
+            struct connection *connection = due[i].data; /* its timeout has ended: the memory could be freed */
             connection->closed_ns = now(server);
             server->closed++;
         }
@@ -81,7 +80,7 @@ int main(void) {
     static struct server server;
     verge_manual_clock manual = {0};
     server.clock = verge_clock_manual(&manual);
-    if (verge_wheel_create(NULL, &server.wheel) < 0 || verge_timeout_reserve(server.wheel, CONNECTIONS) < 0) {
+    if (verge_wheel_create(NULL, &server.wheel) < 0) {
         return 1; /* from here on, no call can fail for lack of memory */
     }
     for (unsigned i = 0; i < CONNECTIONS; i++) {

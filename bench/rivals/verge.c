@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge, twice: with handles, and with timeouts. The user's object holds the one or the other, and is the timer's data.
+ * verge, twice: with handles, and with timeouts. The user's object holds the one or the other, and is the timer's data; a
+ * timeout is stopped, not cleared, as its object stays.
  */
 #include <verge/wheel.h>
 
@@ -68,12 +69,11 @@ static void *handle_create(const struct bench_setup *setup) {
     return create(setup, verge_wheel_reserve);
 }
 
-/* The objects have their timers all their life. */
+/* The objects have their timers all their life. A timeout that is not set is zeroed. */
 static void *timeout_create(const struct bench_setup *setup) {
     struct adapter *adapter = create(setup, verge_timeout_reserve);
     for (uint32_t id = 0; id < setup->id_count; id++) {
-        union user *user = user_of(adapter, id);
-        expect(verge_timeout_attach(adapter->wheel, &user->timeout, user), "attach");
+        user_of(adapter, id)->timeout = (verge_timeout){0};
     }
     return adapter;
 }
@@ -106,9 +106,9 @@ static int timeout_set(void *self, uint32_t id, uint64_t deadline_ns) {
     return verge_timeout_set(adapter->wheel, &user_of(adapter, id)->timeout, deadline_ns);
 }
 
-static int timeout_clear(void *self, uint32_t id) {
+static int timeout_stop(void *self, uint32_t id) {
     struct adapter *adapter = self;
-    return verge_timeout_clear(adapter->wheel, &user_of(adapter, id)->timeout);
+    return verge_timeout_stop(adapter->wheel, &user_of(adapter, id)->timeout);
 }
 
 static void on_expiry(void *context, const verge_expiry *expiry) {
@@ -166,7 +166,7 @@ const struct bench_rival bench_rival_verge_timeouts = {
     .create = timeout_create,
     .destroy = adapter_destroy,
     .schedule = timeout_set,
-    .cancel = timeout_clear,
+    .cancel = timeout_stop,
     .reschedule = timeout_set,
     .advance = adapter_advance,
     .next = adapter_next,

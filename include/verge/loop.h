@@ -15,16 +15,16 @@
  *
  * Promises
  *   E1 order        a run calls back timers in the order of their deadlines, and those with equal deadlines in the
- *                   order in which they were started. Only due timers are sorted: starting and stopping timers costs
- *                   the same as in a wheel without order.
+ *                   order in which they were started. Only due timers are sorted.
  *   E2 one turn     a run calls back each timer at most once, and none that was started during the run. If such a timer
  *                   is due already (a timeout of zero), the next run calls it back, and verge_loop_timeout returns 0
  *                   until then.
  *   E3 stopped      a stopped timer is not called back, even if the callback of another timer of the same run stops it.
  *   E4 repeat       before a timer with a period is called back, it is started again, with a deadline one period after
  *                   the `now` of the run. This cannot fail.
- *   E5 memory       zeroed memory is a timer that is not started. The loop does not touch a timer after it was stopped,
- *                   or after it was called back without a period: the callback may free it.
+ *   E5 memory       zeroed memory is a timer that is not started. A start needs no memory. The loop does not touch a
+ *                   timer after it was stopped, or after it was called back without a period: the callback may free
+ *                   it.
  *
  * A loop and its wheel are for one thread at a time. A wheel that has a loop must have no other timers.
  */
@@ -39,45 +39,39 @@ extern "C" {
 
 /*
  * How long a loop may sleep, as an argument for poll and epoll_wait: 0 if a timer is due, -1 if none is pending,
- * otherwise milliseconds, at most INT_MAX. Rounded up, so that the loop does not wake up before a timer is due. For a
+ * otherwise milliseconds, at most INT_MAX. Exact, and rounded up: the loop does not wake up before a timer is due. For a
  * wheel of nanoseconds.
  */
-VERGE_API int verge_loop_timeout_ms(const verge_wheel *wheel, uint64_t now_ns);
+VERGE_API int verge_loop_timeout_ms(verge_wheel *wheel, uint64_t now_ns);
 
 /* The same for a wheel of milliseconds or another unit. The result is in the unit of the wheel. */
-VERGE_API int verge_loop_timeout(const verge_wheel *wheel, uint64_t now);
+VERGE_API int verge_loop_timeout(verge_wheel *wheel, uint64_t now);
 
 typedef struct verge_loop_timer verge_loop_timer;
 typedef void verge_loop_function(verge_loop_timer *timer);
 
 /* A timer that calls back, usually a member of an object of yours. Zeroed memory is a timer that is not started. You
- * may read callback and repeat; the other fields are internal. */
+ * may read callback. You may change repeat at any time: it counts from the next call back on. */
 struct verge_loop_timer {
     verge_timeout timeout;
     verge_loop_function *callback;
     uint64_t repeat; /* the period; 0: called back once */
-    uint64_t deadline;
-    uint64_t start;
-    verge_loop_timer *next, *previous;
-    bool is_due, is_attached;
 };
 
 /* A wheel with timers that call back. All fields are internal. */
 typedef struct verge_loop {
     verge_wheel *wheel;
-    uint64_t starts;
-    verge_loop_timer *first, *last; /* during a run: the due timers, in order */
 } verge_loop;
 
-/* The wheel stays the caller's. Destroy it after the last use of the loop; the loop itself has nothing to free.
- * -EINVAL: an argument is NULL. */
+/* The wheel stays the caller's. From now on its timers come out by deadline (VERGE_ORDER_DEADLINE). Destroy it after the
+ * last use of the loop; the loop itself has nothing to free. -EINVAL: an argument is NULL. -EBUSY: the wheel has timers,
+ * or has or had timers with handles, or its options ask for another order. -ENOMEM. */
 VERGE_API int verge_loop_init(verge_loop *loop, verge_wheel *wheel);
 
 /*
  * Starts a timer, or moves it if it is started already. It is due at `deadline` and, if `repeat` is not 0, then again
- * after each period of `repeat`. -EINVAL: an argument is NULL, or the wheel refuses the deadline. -ERANGE: the deadline
- * is too far. -ENOMEM: there is no memory; this cannot happen if verge_timeout_reserve has made room for all timers
- * that are started at one time. An error changes nothing.
+ * after each period of `repeat`. It needs no memory. -EINVAL: an argument is NULL, or the wheel refuses the deadline.
+ * -ERANGE: the deadline is too far (not in a default wheel). An error changes nothing.
  */
 VERGE_API int verge_loop_start(verge_loop *loop, verge_loop_timer *timer, verge_loop_function *callback,
                                uint64_t deadline, uint64_t repeat);
@@ -88,7 +82,8 @@ VERGE_API int verge_loop_stop(verge_loop *loop, verge_loop_timer *timer);
 /* Whether the timer is started. If so, it will be called back, unless it is stopped. */
 VERGE_API bool verge_loop_is_active(const verge_loop_timer *timer);
 
-/* Calls back all due timers, and returns how many. A callback may make any call on the loop, even verge_loop_run. */
+/* Calls back all due timers, whatever the wheel's work limit is, and returns how many. A callback may make any call on
+ * the loop, even verge_loop_run. */
 VERGE_API size_t verge_loop_run(verge_loop *loop, uint64_t now);
 
 #ifdef __cplusplus

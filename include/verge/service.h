@@ -12,9 +12,9 @@
  *   metronome  a thread that publishes the time while workers are busy, and watches for stuck workers.
  *
  * Promises, in addition to G1 to G9 (verge/wheel.h); deadlines are times on the service's clock
- *   G7  memory     differs from the wheel: a timer takes a record of 64 bytes and an entry. A worker also keeps the
- *                  entries of its free records, at most 256, and those of cancelled timers on their way back to it.
- *                  Records, and the wheels of workers that stay, keep their memory for later timers.
+ *   G7  memory     differs from the wheel: a timer takes a record of 64 bytes. A worker also keeps up to 256 free
+ *                  records, and those of cancelled timers on their way back to it. Records, and the wheels of workers
+ *                  that stay, keep their memory for later timers. A reset needs no memory.
  *   G10 verdicts   if cancel or reset returns 0, the old deadline will never fire.
  *   G11 no loss    every timer ends in exactly one of: run, cancelled, handed to the visitor of verge_service_destroy;
  *                  however workers join, leave and die, and threads cancel and reset.
@@ -216,7 +216,7 @@ VERGE_API int verge_service_cancel_wait(verge_service *service, verge_timer time
 VERGE_API int verge_service_shutdown(verge_service *service, verge_timer timer);
 
 /* Moves a timer's deadline to another time (not a duration), earlier or later. A periodic timer continues from there.
- * -ENOMEM: there is no room in the wheel of the calling thread's worker; nothing has changed. */
+ * A reset needs no memory. */
 VERGE_API int verge_service_reset(verge_service *service, verge_timer timer, uint64_t deadline_ns);
 
 typedef struct verge_timer_info {

@@ -27,13 +27,13 @@
  *                     past comes out next, before any backlog. Inside one tick: see verge_order.
  *   G6 next           next_wakeup() is O(levels) and never later than the next expiry. next_deadline() is exact. With
  *                     a backlog, both return now.
- *   G7 memory         a million live timers take at most 48 bytes each. The entries that cancelled and moved timers
- *                     leave behind are at most 3,072.
- *                     After reserve(n), the next n schedules allocate nothing and cannot fail for memory. poll and
- *                     cancel never allocate. The set of an attached timeout never fails for memory: attach has made
- *                     the room for it.
- *   G8 bounded work   a poll with a work limit moves, inspects and returns at most that many entries. In an ordered
- *                     wheel each of them is also compared with up to 2 log2(n) others, of n that are due.
+ *   G7 memory         a million live timers take at most 48 bytes each (in an ordered wheel 49), and timeouts nothing but
+ *                     their own memory. At most 3,072 cancelled timers keep their place in a slot.
+ *                     After reserve(n), the next n schedules allocate nothing and cannot fail for memory. cancel, poll
+ *                     and the calls of timeouts never fail for memory. A poll allocates once, when it first finds more
+ *                     than 128 timers that no reserve was for.
+ *   G8 bounded work   a poll with a work limit moves, inspects, sorts and returns at most that many nodes. In an
+ *                     ordered wheel, each of n timers that come out at one tick is sorted log2(n) times.
  *   G9 any time       now may stand still, jump by years, and start anywhere. If it goes backwards, the
  *                     wheel keeps the latest time it has seen.
  *
@@ -90,17 +90,16 @@ VERGE_API size_t verge_wheel_run(verge_wheel *wheel, uint64_t now_ns,
 VERGE_API uint64_t verge_wheel_next_wakeup(const verge_wheel *wheel);
 
 /* A timer that is part of an object, such as the idle timeout of a connection. Do not read or write its 32 bytes.
- * Zeroed memory is a timeout that is not set. */
+ * Zeroed memory is a timeout that is not set. One rule: clear it before its memory is freed, moved or used for something
+ * else. Polls return its address as `data`. */
 typedef struct verge_timeout {
     uint64_t opaque[4];
 } verge_timeout;
 
-/* Attach a timeout when the object is made, set and clear it as often as you like, and detach it before its memory is
- * freed. If your objects have no such moments: zero the memory, set, and clear before it is freed (below). */
-VERGE_API VERGE_MUST_USE int verge_timeout_attach(verge_wheel *wheel, verge_timeout *timeout, void *data);
+/* Start or move a timeout; end it; end it for good (below). A set needs no memory. */
 VERGE_API int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns);
+VERGE_API int verge_timeout_stop(verge_wheel *wheel, verge_timeout *timeout);
 VERGE_API int verge_timeout_clear(verge_wheel *wheel, verge_timeout *timeout);
-VERGE_API int verge_timeout_detach(verge_wheel *wheel, verge_timeout *timeout);
 
 /* ==== everything else ==== */
 
@@ -133,16 +132,15 @@ typedef struct verge_wheel_level {
 } verge_wheel_level;
 
 /*
- * When memory goes back to the allocator. After timers have come out, polls check memory about every 256 ticks. (Up to
- * 3,072 that were cancelled may keep theirs until a timer comes out, or their time has come.) If there is room for more
- * than `minimum` timers, and less than one in `ratio` is used, they give memory back, a bounded amount at a time, down
- * to `multiplier` times what is used. verge_wheel_compact gives back at once all that can be given back.
+ * When memory goes back to the allocator. When a timer ends, by cancel or in a poll, and less than one in `ratio` of
+ * the nodes is used, one slab without a timer goes back, and so on with each timer that ends, until there are
+ * `multiplier` times as many nodes as timers, or `minimum`. verge_wheel_compact gives back at once all that can be given
+ * back.
  *
- * Memory goes back by the slab, because handles stay valid and timers do not move in memory. Timers with handles are in
- * slabs of 512 (16 KiB). A slab goes back when none of its timers is left, so each long-lived timer keeps at most one
- * slab. Entries, of 8 bytes each, are in slabs of up to 2 MiB. Such a slab goes back when it holds no entry, and
- * verge_wheel_compact moves all entries to memory of the right size, if it can be had. A default wheel takes 4.8 KB
- * without timers, and 7.0 KB with 10 of them: while it has room for at most 128, its levels have fewer slots.
+ * Timers with handles are in slabs of 512 (20 KiB; in ordered wheels 24 KiB), because handles stay valid and timers do
+ * not move in memory. A slab goes back when none of its timers is left, so each long-lived timer keeps at most one slab.
+ * The slots of a default wheel take less than 100 KB. While it has no more than 128 timers, it has fewer slots: such a
+ * wheel takes less than 4 KiB without timers, and less than 5 KiB with 10 of them.
  */
 typedef struct verge_wheel_compaction {
     uint32_t minimum;
@@ -160,8 +158,8 @@ typedef struct verge_wheel_options {
     bool strict;       /* a timer comes out only if deadline < now, not if deadline == now */
     verge_order order; /* of timers that come out at one tick */
     verge_past past;
-    size_t work_limit; /* how many entries a poll may move, inspect and return; 0: no limit */
-    size_t timer_cap; /* how many timers may be pending, then -ENOSPC; 0: as many as memory allows, up to 469 million */
+    size_t work_limit; /* how many nodes a poll may move, inspect, sort and return; 0: no limit */
+    size_t timer_cap; /* how many timers may be pending, then -ENOSPC; 0: as many as memory allows */
     verge_wheel_compaction compaction;
     const verge_allocator *allocator; /* NULL: verge_allocator_default(). It must outlive the wheel */
     uint32_t worker_id;               /* for the caller's own use; see verge_wheel_worker_id */
@@ -225,10 +223,11 @@ VERGE_API int verge_wheel_options_explain(const verge_wheel_options *options, ch
  *   always: a cancel or reschedule on the wrong wheel may end or move another timer.
  *
  * Errors
- *   schedule     -ERANGE: the deadline is beyond verge_wheel_largest_deadline. -EINVAL: it is in the past, and the
- *                wheel's options refuse that (verge_past); a deadline of 0 is like any other, except
- *                with VERGE_PAST_SINCE_START, which refuses it. -ENOSPC: the cap is reached.
- *                -ENOMEM.
+ *   schedule     -ERANGE: the deadline is beyond verge_wheel_largest_deadline. A wheel that reaches to the end of time,
+ *                as the default does, accepts such deadlines, VERGE_NEVER too: the timer is pending, and never comes
+ *                out. (verge_wheel_get then returns another deadline that never comes.) -EINVAL: it is in the past, and
+ *                the wheel's options refuse that (verge_past); a deadline of 0 is like any other, except with
+ *                VERGE_PAST_SINCE_START, which refuses it. -ENOSPC: the cap is reached. -ENOMEM.
  *   cancel       -ENOENT: the timer has ended. -EBADF: the number was never a handle. (After the wheel has given memory
  *                back, it may return -ENOENT for such a number.)
  *   reschedule   as schedule and cancel. The handle stays.
@@ -269,37 +268,31 @@ VERGE_API VERGE_MUST_USE int verge_wheel_get(const verge_wheel *wheel, verge_tim
  * moved and stopped again and again. Moving or stopping a timeout touches the object and little else. A timer with a
  * handle costs a second cache line.
  *
- *     struct connection { verge_timeout idle; ... };
+ *     struct connection { verge_timeout idle; ... };                   zeroed when the object is made
  *
- *     verge_timeout_attach(wheel, &connection->idle, connection);      when the object is made
  *     verge_timeout_set(wheel, &connection->idle, now_ns + 60 s);      whenever something was received
- *     n = verge_wheel_poll(...);                                       .data is the connection, .timer is 0
- *     verge_timeout_detach(wheel, &connection->idle);                  before its memory is freed
+ *     n = verge_wheel_poll(...);                                       .timer is 0, .data is &connection->idle
+ *     verge_timeout_clear(wheel, &connection->idle);                   before its memory is freed
  *
- * All promises about timers hold for timeouts that are set. The caller must keep these rules, which the wheel cannot
- * check: from attach to detach, do not move, copy or free the object, and use the timeout only with that wheel. After
- * verge_wheel_destroy, timeouts need not be detached.
+ * All promises about timers hold for timeouts that are set.
  *
- *   attach   makes it a timeout of this wheel, which is not set. Its contents do not matter, but it must not be
- *            attached already. Makes room for its entry: about 9 bytes. -EINVAL: a NULL. -ENOMEM: it is not attached.
- *   set      starts the timeout, or moves it if it is set. Errors as of schedule, except -ENOMEM: the set of an
- *            attached timeout cannot fail for memory.
- *   clear    stops it. -ENOENT: it is not set, because a poll returned it, or it was cleared, or never set.
- *   detach   clears it and zeroes its memory. After that, the wheel does not touch it. -EINVAL: it is zeroed.
+ *   set      starts the timeout, or moves it if it is set. It never allocates and never fails for memory. Errors as of
+ *            schedule, except -ENOMEM.
+ *   stop     ends it. The wheel may still know where it is, and the next set is faster. -ENOENT: it is not set, because
+ *            a poll returned it, or it was stopped or cleared, or never set.
+ *   clear    ends it, if it is set, and the wheel forgets it. -ENOENT: it was not set.
  *
- * Without attach and detach. If you have no good place to call them, zero the memory of the object: the first set
- * attaches the timeout, until it is cleared or returned by a poll. Clear it before the object is freed, copied or
- * moved; if it is not set, there is nothing to do. Its data is its own address, &connection->idle.
- * The differences: the set of one that is not set may fail with -ENOMEM, unless verge_timeout_reserve made room (once,
- * at the start, for as many as there can be). To set and clear it again and again is slower, as no entry is kept for
- * it. Builds with assertions notice when an object was freed while its timeout was set, if its memory has changed
- * since.
+ * The rule. After clear, and after a poll has returned it, the wheel does not touch the timeout until it is set again.
+ * Until then, do not move, copy, zero or free it, and use it only with that wheel. After verge_wheel_destroy, zero it
+ * before it is used with another wheel. Builds with assertions (VERGE_ASSERTS) notice most mistakes: an object that was
+ * freed, copied or zeroed too early, and a timeout that is used with two wheels.
  */
 
 /*
- * Makes room for timeout_count more timeouts than are attached, or set, now. Until they are used up, no attach and no
- * set allocates or fails for memory, unless timers with handles exceed those pending at this call, or those that
- * verge_wheel_reserve made room for. The room is kept until the next call; 0 gives it up. -ENOMEM, -ENOSPC.
+ * Makes a wheel large enough for many more timeouts than are set now. Without this call, the first poll that has work to
+ * do and finds more than 128 timers does so, unless the work limit is below the number of timers. It allocates, once,
+ * and if there is no memory, it goes on with the smaller wheel, which is slower. -ENOMEM: there is no memory. -EBUSY:
+ * verge_wheel_iterate visits a timeout.
  */
 VERGE_API VERGE_MUST_USE int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count);
 
@@ -330,7 +323,7 @@ VERGE_API uint64_t verge_timeout_deadline(const verge_timeout *timeout);
 
 /*
  * As poll, but also returns the timers of the current tick whose deadline <= now (also in strict wheels), so that they
- * are not late at all. For this, each call looks at every timer of that tick. If the tick holds more entries than the
+ * are not late at all. For this, each call looks at every timer of that tick. If the tick holds more timers than the
  * work limit has left, its timers come out at its end, as by poll. So do those in the upper levels of a coarse wheel.
  * Timers that `limit` kept from being returned stay in their tick.
  */
@@ -371,16 +364,15 @@ VERGE_API int verge_wheel_set_start(verge_wheel *wheel, uint64_t start_ns);
  * Makes room for timer_count more timers than are pending now. Until they are used up, schedule and reschedule do not
  * allocate, and do not fail for memory, whatever is cancelled in between. The room is kept until the next call;
  * reserve(0) gives it up. -ENOSPC: it is beyond the cap. -ENOMEM: no room is promised, and what could be had is
- * released, but for up to 2 MiB, which compact gives back.
+ * released.
  */
 VERGE_API VERGE_MUST_USE int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count);
 
-/* Ends all pending timers. Timeouts stay attached. The current time, memory and reservations stay. */
+/* Ends all pending timers, and forgets all timeouts. The current time, memory and reservations stay. */
 VERGE_API void verge_wheel_clear(verge_wheel *wheel);
 
-/* Drops all idle entries and gives back what memory can be given back; keeps what is reserved. Takes time in
- * proportion to all timers, and for that time memory for all entries once more, about 9 bytes each. Handles stay valid.
- * Does nothing while verge_wheel_iterate visits a timeout. */
+/* Drops all idle entries (see the statistics), and gives back what memory can be given back; keeps what is reserved.
+ * Takes time in proportion to all timers. Handles stay valid. */
 VERGE_API void verge_wheel_compact(verge_wheel *wheel);
 
 /* ---- queries ---- */
@@ -394,7 +386,7 @@ VERGE_API size_t verge_wheel_level_count(const verge_wheel *wheel);
  * is no such level. */
 VERGE_API uint64_t verge_wheel_coverage(const verge_wheel *wheel, size_t level);
 
-/* The largest deadline that can be scheduled now. It grows with now. */
+/* The largest deadline at which a timer that is scheduled now comes out. It grows with now. */
 VERGE_API uint64_t verge_wheel_largest_deadline(const verge_wheel *wheel);
 
 /* The number of the interval that holds a time, and the time at which an interval starts (VERGE_NEVER if it starts
@@ -412,16 +404,15 @@ VERGE_API VERGE_MUST_USE int verge_wheel_first_interval(verge_wheel *wheel, uint
  * Calls visit for each pending timer (.timer is 0 for a timeout), in no particular order. Stops when visit returns
  * non-zero, and returns that value; otherwise returns 0. During the visit of a timer with a handle, visit may use the
  * wheel in any way, but must not destroy it. Timers that it schedules may or may not be visited. During the visit of a
- * timeout, visit may clear, detach or move that timeout, and ask the wheel whatever it likes, by iterate too. It must
- * not change any other timer, and must not poll. A timeout that was moved may be visited again.
+ * timeout, visit may use the wheel in any way, but must not poll. Timeouts that it sets or moves may or may not be
+ * visited again.
  */
 VERGE_API int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context, const verge_expiry *timer),
                                   void *context);
 
 /* ---- statistics ---- */
 
-/* An entry is what a slot holds of a timer. One that belongs to no timer is idle: kept for the next timer that uses its
- * memory. */
+/* An entry is a node in a slot. One that belongs to no timer is idle: kept for the next timer that uses its memory. */
 typedef struct verge_wheel_stats {
     size_t struct_size; /* set by the caller */
     uint64_t timers;    /* pending */
@@ -429,11 +420,9 @@ typedef struct verge_wheel_stats {
     uint64_t cancelled;
     uint64_t expired;
     uint64_t cleared;
-    uint64_t
-        entries_filed; /* for timers without an entry; if an entry is kept or used again, it is not counted again */
     uint64_t entries_moved;   /* from a level to a lower one */
     uint64_t entries_refiled; /* filed again, because the timer had been moved later */
-    uint64_t entries_dropped; /* belonged to no timer any more */
+    uint64_t entries_dropped; /* idle ones that came up, or were in the way */
     uint64_t entries;         /* in the wheel now */
     uint64_t garbage;         /* of them, those that belong to no timer: idle ones */
     uint64_t records;         /* room for timers with handles, pending ones included */
@@ -450,10 +439,10 @@ typedef struct verge_wheel_level_stats {
     uint64_t resolution_ns; /* of one slot */
     uint64_t slots; /* twice as many as it covers, and the last level those beyond; fewer while there are few timers */
     uint64_t slots_used;
-    uint64_t capacity; /* entries its chunks have room for */
+    uint64_t capacity; /* entries in its slots: there is room for any number */
     uint64_t active;   /* entries that belong to a timer */
     uint64_t garbage;  /* entries that do not */
-    uint64_t bytes;    /* of its slots and chunks */
+    uint64_t bytes;    /* of its slots */
 } verge_wheel_level_stats;
 
 /* Looks at each entry of the level. While there is a backlog, the wheel may file far timers in levels above those of

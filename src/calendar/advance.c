@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Moving the cursor forward: which tick is next, and which upper slots must be drained before it. */
 #include "base/probes.h"
-#include "calendar/level.h"
+#include "calendar/calendar.h"
 
 /* ---- which slot is next ---- */
 
 uint64_t verge__level_next(const verge__level *level, uint64_t position) {
     uint32_t from = (uint32_t)position & level->mask;
-    uint32_t words = verge__level_words(level);
+    uint32_t words = (level->mask >> 6) + 1;
     uint32_t word = from >> 6;
     uint64_t bits = level->occupied[word] & (UINT64_MAX << (from & 63));
     for (uint32_t i = 0; bits == 0; i++) { /* all the way round, to the first word again */
@@ -35,171 +35,174 @@ uint64_t verge__calendar_next(const verge__calendar *calendar) {
 
 /* ---- draining ---- */
 
-/* The level for an entry of a slot that is drained: below that slot's if its tick is in the slot, even if the slot is
- * still so far ahead that the entry would be filed there again. */
-static verge__level *level_below(verge__calendar *calendar, size_t k, uint64_t position, uint64_t tick) {
-    size_t to = verge__calendar_level(calendar, tick);
-    bool is_here = tick >> calendar->levels[k].shift == position;
-    return &calendar->levels[is_here && to >= k ? k - 1 : to];
-}
-
-/* Files the entries of one chunk anew, each by its deadline; drops idle ones. */
-static void scatter(verge__calendar *calendar, size_t k, uint64_t position, const verge__entry *entries, size_t count) {
+/* Files a node of a slot of level k again. If its tick is in that slot, it goes below, even if the slot is still so far
+ * ahead that the node would be filed there again. */
+static VERGE__ALWAYS_INLINE void move_down(verge__calendar *calendar, size_t k, uint64_t position, verge__node *node) {
     unsigned shift = calendar->levels[k].shift;
     uint64_t start = position << shift;
-    for (size_t i = 0; i < count; i++) {
-        verge__entry entry = entries[i];
-        verge__node *node = verge__calendar_node(calendar, entry);
-        uint64_t deadline_ns = verge__node_deadline(node);
-        VERGE__INVARIANT(verge__node_has_entry(node), "C2: a node with an entry knows its place");
-        if (deadline_ns == VERGE_NEVER) {
-            verge__calendar_drop_idle(calendar, node);
-            calendar->entry_count--;
-            continue;
-        }
-        uint64_t tick = verge__calendar_tick(calendar, deadline_ns);
-        tick = tick > start ? tick : start;
-        if (VERGE__LIKELY(k == 1 && tick >> shift == position)) { /* as nearly all are */
-            verge__calendar_put(calendar, &calendar->levels[0], tick, entry, node);
-            continue;
-        }
-        VERGE__INVARIANT(tick >= calendar->cursor, "C3: nothing is filed before the cursor");
-        verge__level *level = level_below(calendar, k, position, tick);
-        verge__calendar_put(calendar, level, tick >> level->shift, entry, node);
+    uint64_t tick = verge__calendar_tick(calendar, verge__node_deadline(node));
+    tick = tick > start ? tick : start;
+    size_t to = k - 1;
+    if (VERGE__UNLIKELY(k > 1 || tick >> shift != position)) {
+        size_t level = verge__calendar_level(calendar, tick);
+        to = tick >> shift == position && level >= k ? k - 1 : level;
     }
+    verge__calendar_put(calendar, to, tick, node);
 }
 
-static void prefetch_nodes(const verge__calendar *calendar, const verge__chunk *chunk) {
-    for (size_t i = 0; i < VERGE__CHUNK_ENTRIES; i++) {
-        VERGE__PREFETCH_WRITE(verge__calendar_node(calendar, chunk->entries[i]));
-    }
-}
-
-/* Drains up to `chunks` chunks of a slot. False: the budget ran out first. */
-static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t chunks, size_t *budget) {
+/* Drains up to `max` nodes of a slot. False: the budget ran out first. */
+static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t max, size_t *budget) {
     verge__level *level = &calendar->levels[k];
+    verge__node **lanes = verge__level_slot(level, position);
+    uint32_t last_lane = verge__level_lane_count(level) - 1;
     uint32_t slot = (uint32_t)position & level->mask;
-    for (; chunks > 0 && level->slots[slot] != NULL; chunks--) {
-        verge__list list = level->slots[slot];
-        verge__chunk *chunk = verge__list_chunk(list);
-        VERGE__INVARIANT(chunk->level == k && chunk->slot == slot, "L2: each chunk names its list");
-        size_t count = verge__list_chunk_count(list);
-        size_t moved = count < *budget ? count : *budget;
-        if (moved == 0) {
-            return false;
-        }
-        VERGE__INVARIANT(calendar->entry_count >= moved, "C4: entries are counted");
-        *budget -= moved;
-        calendar->entries_moved += moved;
-        VERGE__PROBE3(cascade, calendar, k, moved);
-        if (chunk->below != NULL && calendar->entry_count > VERGE__PREFETCH_MIN) {
-            prefetch_nodes(calendar, chunk->below);
-        }
-        /* Off the list first: what scatter moves must not be in it any more. */
-        if (moved < count) {
-            level->slots[slot] = list - moved;
-        } else {
-            level->slots[slot] = verge__list_from_full_chunk(chunk->below);
-            if (chunk->below == NULL) {
-                verge__calendar_slot_emptied(calendar, k, slot);
-            }
-        }
-        scatter(calendar, k, position, list - moved, moved);
-        if (moved < count) {
-            return false;
-        }
-        verge__chunk_pool_give(&calendar->pool, chunk);
+    verge__node *first[VERGE__LANES_MAX]; /* the lanes, until the heads are written */
+    size_t moved = 0;
+    size_t limit = max < *budget ? max : *budget;
+    for (uint32_t lane = 0; lane <= last_lane; lane++) {
+        first[lane] = lanes[lane];
+        VERGE__PREFETCH_WRITE(first[lane]);
     }
-    return true;
+    uint32_t empty = 0; /* lanes in a row */
+    for (uint32_t lane = 0; moved < limit && empty <= last_lane; lane = (lane + 1) & last_lane) {
+        verge__node *node = first[lane];
+        if (node == NULL) {
+            empty++;
+            continue;
+        }
+        empty = 0;
+        first[lane] = node->next;
+        VERGE__PREFETCH_WRITE(node->next);
+        move_down(calendar, k, position, node);
+        moved++;
+    }
+    bool is_empty = true;
+    for (uint32_t lane = 0; lane <= last_lane; lane++) {
+        lanes[lane] = first[lane];
+        if (first[lane] != NULL) {
+            first[lane]->pprev = &lanes[lane];
+            is_empty = false;
+        }
+    }
+    if (is_empty) {
+        level->occupied[slot >> 6] &= ~(UINT64_C(1) << (slot & 63));
+    }
+    if (level->counts != NULL) {
+        VERGE__INVARIANT(level->counts[slot] >= moved, "C6: a slot has no more nodes than were counted");
+        level->counts[slot] = is_empty ? 0 : level->counts[slot] - (uint32_t)moved;
+    }
+    *budget -= moved;
+    calendar->nodes_moved += moved;
+    VERGE__PROBE3(cascade, calendar, k, moved);
+    return is_empty || moved == max;
 }
 
 bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget) {
     for (size_t k = calendar->levels_used; k-- > 1;) {
-        unsigned shift = calendar->levels[k].shift;
-        if ((calendar->cursor & verge__bit_mask(shift)) == 0 &&
-            !drain(calendar, k, calendar->cursor >> shift, SIZE_MAX, budget)) {
+        const verge__level *level = &calendar->levels[k];
+        uint64_t position = calendar->cursor >> level->shift;
+        if (position << level->shift == calendar->cursor && verge__level_has(level, position) &&
+            !drain(calendar, k, position, SIZE_MAX, budget)) {
             return false;
         }
     }
     return true;
 }
 
-bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, size_t *budget) {
-    VERGE__INVARIANT(!verge__calendar_has_due(calendar), "C3: a tick is taken when all of the last one is gone");
-    for (;;) {
-        bool is_lowest = last_tick < calendar->upper_quiet; /* nothing above happens before */
-        uint64_t next =
-            is_lowest ? verge__level_next(&calendar->levels[0], calendar->cursor) : verge__calendar_next(calendar);
-        VERGE__INVARIANT(next >= calendar->cursor, "C3: every slot starts at or after the cursor");
-        if (next > last_tick) {
-            calendar->cursor = last_tick < calendar->cursor ? calendar->cursor : last_tick + 1;
-            calendar->quiet_until = next < calendar->upper_quiet ? next : calendar->upper_quiet;
-            return false;
-        }
-        calendar->cursor = next;
-        if (!is_lowest && !verge__calendar_open_cursor(calendar, budget)) {
-            return false;
-        }
-        if (*verge__calendar_cursor_slot(calendar) != NULL) {
-            VERGE__INVARIANT(calendar->cursor <= last_tick, "C3: no tick is taken before it comes");
-            calendar->due_slot = verge__calendar_cursor_slot(calendar);
-            calendar->cursor++;
-            return true;
-        }
+/*
+ * Shares. If the next slot of a level has more than VERGE__SHARE nodes, it is drained evenly while the cursor approaches
+ * its start: by so many nodes at a time, and again after so many ticks.
+ */
+typedef struct share {
+    size_t nodes; /* 0: the slot has few */
+    uint64_t interval;
+} share;
+
+static share next_share(const verge__calendar *calendar, const verge__level *level) {
+    uint64_t next = (calendar->cursor >> level->shift) + 1;
+    uint64_t left = (next << level->shift) - calendar->cursor;
+    uint32_t count = level->counts == NULL ? 0 : level->counts[(uint32_t)next & level->mask];
+    if (count <= VERGE__SHARE) {
+        return (share){0};
     }
+    uint64_t shares = (count - 1) / VERGE__SHARE + 1;
+    uint64_t interval = left > shares ? left / shares : 1;
+    uint64_t visits = (left - 1) / interval + 1; /* this one included */
+    return (share){.nodes = (size_t)((count - 1) / visits + 1), .interval = interval < left ? interval : left};
 }
 
-/* ---- shares ---- */
-
-/*
- * The share of the next slot of level k that is due. Its m chunks are drained evenly from drain_begin to the slot's
- * start, rounded so that all are gone by then; a slot of a single chunk waits for its start. Returns the tick before
- * the next share: it is due when the cursor is behind that tick.
- */
-static uint64_t drain_share(verge__calendar *calendar, size_t k, size_t *budget) {
-    verge__level *level = &calendar->levels[k];
-    uint64_t position = (calendar->cursor >> level->shift) + 1;
-    size_t chunks = verge__list_chunks(level->slots[(uint32_t)position & level->mask]);
-    if (chunks < 2) {
+/* The tick at which a level has to be looked at again; NO_TICK: it is empty. */
+static uint64_t next_look(const verge__calendar *calendar, const verge__level *level) {
+    share due = next_share(calendar, level);
+    if (due.nodes > 0) {
+        return calendar->cursor + due.interval;
+    }
+    uint64_t here = calendar->cursor >> level->shift;
+    uint64_t position = verge__level_next(level, here);
+    if (position == VERGE__NO_TICK) {
         return VERGE__NO_TICK;
     }
-    uint64_t begin = verge__level_drain_begin(level, position);
-    uint64_t from = level->drained_to > begin ? level->drained_to : begin;
-    VERGE__INVARIANT(from <= calendar->cursor, "C5: shares were drained up to the cursor, not beyond");
-    uint64_t left = (position << level->shift) - from;
-    uint64_t elapsed = calendar->cursor - from;
-    uint64_t interval = left > chunks ? left / chunks : 1; /* ticks from a share to the next */
-    uint64_t at_once = (chunks - 1) / left + 1;
-    if (elapsed < interval) {
-        return from + interval - 1;
+    bool has_shares = level->counts != NULL && level->counts[(uint32_t)position & level->mask] > VERGE__SHARE;
+    return (position - (has_shares && position > here ? 1 : 0)) << level->shift;
+}
+
+/* What the upper levels have to do at the cursor; false: the budget ran out first. Finds upper_quiet anew. */
+static bool work_above(verge__calendar *calendar, size_t *budget) {
+    bool is_done = verge__calendar_open_cursor(calendar, budget);
+    for (size_t k = calendar->levels_used; k-- > 1 && is_done;) { /* what one drains, the one below may have to */
+        share due = next_share(calendar, &calendar->levels[k]);
+        is_done = due.nodes == 0 || drain(calendar, k, (calendar->cursor >> calendar->levels[k].shift) + 1, due.nodes,
+                                          budget);
     }
-    if (!drain(calendar, k, position, (size_t)(elapsed / interval * at_once), budget)) {
-        return calendar->cursor;
+    calendar->upper_quiet = is_done ? VERGE__NO_TICK : calendar->cursor;
+    for (size_t k = calendar->levels_used; k-- > 1 && is_done;) {
+        uint64_t look = next_look(calendar, &calendar->levels[k]);
+        calendar->upper_quiet = look < calendar->upper_quiet ? look : calendar->upper_quiet;
+        if (look == VERGE__NO_TICK && calendar->levels_used == k + 1) {
+            calendar->levels_used = (uint8_t)k;
+        }
     }
-    level->drained_to = calendar->cursor - elapsed % interval;
-    return level->drained_to + interval - 1;
+    return is_done;
+}
+
+/* ---- ticks ---- */
+
+/* Takes the tick of level 0 at `tick`, which has nodes; brings them, and those of the next tick, towards the cache. */
+static void take_tick(verge__calendar *calendar, uint64_t tick) {
+    const verge__level *level = &calendar->levels[0];
+    verge__node **lanes = verge__level_slot(level, tick);
+    verge__node **lanes_after = verge__level_slot(level, tick + 1);
+    for (uint32_t lane = 0; lane < verge__level_lane_count(level); lane++) {
+        VERGE__PREFETCH_WRITE(lanes[lane]);
+        VERGE__PREFETCH_WRITE(lanes_after[lane]);
+    }
+    calendar->due_slot = lanes;
+    calendar->due_lane = 0;
+    calendar->cursor = tick + 1;
+}
+
+bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, size_t *budget) {
+    VERGE__INVARIANT(!verge__calendar_has_due(calendar), "C3: a tick is taken when all of the last one is gone");
+    while (calendar->cursor <= last_tick) {
+        if (calendar->cursor >= calendar->upper_quiet && !work_above(calendar, budget)) {
+            return false;
+        }
+        uint64_t end = last_tick < calendar->upper_quiet ? last_tick : calendar->upper_quiet - 1;
+        uint64_t next = verge__level_next(&calendar->levels[0], calendar->cursor);
+        VERGE__INVARIANT(next >= calendar->cursor, "C3: every slot starts at or after the cursor");
+        if (next <= end) {
+            take_tick(calendar, next);
+            return true;
+        }
+        calendar->cursor = end + 1;
+        calendar->quiet_until = next < calendar->upper_quiet ? next : calendar->upper_quiet;
+    }
+    return false;
 }
 
 void verge__calendar_settle(verge__calendar *calendar, size_t *budget) {
-    if (calendar->cursor <= calendar->upper_quiet) {
-        return;
-    }
-    calendar->upper_quiet = VERGE__NO_TICK;
-    for (size_t k = calendar->levels_used; k-- > 1;) { /* what the upper levels drain, the lower ones may have to */
-        const verge__level *level = &calendar->levels[k];
-        uint64_t quiet = drain_share(calendar, k, budget);
-        uint64_t position = verge__level_next(level, calendar->cursor >> level->shift);
-        if (position != VERGE__NO_TICK) {
-            uint64_t next = position << level->shift;
-            if (verge__list_chunks(level->slots[(uint32_t)position & level->mask]) > 1) {
-                uint64_t begin = verge__level_drain_begin(level, position);
-                next = begin > calendar->cursor ? begin : next;
-            }
-            quiet = next < quiet ? next : quiet;
-        } else if (calendar->levels_used == k + 1) {
-            calendar->levels_used = (uint8_t)k;
-        }
-        calendar->upper_quiet = quiet < calendar->upper_quiet ? quiet : calendar->upper_quiet;
+    if (calendar->cursor >= calendar->upper_quiet) {
+        (void)work_above(calendar, budget);
     }
     uint64_t next = verge__level_next(&calendar->levels[0], calendar->cursor);
     calendar->quiet_until = next < calendar->upper_quiet ? next : calendar->upper_quiet;

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Creating and destroying a calendar, and its memory: the slots of levels, and chunks for all entries. */
+/* Creating and destroying a calendar, its slots, and what happens when a lane becomes empty. */
+#include "calendar/calendar.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "calendar/level.h"
 
 enum {
-    CHUNKS_UNDER_WAY = 1, /* of which the entries are being moved: it is in no list */
-    GROWTH_MIN = 4,       /* chunks added at a time */
-    GROWTH_MAX = 1024,
     LOWEST_LEVEL_BITS = 9,
     SECOND_LEVEL_BITS = 8,
     LEVEL_BITS = 6,
-    NARROW_BITS = 5,
-    NEAR_BITS = 32, /* of `filed`; a ring is two blocks */
+    LOWEST_NARROW_BITS = 5,
+    NARROW_BITS = 3,
+    MANY_SLOTS_BITS = 9,
+    FEW_LANE_BITS = 1, /* where slots have few nodes: those of one tick, and those of a level with many */
+    LANE_BITS = 3,
 };
+
+_Static_assert(1 << LANE_BITS == VERGE__LANES_MAX, "the most lanes are those of upper levels");
 
 /* ---- levels ---- */
 
@@ -31,66 +34,76 @@ size_t verge__calendar_default_levels(unsigned shift, verge__level_shape *ret_le
 }
 
 /* Describes a level, and says which distances are its own: those that the levels below do not cover. */
-static void add_level(verge__calendar *calendar, verge__level_shape shape, unsigned covered) {
+static void add_level(verge__calendar *calendar, unsigned shift, unsigned bits, unsigned covered) {
     size_t k = calendar->level_count++;
     VERGE__INVARIANT(k < VERGE__LEVELS_MAX, "C7: there is room for the levels of all geometries");
-    unsigned end = (unsigned)shape.shift + shape.bits;
-    bool is_near = end + 1 <= NEAR_BITS && k < VERGE__NEAR_LEVELS && !calendar->leaves_filed;
+    bool has_few_lanes = k == 0 || bits > MANY_SLOTS_BITS;
+    unsigned lane_bits = calendar->is_narrow ? 0U : has_few_lanes ? (unsigned)FEW_LANE_BITS : (unsigned)LANE_BITS;
     calendar->levels[k] = (verge__level){
-        .mask = (UINT32_C(2) << shape.bits) - 1,
-        .shift = shape.shift,
-        .bits = shape.bits,
-        .near_tag = is_near ? (uint8_t)(k << 1 | VERGE__NEAR) : (uint8_t)0,
+        .mask = (UINT32_C(2) << bits) - 1,
+        .shift = (uint8_t)shift,
+        .bits = (uint8_t)bits,
+        .lane_bits = (uint8_t)lane_bits,
     };
-    calendar->list_count += calendar->levels[k].mask + 1;
-    for (; covered < end && covered < 64; covered++) {
+    for (; covered < shift + bits && covered < 64; covered++) {
         calendar->level_of_zeros[63 - covered] = (uint8_t)k;
     }
 }
 
-/* The same for a range of distances, in levels of about equal bits: on average fewer than bits_max. */
-static void split(verge__calendar *calendar, unsigned covered, unsigned end, unsigned bits_max) {
-    for (unsigned pieces = covered < end ? (end - covered) / bits_max + 1 : 0; pieces > 0; pieces--) {
-        unsigned bits = (end - covered + pieces - 1) / pieces;
-        add_level(calendar, (verge__level_shape){.shift = (uint8_t)covered, .bits = (uint8_t)bits}, covered);
+/* The levels of the setup, unless they are to be narrow, and then more, up to the end of time. */
+static void add_levels(verge__calendar *calendar, const verge__calendar_setup *setup) {
+    unsigned covered = 0;
+    unsigned end = 64U - setup->shift;
+    for (size_t k = 0; k < setup->level_count && !setup->is_narrow; k++) {
+        add_level(calendar, setup->levels[k].shift, setup->levels[k].bits, covered);
+        covered = (unsigned)setup->levels[k].shift + setup->levels[k].bits;
+    }
+    while (covered < end) {
+        unsigned narrow_bits = covered == 0 ? (unsigned)LOWEST_NARROW_BITS : (unsigned)NARROW_BITS;
+        unsigned bits = setup->is_narrow ? narrow_bits : (unsigned)LEVEL_BITS;
+        bits = bits < end - covered ? bits : end - covered;
+        add_level(calendar, covered, bits, covered);
         covered += bits;
     }
 }
 
-static void add_levels(verge__calendar *calendar, const verge__calendar_setup *setup) {
-    unsigned covered = 0;
-    for (size_t k = 0; k < setup->level_count; k++) {
-        unsigned level_end = (unsigned)setup->levels[k].shift + setup->levels[k].bits;
-        if (setup->is_narrow) {
-            split(calendar, covered, level_end, NARROW_BITS);
-        } else {
-            add_level(calendar, setup->levels[k], covered);
-        }
-        covered = level_end;
-    }
-    split(calendar, covered, 64U - setup->shift, setup->is_narrow ? NARROW_BITS : LEVEL_BITS);
+static size_t words_of(const verge__level *level) {
+    return (level->mask >> 6) + 1;
 }
 
-/* One piece of memory for all levels: the lists, then the bits. */
+/* One piece of memory for all levels: the heads, then the bits, then the counts. */
 static int allocate_levels(verge__calendar *calendar) {
-    size_t slots = calendar->list_count - VERGE__OWN_LISTS;
     size_t words = 0;
+    size_t counts = 0;
+    calendar->head_count = 0;
     for (size_t k = 0; k < calendar->level_count; k++) {
-        words += verge__level_words(&calendar->levels[k]);
+        const verge__level *level = &calendar->levels[k];
+        calendar->head_count += ((size_t)level->mask + 1) << level->lane_bits;
+        words += words_of(level);
+        counts += k == 0 || calendar->is_narrow ? 0 : (size_t)level->mask + 1;
     }
-    calendar->level_bytes = slots * sizeof(verge__list) + words * sizeof(uint64_t);
-    void *memory = verge__allocate(calendar->pool.allocator, calendar->level_bytes, _Alignof(uint64_t));
+    calendar->bytes =
+        calendar->head_count * sizeof(verge__node *) + words * sizeof(uint64_t) + counts * sizeof(uint32_t);
+    calendar->bytes = (calendar->bytes + 63) & ~(size_t)63; /* the lanes of a slot are in one cache line */
+    void *memory = verge__allocate(calendar->allocator, calendar->bytes, 64);
     if (memory == NULL) {
         return -ENOMEM;
     }
-    memset(memory, 0, calendar->level_bytes);
-    verge__list *lists = (verge__list *)memory;
-    uint64_t *bits = (uint64_t *)(void *)(lists + slots);
+    memset(memory, 0, calendar->bytes);
+    calendar->heads = (verge__node **)memory;
+    verge__node **heads = calendar->heads;
+    uint64_t *bits = (uint64_t *)(void *)(heads + calendar->head_count);
+    uint32_t *count = (uint32_t *)(void *)(bits + words);
     for (size_t k = 0; k < calendar->level_count; k++) {
-        calendar->levels[k].slots = lists;
-        calendar->levels[k].occupied = bits;
-        lists += calendar->levels[k].mask + 1;
-        bits += verge__level_words(&calendar->levels[k]);
+        verge__level *level = &calendar->levels[k];
+        level->heads = heads;
+        level->occupied = bits;
+        heads += ((size_t)level->mask + 1) << level->lane_bits;
+        bits += words_of(level);
+        if (k > 0 && !calendar->is_narrow) {
+            level->counts = count;
+            count += level->mask + 1;
+        }
     }
     return 0;
 }
@@ -98,138 +111,98 @@ static int allocate_levels(verge__calendar *calendar) {
 /* ---- life ---- */
 
 void verge__calendar_restart(verge__calendar *calendar, uint64_t first_tick) {
-    VERGE__INVARIANT(calendar->entry_count == 0 && calendar->pool.used_count == 0, "C4: entries are counted");
+    VERGE__INVARIANT(calendar->linked == 0 && calendar->due_slot == NULL, "C4: nodes are counted");
     calendar->cursor = first_tick;
     calendar->quiet_until = VERGE__NO_TICK;
     calendar->upper_quiet = VERGE__NO_TICK;
     calendar->levels_used = 0;
-    for (size_t k = 0; k < calendar->level_count; k++) {
-        calendar->levels[k].drained_to = 0;
-    }
 }
 
-/* The levels of a setup, without entries. */
-static int build(verge__calendar *calendar, const verge__calendar_setup *setup) {
-    calendar->is_narrow = setup->is_narrow;
-    calendar->level_count = 0;
-    calendar->list_count = VERGE__OWN_LISTS;
-    calendar->entry_count = 0;
-    calendar->entry_capacity = 0;
-    calendar->due_slot = NULL;
-    memset(calendar->own, 0, sizeof(calendar->own));
-    calendar->pool = (verge__chunk_pool){.allocator = setup->allocator};
+int verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup *setup) {
+    *calendar = (verge__calendar){.bias_ns = setup->bias_ns,
+                                  .shift = setup->shift,
+                                  .is_narrow = setup->is_narrow,
+                                  .allocator = setup->allocator};
     add_levels(calendar, setup);
     verge__calendar_restart(calendar, setup->first_tick);
     return allocate_levels(calendar);
 }
 
-int verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup *setup) {
-    *calendar =
-        (verge__calendar){.bias_ns = setup->bias_ns, .shift = setup->shift, .leaves_filed = setup->leaves_filed};
-    return build(calendar, setup);
-}
-
 void verge__calendar_deinit(verge__calendar *calendar) {
-    verge__release(calendar->pool.allocator, calendar->levels[0].slots, calendar->level_bytes);
-    verge__chunk_pool_deinit(&calendar->pool);
+    verge__release(calendar->allocator, (void *)calendar->heads, calendar->bytes);
 }
 
-/* ---- room (C6) ---- */
-
-/* n entries in at most L lists of which none is empty form at most n chunks, and at most (n + 13 L) / 14. */
-static size_t chunks_for(const verge__calendar *calendar, size_t entries) {
-    size_t lists = calendar->list_count;
-    size_t chunks = entries;
-    if (entries > lists) {
-        chunks = (entries + (VERGE__CHUNK_ENTRIES - 1) * (lists + 1)) / VERGE__CHUNK_ENTRIES;
+void verge__calendar_choose_lanes(verge__calendar *calendar) {
+    bool are_many = calendar->linked >= VERGE__LANES_FROM;
+    for (size_t k = 0; k < calendar->level_count; k++) {
+        verge__level *level = &calendar->levels[k];
+        level->lanes_used = are_many ? (uint8_t)(verge__level_lane_count(level) - 1) : (uint8_t)0;
     }
-    return chunks == 0 ? 0 : chunks + CHUNKS_UNDER_WAY;
 }
 
-/* The same the other way round. */
-static void recount_capacity(verge__calendar *calendar) {
-    size_t lists = calendar->list_count;
-    size_t chunks = calendar->pool.chunk_count;
-    chunks -= chunks < CHUNKS_UNDER_WAY ? chunks : (size_t)CHUNKS_UNDER_WAY;
-    calendar->entry_capacity =
-        chunks <= lists ? chunks : VERGE__CHUNK_ENTRIES * chunks - (VERGE__CHUNK_ENTRIES - 1) * lists;
-}
-
-/* Grows by an eighth at least, so that few calls have to, and memory follows the load closely. */
-int verge__calendar_secure(verge__calendar *calendar, size_t entries) {
-    if (entries <= calendar->entry_capacity) {
-        return 0;
+void verge__calendar_lane_emptied(verge__calendar *calendar, verge__node **head) {
+    size_t k = 0;
+    while (k + 1 < calendar->level_count && head >= calendar->levels[k + 1].heads) {
+        k++;
     }
-    if (entries > (size_t)VERGE__CHUNK_ENTRIES << VERGE__DEPTH_BITS) { /* they may all be in one list */
-        return -ENOMEM;
+    verge__level *level = &calendar->levels[k];
+    uint32_t slot = (uint32_t)((size_t)(head - level->heads) >> level->lane_bits);
+    verge__node **lanes = verge__level_slot(level, slot);
+    for (uint32_t lane = 0; lane < verge__level_lane_count(level); lane++) {
+        if (lanes[lane] != NULL) {
+            return;
+        }
     }
-    size_t missing = chunks_for(calendar, entries) - calendar->pool.chunk_count;
-    size_t growth = verge__larger(GROWTH_MIN, calendar->pool.chunk_count / 8);
-    growth = verge__larger(missing, growth < GROWTH_MAX ? growth : (size_t)GROWTH_MAX);
-    int error = verge__chunk_pool_grow(&calendar->pool, growth);
-    if (error != 0 && growth > missing) {
-        error = verge__chunk_pool_grow(&calendar->pool, missing);
+    level->occupied[slot >> 6] &= ~(UINT64_C(1) << (slot & 63));
+    if (level->counts != NULL) {
+        level->counts[slot] = 0;
     }
-    recount_capacity(calendar);
-    VERGE__INVARIANT(error != 0 || calendar->entry_capacity >= entries, "C6: there is room for what was asked for");
-    return error;
-}
-
-void verge__calendar_shrink(verge__calendar *calendar, size_t entries) {
-    entries = verge__larger(entries, calendar->entry_count);
-    verge__chunk_pool_shrink(&calendar->pool, chunks_for(calendar, entries));
-    recount_capacity(calendar);
-    VERGE__INVARIANT(calendar->entry_count <= calendar->entry_capacity, "C6: entries are filed where room was made");
+    if (lanes == calendar->due_slot) {
+        calendar->due_slot = NULL;
+    }
 }
 
 /* ---- rebuilding ---- */
 
-/* Moves the entries of a list to another calendar: to its list `own`, or to its slots, each by its deadline, but not
- * before `start`. */
-static void move_list(verge__calendar *to, verge__list list, size_t own, uint64_t start) {
-    for (verge__entry *at = list == NULL ? NULL : list - 1; at != NULL; at = verge__entry_older(at)) {
-        verge__node *node = verge__calendar_node(to, *at);
-        uint64_t deadline_ns = verge__node_deadline(node);
-        uint64_t tick = deadline_ns == VERGE_NEVER ? start : verge__calendar_tick(to, deadline_ns);
-        node->place = VERGE__NO_PLACE;
-        if (own < VERGE__OWN_LISTS) {
-            verge__calendar_list_add(to, own, *at, node);
-        } else {
-            verge__calendar_file(to, *at, node, tick > start ? tick : start);
-        }
+typedef struct move {
+    verge__calendar *to;
+    size_t count;
+} move;
+
+/* A node goes to the new slots by its deadline, but not before its slot starts; one that is being handed out, to the
+ * same tick. */
+static const char *move_node(void *context, verge__node *node, uint64_t start) {
+    move *moving = (move *)context;
+    verge__calendar *to = moving->to;
+    uint64_t tick = verge__calendar_tick(to, verge__node_deadline(node));
+    tick = tick > start ? tick : start;
+    moving->count++;
+    if (start >= to->cursor) {
+        verge__calendar_put(to, verge__calendar_level(to, tick), tick, node);
+        return NULL;
     }
+    uint32_t slot = (uint32_t)start & to->levels[0].mask;
+    to->due_slot = verge__level_slot(&to->levels[0], slot);
+    to->levels[0].occupied[slot >> 6] |= UINT64_C(1) << (slot & 63);
+    to->levels_used = to->levels_used == 0 ? 1 : to->levels_used;
+    verge__list_push(to->due_slot, node);
+    return NULL;
 }
 
-int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_setup *setup, size_t entries) {
-    verge__calendar next = *calendar;
-    entries = verge__larger(entries, calendar->entry_count);
-    if (setup->is_narrow == calendar->is_narrow && calendar->pool.chunk_count <= chunks_for(calendar, entries)) {
-        return 0; /* there is nothing to gain */
-    }
-    int error = build(&next, setup);
-    error = error == 0 ? verge__calendar_secure(&next, entries) : error;
+int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_setup *setup) {
+    verge__calendar next;
+    int error = verge__calendar_init(&next, setup);
     if (error != 0) {
-        verge__calendar_deinit(&next);
         return error;
     }
-    next.cursor = calendar->cursor - verge__calendar_has_due(calendar);
-    for (size_t k = 0; k < calendar->level_count; k++) {
-        const verge__level *level = &calendar->levels[k];
-        for (uint32_t i = 0; i <= level->mask; i++) {
-            uint64_t position = (calendar->cursor >> level->shift) + i;
-            const verge__list *slot = &level->slots[(uint32_t)position & level->mask];
-            verge__list list = *slot;
-            bool is_due = slot == calendar->due_slot;
-            move_list(&next, list, VERGE__OWN_LISTS, is_due ? calendar->cursor - 1 : position << level->shift);
-        }
-    }
-    for (size_t own = 0; own < VERGE__OWN_LISTS; own++) {
-        move_list(&next, calendar->own[own], own, 0);
-    }
-    VERGE__INVARIANT(next.entry_count == calendar->entry_count, "C4: entries are counted");
-    verge__list *due = verge__calendar_cursor_slot(&next);
-    next.due_slot = verge__calendar_has_due(calendar) && *due != NULL ? due : NULL;
     next.cursor = calendar->cursor;
+    next.linked = calendar->linked;
+    next.nodes_moved = calendar->nodes_moved;
+    next.short_reach = calendar->short_reach;
+    verge__calendar_choose_lanes(&next);
+    move moving = {.to = &next};
+    (void)verge__calendar_each(calendar, move_node, &moving);
+    VERGE__INVARIANT(moving.count <= calendar->linked, "C4: nodes are counted");
     next.quiet_until = calendar->quiet_until < next.quiet_until ? calendar->quiet_until : next.quiet_until;
     verge__calendar_deinit(calendar);
     *calendar = next;

@@ -1,59 +1,61 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calendar/calendar.h - entries filed by tick. The owner, a wheel or a worker of a service, files nodes, moves the
- * cursor forward, and gets back the entries of each tick, tick by tick. The calendar reads the deadline of a node and
- * writes its `place` and `filed` (node.h). It uses nothing else of a timer.
+ * calendar/calendar.h - nodes filed by tick. The owner, a wheel or a worker of a service, files nodes, moves the cursor
+ * forward, and gets back the nodes of each tick, tick by tick. The calendar reads the deadlines of nodes, and links
+ * them. It knows nothing else of a timer, and needs no memory but its slots: so filing cannot fail.
  *
  * Levels. A slot of level k spans 2^shift ticks, and the ring holds two blocks of 2^bits slots: the block of the cursor
- * and the next. An entry goes to the lowest level whose 2^bits slots reach it:
+ * and the next. A node goes to the lowest level whose 2^bits slots reach it:
  *
  *     level 0   | . . . . c x x . x | x . x . . . . . |      slots of 1 tick, cursor at c
  *     level 1   | . x | . x . x x . . ...                    slots of 512 ticks
  *     level 2   | . . | x . ...                              slots of 2^17 ticks
  *
- * Above the levels that the owner asks for, there are more levels of 64 slots each, up to the end of time. The reason:
- * entries are filed by their distance from the cursor, and a backlog holds the cursor back. So a deadline within reach
- * of now may be out of reach of the cursor.
+ * The levels reach to the end of time, also beyond those that the owner asks for. The reason: nodes are filed by their
+ * distance from the cursor, and a backlog holds the cursor back. So a deadline within reach of now may be out of reach
+ * of the cursor.
  *
- * A narrow calendar has more levels of fewer slots, which cover the same. It takes little memory, and is for few
- * entries. The owner rebuilds it when there are more.
+ * Lanes. A slot is not one list but several, its lanes. A node goes to the next lane in turn. Who walks a slot takes a
+ * node of each lane in turn, and prefetches the one behind it. So as many cache misses are under way as there are
+ * lanes, where a single list waits for one miss after the other. While few nodes are linked, they are in the cache, and
+ * all go to the first lane.
  *
- * Cascading. When the cursor reaches the start of an upper slot, its entries are filed again below, each by its node's
- * deadline. So a timer that was moved later goes straight to its new slot, and an idle entry is dropped. The lower ring
- * also has room for the next block, so a slot may be drained before it starts. A slot of more than one chunk is drained
- * a share at a time while the cursor approaches. So there is no moment at which thousands of entries move at once.
+ * A narrow calendar has more levels of fewer slots, and one lane. It takes little memory, and is for few nodes. The
+ * owner rebuilds it when there are more.
  *
- * Usually an entry is filed at the tick of its deadline. It may be filed earlier: then it comes up early, and is filed
- * again. In a coarse wheel it may be filed later, since ticks are rounded up to the start of a slot. When such a slot
- * is drained, the tick of the deadline is before the slot's start, and the entry goes to the slot's start.
+ * Cascading. When the cursor reaches the start of an upper slot, its nodes are filed again below, each by its deadline.
+ * The lower ring also has room for the next block, so a slot may be drained before it starts. A slot of more than 16
+ * nodes is drained a share at a time while the cursor approaches. So there is no moment at which thousands of nodes
+ * move at once.
+ *
+ * A deadline may change while its node is linked, to a later one: the node then comes up early, and its owner files it
+ * again. In a coarse wheel a node may be filed later than its deadline, at the start of a slot. When such a slot is
+ * drained, the node goes to the slot's start.
  *
  * Threads: only the owner's thread uses a calendar. But other threads may change the deadline of a node (threads of a
  * service do, relaxed).
  *
  * Invariants (verge__calendar_check)
- *   C1  a slot's bit is set if and only if its list is not empty
- *   C2  a node with an entry knows its place; if it is NEAR, its slot starts at `filed`
+ *   C1  a slot's bit is set if and only if one of its lanes is not empty
+ *   C2  next and pprev of linked nodes agree
  *   C3  every slot that is not empty starts at or after the cursor, except due_slot, which is just before the cursor
  *       and not empty
- *   C4  entry_count is the number of entries, including those in the owner's lists
+ *   C4  linked is the number of nodes in slots and in the owner's lists
  *   C5  before quiet_until no slot starts and no share is due; before upper_quiet, none above level 0
- *   C6  the pool has a chunk for every list that entry_capacity entries could ever form
+ *   C6  an upper slot has at most as many nodes as `counts` says
  *   C7  levels from levels_used on are empty
  */
 #ifndef VERGE_SRC_CALENDAR_CALENDAR_H
 #define VERGE_SRC_CALENDAR_CALENDAR_H
 
 #include "base/bits.h"
-#include "base/relaxed.h"
-#include "calendar/chunk_pool.h"
+#include "calendar/node.h"
 
 enum {
-    /* Of a narrow calendar: 16 levels and the rest of 64 bits are 17 parts, and w bits make w / 5 + 1 levels. Of
-     * a wide one: 16 levels of a bit, and 48 / 6 + 1. */
-    VERGE__LEVELS_MAX = 29,
-    VERGE__OWN_LEVEL = 31, /* chunks of the owner's lists have this level, and the list's number as their slot */
-    VERGE__OWN_LISTS = 3,
-    VERGE__PREFETCH_MIN = 4096, /* the nodes of so few entries are in the cache anyway */
+    VERGE__LEVELS_MAX = 24, /* 16 of the owner's, of a bit each, and 48 bits beyond in levels of 6 */
+    VERGE__LANES_MAX = 8,
+    VERGE__LANES_FROM = 32768, /* with fewer nodes, all are in the first lane */
+    VERGE__SHARE = 16,         /* nodes that are drained at a time */
 };
 
 #define VERGE__NO_TICK UINT64_MAX
@@ -64,45 +66,38 @@ typedef struct verge__level_shape {
 } verge__level_shape;
 
 typedef struct verge__level {
-    verge__list *slots;
+    verge__node **heads; /* of the lanes of slot 0, then of slot 1, ... */
     uint64_t *occupied;  /* a bit a slot */
-    uint64_t drained_to; /* the tick up to which shares were drained */
+    uint32_t *counts;    /* C6; NULL: slots of this level are not drained in shares */
     uint32_t mask;       /* ring size - 1 */
     uint8_t shift;
     uint8_t bits;
-    uint8_t near_tag; /* the lowest bits of a place (node.h), if 32 bits tell the slots apart; else 0 */
+    uint8_t lane_bits;
+    uint8_t lanes_used; /* number of lanes that nodes go to, - 1 */
 } verge__level;
 
 typedef struct verge__calendar {
     /* what every call reads */
     uint64_t cursor;      /* the first tick that was not taken */
-    uint64_t short_reach; /* the owner's: ticks from the cursor on for which its short ways apply */
     uint64_t quiet_until; /* before this tick there is nothing to do */
     uint64_t bias_ns;     /* what makes (deadline + bias) >> shift the tick of a deadline */
     uint64_t shift;
-    size_t entry_count;
-    size_t entry_capacity;
-    /* The owner's: how many entries became idle, as their node is not pending any more, and how many of these are not
-     * so any more. Two counts, so that to clear and to set a timer again and again does not wait for one of them. */
-    uint64_t idle_begun;
-    uint64_t idle_ended;
-    unsigned char *const *slabs; /* the owner's table of nodes, for entries that are in it */
-    uint8_t level_of_zeros[64];  /* by the leading zero bits of tick - cursor */
-    verge__level levels[VERGE__LEVELS_MAX];
-
-    verge__list *due_slot; /* of level 0: its entries are being handed out, of tick cursor - 1; NULL: none are left */
-    uint64_t upper_quiet;  /* quiet_until without level 0 */
-    verge__list own[VERGE__OWN_LISTS];
+    uint64_t short_reach; /* the owner's: ticks from the cursor on for which its short ways apply */
+    size_t linked;        /* C4 */
+    uint32_t turn;        /* which lane is next */
     uint8_t level_count;
     uint8_t levels_used;
-    bool leaves_filed;
     bool is_narrow;
-    size_t list_count; /* slots of all levels, and the owner's lists */
-    size_t level_bytes;
-    uint64_t entries_moved;   /* from a level to a lower one */
-    uint64_t entries_refiled; /* the owner's: came up before their timer's later deadline */
-    uint64_t entries_dropped; /* withdrawn for good, or idle when they came up */
-    verge__chunk_pool pool;
+    uint64_t upper_quiet;  /* quiet_until without level 0 */
+    verge__node **heads;   /* of all lanes of all slots: one piece of memory, and the rest of it after them */
+    size_t head_count;
+    verge__node **due_slot; /* of level 0: its nodes are being handed out, of tick cursor - 1; NULL: none are left */
+    uint32_t due_lane;
+    uint64_t nodes_moved; /* from a level to a lower one */
+    size_t bytes;         /* of the piece of memory */
+    const verge_allocator *allocator;
+    uint8_t level_of_zeros[64]; /* by the leading zero bits of tick - cursor */
+    verge__level levels[VERGE__LEVELS_MAX];
 } verge__calendar;
 
 typedef struct verge__calendar_setup {
@@ -111,7 +106,6 @@ typedef struct verge__calendar_setup {
     uint64_t bias_ns;
     uint8_t shift;       /* ticks of 2^shift ns */
     uint64_t first_tick; /* the cursor */
-    bool leaves_filed;   /* the owner has `filed` for something else: no entry is near */
     bool is_narrow;
     const verge_allocator *allocator;
 } verge__calendar_setup;
@@ -126,45 +120,24 @@ size_t verge__calendar_default_levels(unsigned shift, verge__level_shape *ret_le
 int verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup *setup);
 void verge__calendar_deinit(verge__calendar *calendar);
 
-/* Moves the cursor of a calendar without entries to any tick. */
+/* Moves the cursor of a calendar without nodes to any tick. */
 void verge__calendar_restart(verge__calendar *calendar, uint64_t first_tick);
 
-/* Makes room for so many entries in all, and touches it. -ENOMEM changes nothing. */
-int verge__calendar_secure(verge__calendar *calendar, size_t entries);
+/* Moves all nodes to slots of another setup, narrow or wide. -ENOMEM changes nothing. */
+int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_setup *setup);
 
-/* Gives back chunks beyond what `entries` entries need. */
-void verge__calendar_shrink(verge__calendar *calendar, size_t entries);
+/* The lane at `head` has become empty. */
+void verge__calendar_lane_emptied(verge__calendar *calendar, verge__node **head);
 
-/* Moves all entries to new memory, which is as large as so many entries need, with the levels of the setup. -ENOMEM
- * changes nothing. */
-int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_setup *setup, size_t entries);
-
-/* ---- filing.c: entries come and go ---- */
-
-/* Files a node without an entry, for which there is room, at a tick that is not before the cursor. */
-void verge__calendar_file(verge__calendar *calendar, verge__entry entry, verge__node *node, uint64_t tick);
-
-/* The same in a list of the owner's. */
-void verge__calendar_list_add(verge__calendar *calendar, size_t own, verge__entry entry, verge__node *node);
-
-/* Takes the entry of a node out of its list: the newest of that list takes its place. */
-void verge__calendar_withdraw(verge__calendar *calendar, verge__node *node);
-
-/* Files a node anew; false, and nothing has changed: it has no entry, and there is no room for one. */
-bool verge__calendar_move(verge__calendar *calendar, verge__entry entry, verge__node *node, uint64_t tick);
-
-/* Takes the newest entry of the owner's list, which is not empty. To tell the node is left to the caller. */
-verge__entry verge__calendar_list_pop(verge__calendar *calendar, size_t own);
-
-/* A slot gets another chunk, on top: its newest one is full, or it has none. */
-verge__list verge__calendar_add_chunk(verge__calendar *calendar, verge__level *level, uint64_t position);
+/* Chooses how many lanes nodes go to, by how many nodes are linked. */
+void verge__calendar_choose_lanes(verge__calendar *calendar);
 
 /* ---- advance.c: time passes ---- */
 
 /*
- * Takes the next tick, up to last_tick, at which level 0 has entries: true, and they are in due_slot, from which the
+ * Takes the next tick, up to last_tick, at which level 0 has nodes: true, and they are in due_slot, from which the
  * owner takes them one by one; all of the last tick's are gone. False: there is none, the cursor is behind last_tick,
- * and quiet_until was found anew; or the budget, of entries moved, has run out, and the cursor is not behind last_tick.
+ * and quiet_until was found anew; or the budget, of nodes moved, has run out, and the cursor is not behind last_tick.
  */
 bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, size_t *budget);
 
@@ -182,24 +155,69 @@ uint64_t verge__level_next(const verge__level *level, uint64_t position);
 
 /* ---- check.c ---- */
 
-/* NULL, or the invariant that is broken. `look` (NULL: none) is called for each entry, with the tick at which its slot
- * starts, or NO_TICK in a list of the owner's, and returns what it finds broken. */
-typedef const char *verge__calendar_look(void *context, verge__entry entry, const verge__node *node, uint64_t start);
-const char *verge__calendar_check(const verge__calendar *calendar, verge__calendar_look *look, void *context);
+/* Calls `look` for each node in a slot, with the tick at which the slot starts. `look` may take out the node that it is
+ * called for. Stops when it returns something, and returns that. */
+typedef const char *verge__calendar_look(void *context, verge__node *node, uint64_t start);
+const char *verge__calendar_each(const verge__calendar *calendar, verge__calendar_look *look, void *context);
 
-/* ---- the short ways ---- */
+/* NULL, or the invariant that is broken. own_count: nodes that are in lists of the owner's. */
+const char *verge__calendar_check(const verge__calendar *calendar, size_t own_count);
 
-static VERGE__ALWAYS_INLINE verge__node *verge__calendar_node(const verge__calendar *calendar, verge__entry entry) {
-    return verge__entry_node(calendar->slabs, entry);
-}
+/* ---- filing ---- */
 
 /* The tick of a deadline that is not beyond the end of time. */
 static VERGE__ALWAYS_INLINE uint64_t verge__calendar_tick(const verge__calendar *calendar, uint64_t deadline_ns) {
     return (deadline_ns + calendar->bias_ns) >> calendar->shift;
 }
 
-static VERGE__ALWAYS_INLINE uint64_t verge__node_deadline(const verge__node *node) {
-    return verge__load_relaxed_plain(&node->deadline_ns);
+static inline uint32_t verge__level_lane_count(const verge__level *level) {
+    return UINT32_C(1) << level->lane_bits;
+}
+
+/* The heads of the lanes of the slot at a position. */
+static VERGE__ALWAYS_INLINE verge__node **verge__level_slot(const verge__level *level, uint64_t position) {
+    return &level->heads[(size_t)((uint32_t)position & level->mask) << level->lane_bits];
+}
+
+static inline bool verge__level_has(const verge__level *level, uint64_t position) {
+    uint32_t slot = (uint32_t)position & level->mask;
+    return (level->occupied[slot >> 6] >> (slot & 63) & 1) != 0;
+}
+
+/* There is something to do at a tick, in level k. */
+static VERGE__ALWAYS_INLINE void verge__calendar_note_tick(verge__calendar *calendar, size_t k, uint64_t tick) {
+    if (tick < calendar->quiet_until) {
+        calendar->quiet_until = tick;
+    }
+    if (k > 0 && tick < calendar->upper_quiet) {
+        calendar->upper_quiet = tick;
+    }
+}
+
+/* Links a node into a slot of level k, and does not count it. */
+static VERGE__ALWAYS_INLINE void verge__calendar_put(verge__calendar *calendar, size_t k, uint64_t tick,
+                                                     verge__node *node) {
+    verge__level *level = &calendar->levels[k];
+    uint64_t position = tick >> level->shift;
+    uint32_t slot = (uint32_t)position & level->mask;
+    uint32_t turn = calendar->turn++;
+    verge__node **head = &level->heads[((size_t)slot << level->lane_bits) + (turn & level->lanes_used)];
+    VERGE__INVARIANT(position << level->shift >= calendar->cursor, "C3: every slot starts at or after the cursor");
+    if (*head == NULL) {
+        level->occupied[slot >> 6] |= UINT64_C(1) << (slot & 63);
+        verge__calendar_note_tick(calendar, k, position << level->shift);
+        if (VERGE__UNLIKELY(k >= calendar->levels_used)) {
+            calendar->levels_used = (uint8_t)(k + 1);
+        }
+    }
+    verge__list_push(head, node);
+    if (level->counts != NULL && VERGE__UNLIKELY(++level->counts[slot] == VERGE__SHARE + 1)) {
+        uint64_t begin = (position - 1) << level->shift; /* of its shares: the start of the slot before */
+        verge__calendar_note_tick(calendar, k, begin > calendar->cursor ? begin : calendar->cursor);
+    }
+    if (VERGE__UNLIKELY(turn % 4096 == 0)) {
+        verge__calendar_choose_lanes(calendar);
+    }
 }
 
 /* The level for a tick at or after the cursor. */
@@ -207,51 +225,61 @@ static inline size_t verge__calendar_level(const verge__calendar *calendar, uint
     return calendar->level_of_zeros[verge__leading_zeros((tick - calendar->cursor) | 1)];
 }
 
-/* Whether the entry of a node comes up no later than at `tick`; there is no backlog. */
-static VERGE__ALWAYS_INLINE bool verge__calendar_serves(const verge__calendar *calendar, const verge__node *node,
-                                                        uint64_t tick) {
-    uint32_t ahead = node->filed - (uint32_t)calendar->cursor;
-    return ((node->place & VERGE__NEAR) != 0) & (ahead <= tick - calendar->cursor);
+/* Files a node that is in no list, at a tick that is not before the cursor. */
+static VERGE__ALWAYS_INLINE void verge__calendar_file(verge__calendar *calendar, verge__node *node, uint64_t tick) {
+    VERGE__INVARIANT(tick >= calendar->cursor, "C3: nothing is filed before the cursor");
+    VERGE__INVARIANT(!verge__node_is_linked(node), "C2: a node is in one list at the most");
+    calendar->linked++;
+    verge__calendar_put(calendar, verge__calendar_level(calendar, tick), tick, node);
 }
 
-/* Withdraws the entry of a node that is near, if that empties no chunk. False, and nothing has changed: it would. Which
- * list it is in follows from the node, without a look at the chunk, which may not be in the cache. */
-static VERGE__ALWAYS_INLINE bool verge__calendar_try_withdraw(verge__calendar *calendar, verge__node *node) {
-    if (VERGE__UNLIKELY((node->place & VERGE__NEAR) == 0)) {
-        return false;
+/* The same in a list of the owner's. */
+static inline void verge__calendar_file_in(verge__calendar *calendar, verge__node **list, verge__node *node) {
+    VERGE__INVARIANT(!verge__node_is_linked(node), "C2: a node is in one list at the most");
+    calendar->linked++;
+    verge__list_push(list, node);
+}
+
+/* Takes a node out of its slot, or of its list of the owner's. */
+static VERGE__ALWAYS_INLINE void verge__calendar_withdraw(verge__calendar *calendar, verge__node *node) {
+    verge__node **head = node->pprev;
+    bool was_last = node->next == NULL;
+    VERGE__INVARIANT(calendar->linked > 0, "C4: nodes are counted");
+    verge__list_remove(node);
+    calendar->linked--;
+    if (was_last && (uintptr_t)head - (uintptr_t)calendar->heads < calendar->head_count * sizeof(verge__node *)) {
+        verge__calendar_lane_emptied(calendar, head);
     }
-    verge__entry *place = verge__node_place(node);
-    const verge__level *level = &calendar->levels[node->place >> 1 & (VERGE__NEAR_LEVELS - 1)];
-    verge__list *list = &level->slots[node->filed >> level->shift & level->mask];
-    verge__entry *newest = *list - 1;
-    VERGE__INVARIANT(verge__calendar_node(calendar, *place) == node, "C2: a node with an entry knows its place");
-    if (VERGE__UNLIKELY(verge__is_first_of_chunk(newest))) {
-        return false;
-    }
-    verge__entry entry = *newest;
-    verge__node *moved = verge__calendar_node(calendar, entry);
-    *place = entry;
-    moved->place = (uintptr_t)place | level->near_tag; /* it need not be here to be written to */
-    *list = newest;
-    calendar->entry_count--;
-    node->place = VERGE__NO_PLACE;
-    return true;
 }
 
-/* Entries whose node is not pending. When one comes up, it is dropped. */
-static VERGE__ALWAYS_INLINE uint64_t verge__calendar_idle(const verge__calendar *calendar) {
-    return calendar->idle_begun - calendar->idle_ended;
-}
-
-/* Whether the tick that was taken last has entries left. */
+/* Whether the tick that was taken last has nodes left. */
 static inline bool verge__calendar_has_due(const verge__calendar *calendar) {
     return calendar->due_slot != NULL;
 }
 
-/* The entries at the cursor that are in level 0; those that upper slots have for it come with open_cursor. */
-static inline verge__list *verge__calendar_cursor_slot(const verge__calendar *calendar) {
-    const verge__level *lowest = &calendar->levels[0];
-    return &lowest->slots[(uint32_t)calendar->cursor & lowest->mask];
+/* Takes the next node of due_slot, which is not empty, from its lanes in turn. */
+static VERGE__ALWAYS_INLINE verge__node *verge__calendar_pop(verge__calendar *calendar) {
+    uint32_t last_lane = verge__level_lane_count(&calendar->levels[0]) - 1;
+    uint32_t lane = calendar->due_lane;
+    VERGE__INVARIANT(calendar->due_slot != NULL, "C3: nodes are taken while there are some");
+    while (calendar->due_slot[lane & last_lane] == NULL) {
+        lane++;
+    }
+    verge__node **head = &calendar->due_slot[lane & last_lane];
+    verge__node *node = *head;
+    calendar->due_lane = lane + 1;
+    VERGE__INVARIANT(node->pprev == head, "C2: a node is where its list says; if not, the object of a timeout was freed, "
+                                          "copied or zeroed before verge_timeout_clear");
+    *head = node->next;
+    calendar->linked--;
+    if (node->next != NULL) {
+        VERGE__PREFETCH_WRITE(node->next);
+        node->next->pprev = head;
+    } else {
+        verge__calendar_lane_emptied(calendar, head);
+    }
+    node->pprev = NULL;
+    return node;
 }
 
 #endif

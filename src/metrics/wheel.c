@@ -12,7 +12,6 @@ static const verge__metrics_field fields[] = {
     COUNTER(cancelled, "Timers that were cancelled."),
     COUNTER(expired, "Timers that a poll returned."),
     COUNTER(cleared, "Timers that were cleared."),
-    COUNTER(entries_filed, "Entries that schedule and reschedule put into slots."),
     COUNTER(entries_moved, "Entries that went from a level to a lower one."),
     COUNTER(entries_refiled, "Entries that came up before the later deadline of their timer."),
     COUNTER(entries_dropped, "Entries that belonged to no timer any more."),

@@ -109,7 +109,7 @@ static void look_closer(verge__walk *walk, verge__detail *detail, const verge__t
     verge__detail_timer *to = choose(walk, detail);
     if (to != NULL) {
         *to = *seen;
-        to->timer = verge__word_handle(word, verge__timer_index(timer));
+        to->timer = verge__word_handle(word, verge__table_index(&walk->service->table, timer));
         to->period_ns = verge__timer_period(timer);
         to->worker = verge__word_owner(word);
         to->is_running = verge__word_state(word) == VERGE__RUNNING_STATE;

@@ -24,7 +24,7 @@ static void count_free(verge_worker *worker, int by) {
 
 /* A free record is counted, whether it has an entry or not. */
 static void withdraw(verge_worker *worker, verge__timer *timer) {
-    if (verge__timer_has_entry(timer)) {
+    if (verge__timer_is_filed(timer)) {
         verge__calendar_withdraw(&worker->calendar, &timer->node);
     }
 }

@@ -149,7 +149,7 @@ static void sweep_orphans(verge_service *service, uint32_t count) {
          * worker. */
         bool is_free = verge__word_state(word) == VERGE__DEAD && verge__word_generation(word) != 0;
         if (is_free) {
-            VERGE__INVARIANT(!verge__timer_has_entry(timer), "S2: an orphan has no entry");
+            VERGE__INVARIANT(!verge__timer_is_filed(timer), "S2: an orphan is in no wheel");
             verge__word_publish(timer, verge__word_with_owner(word & ~(VERGE__LINKED | VERGE__STATE_MASK), 0));
         }
         verge__chain_push(is_free ? &dead : &kept, table, index);
@@ -211,11 +211,11 @@ bool verge__worker_take(verge_worker *worker, verge__timer *timer, uint32_t inde
         VERGE__INVARIANT((word & VERGE__LINKED) != 0, "S1: what is in an inbox is LINKED");
         VERGE__INVARIANT(verge__word_state(word) != VERGE__FREE, "S1: what is in an inbox is not free");
         if (verge__word_owner(word) != worker->id && verge__word_state(word) != VERGE__RUNNING_STATE) {
-            VERGE__INVARIANT(!verge__timer_has_entry(timer), "S3: a record that changes its owner has no entry");
+            VERGE__INVARIANT(!verge__timer_is_filed(timer), "S3: a record that changes its owner is in no wheel");
         }
     } while (!verge__word_change(timer, &word, taken_by(worker, word)));
     if (verge__word_state(word) == VERGE__DEAD) {
-        verge__worker_count_live(worker, verge__timer_has_entry(timer) ? -1 : 0);
+        verge__worker_withdraw(worker, timer); /* its place may come up after its last deadline */
         verge__worker_free(worker, timer, index);
     }
     return verge__word_state(word) == VERGE__SCHEDULED;
@@ -240,7 +240,6 @@ static bool is_overdue(const verge_worker *worker, verge__timer *timer) {
 void verge__worker_receive(verge_worker *worker) {
     verge__table *table = &worker->service->table;
     receive_orphans(worker);
-    verge__worker_clear_shelf(worker);
     if (!verge__inbox_is_empty(&worker->inbox)) {
         verge__chain chain = verge__inbox_take(&worker->inbox, table);
         worker->received_count += chain.count;
@@ -255,7 +254,8 @@ void verge__worker_receive(verge_worker *worker) {
             continue;
         }
         if (verge__worker_take(worker, timer, index)) {
-            verge__worker_file_or_shelve(worker, timer);
+            verge__worker_count_live(worker, verge__timer_is_filed(timer) ? 0 : 1);
+            verge__worker_file(worker, timer);
         }
     }
     verge__chain_sort(&overdue, table);

@@ -114,7 +114,7 @@ static int take_seat(verge_service *service, const verge_worker_options *options
     verge__worker_set_short_ways(worker);
     worker->scheduled_here = verge__word_with_owner(VERGE__SCHEDULED, worker->id);
     worker->is_in_pass = worker->is_in_callback = worker->wants_to_leave = false;
-    worker->incoming = worker->shelf = worker->overdue = VERGE__CHAIN_EMPTY;
+    worker->incoming = worker->overdue = VERGE__CHAIN_EMPTY;
     worker->overdue_left = 0;
     worker->wake = options->wake;
     worker->wake_context = options->wake_context;

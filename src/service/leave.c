@@ -67,7 +67,7 @@ bool verge__worker_unlink(verge_worker *worker, verge__timer *timer) {
 /* A timer from the wheel. If it is already LINKED, or DEAD, it is on its way to an inbox. */
 static void send_timer(departure *departing, verge__timer *timer) {
     if (verge__worker_unlink(departing->from, timer)) {
-        add(departing, verge__timer_index(timer));
+        add(departing, verge__table_index(&departing->from->service->table, timer));
     }
 }
 
@@ -134,7 +134,6 @@ static void leave_now(verge_worker *worker) {
     end_running(worker);
     send_wheel(&departing);
     send_chain(&departing, &worker->overdue);
-    send_chain(&departing, &worker->shelf);
     send_chain(&departing, &worker->incoming);
     send_off(&departing);
     VERGE__INVARIANT(verge__worker_live(worker) == 0, "S2: a worker that has left has no timer");

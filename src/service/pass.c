@@ -84,7 +84,7 @@ static verge_firing announce(verge_worker *worker, verge__timer *timer) {
     verge_tick tick = {.scheduled_ns = deadline_ns};
     if (period_ns != 0) {
         verge_interval interval = {.period_ns = 0};
-        (void)verge_interval_init(&interval, deadline_ns, period_ns, (verge_interval_policy)timer->policy);
+        (void)verge_interval_init(&interval, deadline_ns, period_ns, verge__timer_policy(timer));
         (void)verge_interval_next(&interval, worker->now_ns, &tick);
         verge__timer_set_deadline(timer, verge_interval_deadline(&interval));
     }
@@ -128,7 +128,8 @@ static bool finish(verge_worker *worker, verge__timer *timer, uint32_t index) {
     if (!again && (word & VERGE__LINKED) == 0) {
         verge__worker_free(worker, timer, index);
     } else if (again && (to & VERGE__LINKED) == 0) {
-        verge__worker_file_or_shelve(worker, timer);
+        verge__worker_count_live(worker, 1);
+        verge__worker_file(worker, timer);
     }
     return has_ended;
 }
@@ -168,7 +169,7 @@ static void call(verge_worker *worker, verge_callback callback, const verge_firi
 
 /* ---- one entry ---- */
 
-/* Runs a timer that is due at due_tick. If it still has an entry, the entry is taken out of the wheel. */
+/* Runs a timer that is due at due_tick. If it is still in the wheel, it is taken out. */
 static fate run_if_due(verge_worker *worker, verge__timer *timer, uint32_t index, uint64_t due_tick) {
     uint64_t word = 0;
     fate outcome = claim(worker, timer, due_tick, &word);
@@ -200,14 +201,14 @@ static fate run_if_due(verge_worker *worker, verge__timer *timer, uint32_t index
     return VERGE__FATE_RAN;
 }
 
-/* Handles a timer whose entry has come up. True: its callback ran. */
+/* Handles a timer that has come up. True: its callback ran. */
 static bool come_up(verge_worker *worker, verge__timer *timer, uint64_t due_tick) {
-    fate outcome = run_if_due(worker, timer, verge__timer_index(timer), due_tick);
+    uint32_t index = verge__table_index(&worker->service->table, timer);
+    fate outcome = run_if_due(worker, timer, index, due_tick);
     if (outcome == VERGE__FATE_MOVED) {
-        /* There is room: the room of its former entry. */
         uint64_t tick = verge__worker_tick(worker, verge__timer_deadline(timer));
         verge__worker_count_live(worker, 1);
-        verge__calendar_file(&worker->calendar, verge__entry_for_node(&timer->node), &timer->node,
+        verge__calendar_file(&worker->calendar, &timer->node,
                              tick > worker->calendar.cursor ? tick : worker->calendar.cursor);
     }
     return outcome == VERGE__FATE_RAN;
@@ -222,29 +223,6 @@ static bool is_to_stop(const verge_worker *worker) {
     return is_to_leave(worker) || atomic_load_explicit(&worker->service->is_stopping, memory_order_acquire);
 }
 
-/* Runs timers on the shelf, which could not be filed for lack of memory, if they are due; at most `room` of them. */
-static size_t run_shelf(verge_worker *worker, uint64_t due_tick, size_t room) {
-    const verge__table *table = &worker->service->table;
-    size_t fired = 0;
-    /* Goes once around the shelf: timers that stay, and new ones, go to its end. All others are on the shelf
-     * meanwhile. */
-    for (size_t left = worker->shelf.count; left > 0 && worker->shelf.count > 0; left--) {
-        uint32_t index = verge__chain_pop(&worker->shelf, table);
-        verge__timer *timer = verge__table_at(table, index);
-        bool is_due = verge__worker_tick(worker, verge__timer_deadline(timer)) <= due_tick;
-        if (!is_due || fired >= room || is_to_stop(worker)) {
-            verge__chain_append(&worker->shelf, table, index);
-        } else if (verge__worker_take(worker, timer, index)) {
-            fate outcome = run_if_due(worker, timer, index, due_tick);
-            fired += outcome == VERGE__FATE_RAN;
-            if (outcome == VERGE__FATE_MOVED) {
-                verge__worker_file_or_shelve(worker, timer);
-            }
-        }
-    }
-    return fired;
-}
-
 /* Runs the first of the timers that arrived overdue. True: its callback ran. */
 static bool run_overdue(verge_worker *worker, uint64_t due_tick) {
     const verge__table *table = &worker->service->table;
@@ -256,7 +234,8 @@ static bool run_overdue(verge_worker *worker, uint64_t due_tick) {
     }
     fate outcome = run_if_due(worker, timer, index, due_tick);
     if (outcome == VERGE__FATE_MOVED) {
-        verge__worker_file_or_shelve(worker, timer);
+        verge__worker_count_live(worker, verge__timer_is_filed(timer) ? 0 : 1);
+        verge__worker_file(worker, timer);
     }
     return outcome == VERGE__FATE_RAN;
 }
@@ -266,7 +245,7 @@ static bool run_overdue(verge_worker *worker, uint64_t due_tick) {
 /* Begins a round, unless one is in progress. */
 static bool begin_round(verge_worker *worker, uint64_t target) {
     const verge__calendar *calendar = &worker->calendar;
-    bool is_over = worker->overdue_left == 0 && calendar->own[1 - worker->late_list] == NULL &&
+    bool is_over = worker->overdue_left == 0 && worker->late[1 - worker->late_list] == NULL &&
                    !verge__calendar_has_due(calendar) && calendar->cursor >= worker->round_end;
     if (is_over) {
         worker->overdue_left = worker->overdue.count;
@@ -323,7 +302,6 @@ static uint64_t next_taken(const verge_worker *worker) {
     if (tick <= now_tick) {
         return 0;
     }
-    tick = worker->shelf.count > 0 ? now_tick + 1 : tick;
     return tick > VERGE_NEVER >> worker->shift ? VERGE_NEVER : tick << worker->shift;
 }
 
@@ -333,8 +311,8 @@ static uint64_t next(const verge_worker *worker) {
 }
 
 static void publish_state(verge_worker *worker) {
-    atomic_store_explicit(&worker->tally.entries, worker->calendar.entry_count, memory_order_relaxed);
-    atomic_store_explicit(&worker->tally.entries_moved, worker->calendar.entries_moved, memory_order_relaxed);
+    atomic_store_explicit(&worker->tally.entries, worker->calendar.linked, memory_order_relaxed);
+    atomic_store_explicit(&worker->tally.entries_moved, worker->calendar.nodes_moved, memory_order_relaxed);
     atomic_store_explicit(&worker->next_ns, next(worker), memory_order_relaxed);
     atomic_store_explicit(&worker->has_made_a_pass, true, memory_order_relaxed);
     uint64_t look = atomic_load_explicit(&worker->service->look, memory_order_relaxed);
@@ -357,9 +335,6 @@ size_t verge__worker_pass(verge_worker *worker) {
         worker->round_end = worker->calendar.cursor;
     } else {
         fired = run_due(worker, target);
-    }
-    if (VERGE__UNLIKELY(worker->shelf.count > 0)) {
-        fired += run_shelf(worker, target - 1, worker->service->options.batch - fired);
     }
     publish_state(worker);
     return fired;

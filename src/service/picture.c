@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "calendar/level.h"
-
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
 
@@ -34,13 +32,31 @@ typedef struct verge__sketch {
     uint64_t coming[VERGE__COMING_BUCKETS];
 } sketch;
 
+/* How many nodes a slot has, about: those of level 0 are counted, up to a bound; of upper ones, the calendar knows how
+ * many there can be. */
+static uint64_t nodes_of(const verge__level *level, uint32_t slot) {
+    enum { COUNTED_MAX = 256 };
+    if (level->counts != NULL) {
+        return level->counts[slot];
+    }
+    uint64_t count = 0;
+    for (uint32_t lane = 0; lane < verge__level_lane_count(level); lane++) {
+        uint64_t end = count + COUNTED_MAX;
+        for (const verge__node *node = verge__level_slot(level, slot)[lane]; node != NULL && count < end;
+             node = node->next) {
+            count++;
+        }
+    }
+    return count;
+}
+
 static void draw_level(const verge__calendar *calendar, const verge__level *level, uint64_t now_ns, sketch *sketch_) {
     const uint32_t slots = level->mask + 1;
     const uint32_t a_cell = slots > VERGE__PICTURE_CELLS ? slots / VERGE__PICTURE_CELLS : 1;
-    for (uint32_t word = 0; word < verge__level_words(level); word++) {
+    for (uint32_t word = 0; word <= level->mask >> 6; word++) {
         for (uint64_t bits = level->occupied[word]; bits != 0; bits &= bits - 1) {
             const uint32_t slot = word * 64 + verge__bit_lowest_index(bits);
-            const uint64_t count = verge__list_count(level->slots[slot]);
+            const uint64_t count = nodes_of(level, slot);
             sketch_->cells[slot / a_cell] += (uint32_t)count;
             sketch_->coming[verge__coming_bucket(ahead_of(calendar, level, slot, now_ns))] += count;
         }
@@ -82,7 +98,7 @@ void verge__picture_take(verge__picture *picture, const verge__calendar *calenda
     put(&picture->tick_shift, (uint32_t)calendar->shift);
     put_long(&picture->now_ns, now_ns);
     put_long(&picture->tick, calendar->cursor);
-    put_long(&picture->entry_count, calendar->entry_count);
+    put_long(&picture->entry_count, calendar->linked);
     atomic_store_explicit(&picture->take_count, take_count + 2, memory_order_release);
 }
 

@@ -8,7 +8,7 @@
  *               SCHEDULED  waits for its deadline
  *               RUNNING    its callback is running, on the owner
  *               DEAD       ended, but its link is still in use; the thread that takes it from its list frees it
- *   LINKED      its link is in use: it is in an inbox, on its way there, or on its owner's shelf
+ *   LINKED      its link is in use: it is in an inbox, or on its way there
  *   WRITING     a thread is writing its deadline; only that thread may end the write
  *   AGAIN       RUNNING: it was reset, and will be scheduled when the callback has returned
  *               SCHEDULED WRITING: it came up while its deadline was being written, and has no entry any more; the
@@ -61,15 +61,15 @@
  *                  (atomic).
  *   link           the thread that set LINKED, until it has pushed the record; then the thread that took it from there.
  *                  Of a FREE record: the owner of its list.
- *   node.place, node.filed
- *                  the owner, LINKED or not. When the owner changes (T3), the record has no entry: T12 takes the entry
- *                  out of the old owner's wheel, and so does a worker that leaves or gives a free record away.
+ *   node.next, node.pprev
+ *                  the owner, LINKED or not. When the owner changes (T3), the record is in no list: T12 takes it out of
+ *                  the old owner's wheel, and so does a worker that leaves or gives a free record away.
  *   callback, argument, period, policy, source
  *                  written only before T1, T2. Any thread reads them (atomic), and then checks that the generation is
  *                  still the same.
  *
- * Why T6 may be relaxed. T6 publishes nothing, and reads nothing that another thread has written: place and link of a
- * timer that is not LINKED belong to the owner. But the owner uses the record again. What it then writes (T1) must come
+ * Why T6 may be relaxed. T6 publishes nothing, and reads nothing that another thread has written: the place of a timer
+ * in the wheel, and its link if it is not LINKED, belong to the owner. But the owner uses the record again. What it then writes (T1) must come
  * after what other threads did with the timer that has ended: after the deadline that a reset wrote before T11, and
  * after the reads of a query, which ends by changing the word to the same value. Both of these release, and T6 compares
  * the word with the value they stored. All later stores depend on the result of this comparison. No processor makes a
@@ -77,8 +77,13 @@
  * no name for this order. An acquire would delay all later loads, which costs a fifth of the time of a start and a
  * cancel.)
  *
- * Why an entry always belongs to its owner. A record gets an entry only from its owner, in the owner's wheel. It loses
- * the entry, by the thread that holds the owner's turn, before it gets another owner (T3, T12) or none (free.c).
+ * Why a record is in the wheel of its owner or in none. Only its owner files it. The thread that holds the owner's turn
+ * takes it out before it gets another owner (T3, T12) or none (free.c).
+ *
+ * Why a place in the wheel comes up in time. While a record is SCHEDULED, not LINKED and not WRITING, its place comes up
+ * no later than its deadline: the owner files it there, and who makes the deadline earlier LINKs it (T11), so that the
+ * owner files it anew (T3). A record that ends in this state (T6) may keep its place, and its deadline: a later timer of
+ * this record uses the place, if its deadline is no earlier. A record that ends in another way is taken out first.
  */
 #ifndef VERGE_SRC_SERVICE_RECORD_H
 #define VERGE_SRC_SERVICE_RECORD_H
@@ -115,13 +120,13 @@
 
 typedef struct verge__timer {
     _Atomic uint64_t word;
-    verge__node node; /* deadline_ns: any thread, atomic. place, filed: the owner. generation: the record's index */
+    verge__node node; /* deadline_ns: any thread, atomic. next, pprev: the owner */
     _Atomic(verge_callback) callback;
     _Atomic(void *) argument;
     _Atomic uint64_t period_ns;
     uint32_t link;
-    uint8_t policy;
-    _Atomic uint16_t source; /* worth something only if period_ns is not 0 (sources.h) */
+    uint16_t segment;                   /* of the table: says which record it is */
+    _Atomic uint16_t source_and_policy; /* worth something only if period_ns is not 0 (sources.h) */
 } verge__timer;
 
 _Static_assert(sizeof(void *) != 8 || sizeof(verge__timer) == 64, "a timer is a cache line");
@@ -194,17 +199,13 @@ static inline void verge__timer_publish_deadline(verge__timer *timer, uint64_t d
     __atomic_store_n(&timer->node.deadline_ns, deadline_ns, __ATOMIC_SEQ_CST);
 }
 
-/* The timer of an entry. */
-static inline verge__timer *verge__timer_of(verge__entry entry) {
-    return (verge__timer *)(uintptr_t)(entry - offsetof(verge__timer, node));
+static inline verge__timer *verge__timer_of(verge__node *node) {
+    return (verge__timer *)(void *)((unsigned char *)node - offsetof(verge__timer, node));
 }
 
-static inline uint32_t verge__timer_index(const verge__timer *timer) {
-    return timer->node.generation;
-}
-
-static inline bool verge__timer_has_entry(const verge__timer *timer) {
-    return verge__node_has_entry(&timer->node);
+/* Whether it is in a wheel. */
+static inline bool verge__timer_is_filed(const verge__timer *timer) {
+    return verge__node_is_linked(&timer->node);
 }
 
 #endif

@@ -81,7 +81,7 @@ static void hand_over(verge_worker *rescuer, verge__timer *timer, uint32_t index
 /* Moves a timer from a stuck worker's wheel to the rescuer. */
 static void rescue_timer(verge_worker *rescuer, verge_worker *stuck, verge__timer *timer) {
     if (verge__worker_unlink(stuck, timer)) {
-        hand_over(rescuer, timer, verge__timer_index(timer));
+        hand_over(rescuer, timer, verge__table_index(&rescuer->service->table, timer));
         verge__count(&rescuer->tally.rescued, 1);
     }
 }
@@ -91,7 +91,7 @@ static void rescue_due(verge_worker *rescuer, verge_worker *stuck, uint64_t last
     size_t budget = RESCUED_AT_ONCE;
     for (size_t moved = 0;; moved++) {
         verge__timer *timer = verge__worker_pop_late(stuck);
-        if (timer == NULL && stuck->calendar.own[stuck->late_list] != NULL) {
+        if (timer == NULL && stuck->late[stuck->late_list] != NULL) {
             stuck->late_list = (uint8_t)(1 - stuck->late_list);
             timer = verge__worker_pop_late(stuck);
         }

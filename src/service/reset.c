@@ -85,13 +85,6 @@ static int reset(verge_service *service, verge_worker *bound, verge_timer handle
     if (timer == NULL) {
         return -EBADF;
     }
-    /* If the timer is filed on this worker, make room first: after T10 nothing may fail. */
-    if (bound != NULL) {
-        int error = verge__worker_prepare(bound);
-        if (error != 0) {
-            return error;
-        }
-    }
     uint64_t word = 0;
     int verdict = begin(service, timer, handle, &word);
     if ((word & VERGE__WRITING) == 0) {
@@ -110,13 +103,18 @@ static int reset(verge_service *service, verge_worker *bound, verge_timer handle
         return verdict;
     }
     if ((word & VERGE__QUIT) != 0) {
+        if (is_own && (word & VERGE__LINKED) == 0) {
+            verge__worker_withdraw(bound, timer); /* its place may come up after the new deadline */
+        }
         verge__free_or_send(service, bound, timer, (uint32_t)handle, word);
     } else if ((word & VERGE__LINKED) != 0) { /* the thread that takes it reads the deadline */
         if (deadline_ns < old_ns) {
             wake_owner(service, word, deadline_ns);
         }
+    } else if (is_own && (deadline_ns < old_ns || !verge__timer_is_filed(timer))) {
+        verge__worker_file(bound, timer);
     } else if (is_own) {
-        verge__worker_file(bound, timer, verge__worker_tick(bound, deadline_ns));
+        VERGE__INVARIANT(verge__timer_is_filed(timer), "S3: a timer of the owner's that is not LINKED is in its wheel");
     } else if (deadline_ns < old_ns || (word & VERGE__AGAIN) != 0) {
         send_to_owner(service, timer, (uint32_t)handle, word, deadline_ns);
     }

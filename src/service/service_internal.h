@@ -110,15 +110,15 @@ struct verge_worker {
     bool wants_to_leave;
     uint32_t id;
     _Atomic uint32_t free_count;
-    /* Free records, and timers with an entry in its wheel, including cancelled ones that are not back yet. */
+    /* Free records, and timers in its wheel, including cancelled ones that are not back yet. */
     verge__counter held;
-    /* Which of the calendar's own lists has the timers that were filed too late for their tick, for the next round. The
-     * other list, 1 - late_list, has those of this round. Those of the tick that was taken last are in its due_slot. */
+    /* Timers that were filed too late for their tick: late[late_list] for the next round, the other list for this
+     * round. Those of the tick that was taken last are in the calendar's due_slot. */
+    verge__node *late[2];
     uint8_t late_list;
     uint64_t round_end;      /* ticks from here on belong to the next round (pass.c) */
     verge__chain incoming;   /* taken from the inbox, but not handled yet */
     uint32_t received_count; /* records that it took from the inbox since it last went to sleep */
-    verge__chain shelf;      /* timers that could not be filed for lack of memory */
     verge__chain overdue;  /* timers from the inbox that came too late for their tick, in the order in which they run */
     uint32_t overdue_left; /* how many of them belong to this round */
     uint64_t now_ns;       /* of the last pass */
@@ -242,7 +242,7 @@ static inline bool verge__service_watches(const verge_service *service) {
 
 static inline bool verge__worker_has_backlog(const verge_worker *worker) {
     const verge__calendar *calendar = &worker->calendar;
-    return calendar->own[0] != NULL || calendar->own[1] != NULL || verge__calendar_has_due(calendar) ||
+    return worker->late[0] != NULL || worker->late[1] != NULL || verge__calendar_has_due(calendar) ||
            worker->overdue.count > 0;
 }
 
@@ -255,7 +255,7 @@ static inline uint32_t verge__worker_free_count(const verge_worker *worker) {
     return atomic_load_explicit(&worker->free_count, memory_order_relaxed);
 }
 
-/* How many timers have an entry in its wheel. For any thread. */
+/* How many timers are in its wheel. For any thread. */
 static inline size_t verge__worker_live(const verge_worker *worker) {
     uint64_t free_count = verge__worker_free_count(worker);
     uint64_t held = verge__counted(&worker->held);
@@ -367,28 +367,18 @@ static inline bool verge__samples_cancels(const verge_service *service, const ve
 int verge__worker_init_wheel(verge_worker *worker, uint64_t now_ns);
 void verge__worker_deinit_wheel(verge_worker *worker);
 
-/* Makes room for an entry. -ENOMEM. */
-int verge__worker_prepare(verge_worker *worker);
+/* Files a timer at its deadline's tick, or anew. */
+void verge__worker_file(verge_worker *worker, verge__timer *timer);
 
-/* Files a timer at its deadline's tick, unless its present entry serves. There must be room, or an entry. */
-void verge__worker_file(verge_worker *worker, verge__timer *timer, uint64_t tick);
-
-/* The same, but room is not required: without memory, the timer waits on the shelf. The timer is SCHEDULED and not
- * LINKED. It may be cancelled at the same time. */
-void verge__worker_file_or_shelve(verge_worker *worker, verge__timer *timer);
-
-/* Files the timers of the shelf, and runs those that are due. */
-void verge__worker_clear_shelf(verge_worker *worker);
-
-/* Takes the entry of one of this worker's timers out of the wheel, if it has one. */
+/* Takes one of this worker's timers out of the wheel, if it is there. */
 static inline void verge__worker_withdraw(verge_worker *worker, verge__timer *timer) {
-    if (verge__timer_has_entry(timer)) {
+    if (verge__timer_is_filed(timer)) {
         verge__calendar_withdraw(&worker->calendar, &timer->node);
         verge__worker_count_live(worker, -1);
     }
 }
 
-/* Takes the next entry of this round out of the wheel: of the late ones, or of the current tick. NULL: there is
+/* Takes the next timer of this round out of the wheel: of the late ones, or of the current tick. NULL: there is
  * none. */
 verge__timer *verge__worker_pop_late(verge_worker *worker);
 verge__timer *verge__worker_pop_due(verge_worker *worker);

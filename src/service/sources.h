@@ -47,6 +47,8 @@
 enum {
     VERGE__SOURCE_COUNT = 1024,
     VERGE__SOURCE_OTHERS = 0,
+    VERGE__SOURCE_BITS = 14,
+    VERGE__SOURCE_MASK = (1 << VERGE__SOURCE_BITS) - 1,
     VERGE__EVENTS_A_POKE = 256,
     VERGE__WEIGHT_MAX = 32,
     VERGE__LATE_FIRST_BIT = 10,   /* up to 1 us is one bucket */
@@ -106,12 +108,18 @@ static inline uint64_t verge__timer_period(const verge__timer *timer) {
     return period_ns == VERGE__ONCE ? 0 : period_ns;
 }
 
+/* What to do about ticks that a periodic timer has missed. */
+static inline verge_interval_policy verge__timer_policy(const verge__timer *timer) {
+    return (verge_interval_policy)(atomic_load_explicit(&timer->source_and_policy, memory_order_relaxed) >>
+                                   VERGE__SOURCE_BITS);
+}
+
 /* The source of a timer. For another thread than its owner's it is a guess, which is wrong if the record is used anew
  * at this moment. */
 static inline uint32_t verge__timer_source(verge__sources *sources, const verge__timer *timer) {
     const uint32_t source = atomic_load_explicit(&timer->period_ns, memory_order_relaxed) == 0
                                 ? 0
-                                : atomic_load_explicit(&timer->source, memory_order_relaxed);
+                                : (uint32_t)(atomic_load_explicit(&timer->source_and_policy, memory_order_relaxed) & VERGE__SOURCE_MASK);
     return source != 0 ? source
                        : verge__source_find(sources, verge__key_of_function((void (*)(void))atomic_load_explicit(
                                                          &timer->callback, memory_order_relaxed)));

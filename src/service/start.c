@@ -35,13 +35,15 @@ static uint64_t kept_period(uint64_t period_ns, uint32_t source) {
 }
 
 static VERGE__ALWAYS_INLINE void fill(verge__timer *timer, uint64_t deadline_ns, verge_callback callback,
-                                      void *argument, uint64_t period_ns, uint32_t source) {
+                                      void *argument, uint64_t period_ns, uint32_t source,
+                                      verge_interval_policy policy) {
     verge__timer_set_deadline(timer, deadline_ns);
     VERGE__STORE_RELAXED(&timer->callback, callback);
     VERGE__STORE_RELAXED(&timer->argument, argument);
     VERGE__STORE_RELAXED(&timer->period_ns, period_ns);
     if (period_ns != 0) {
-        atomic_store_explicit(&timer->source, (uint16_t)source, memory_order_relaxed);
+        atomic_store_explicit(&timer->source_and_policy, (uint16_t)(source | (uint32_t)policy << VERGE__SOURCE_BITS),
+                              memory_order_relaxed);
     }
 }
 
@@ -70,12 +72,14 @@ static VERGE__ALWAYS_INLINE bool start_by_short_way(const verge_service *service
     verge_timer handle = worker->free[--free_count] + VERGE__GENERATION_ONE;
     uint32_t index = (uint32_t)handle;
     verge__timer *timer = verge__table_at(&service->table, index);
-    if (!verge__calendar_serves(calendar, &timer->node, tick) &&
-        VERGE__UNLIKELY(!verge__calendar_move(calendar, verge__entry_for_node(&timer->node), &timer->node, tick))) {
-        return false;
+    if (!verge__timer_is_filed(timer)) {
+        verge__calendar_file(calendar, &timer->node, tick);
+    } else if (deadline_ns < verge__timer_deadline(timer)) { /* otherwise its place comes up in time (record.h) */
+        verge__calendar_withdraw(calendar, &timer->node);
+        verge__calendar_file(calendar, &timer->node, tick);
     }
     atomic_store_explicit(&worker->free_count, free_count, memory_order_relaxed);
-    fill(timer, deadline_ns, callback, argument, source == 0 ? 0 : VERGE__ONCE, source);
+    fill(timer, deadline_ns, callback, argument, source == 0 ? 0 : VERGE__ONCE, source, VERGE_INTERVAL_BURST);
     verge__count(&worker->tally.started, 1);
     give_handle(ret_timer, handle);
     verge__word_publish(timer, (handle & VERGE__GENERATION_MASK) + worker->scheduled_here);
@@ -84,11 +88,7 @@ static VERGE__ALWAYS_INLINE bool start_by_short_way(const verge_service *service
 
 static int start_here(verge_worker *worker, const verge_start_options *options, uint32_t source,
                       verge_timer *ret_timer) {
-    uint64_t tick = verge__worker_tick(worker, options->deadline_ns);
     int error = verge__worker_refill(worker);
-    if (error == 0) {
-        error = verge__worker_prepare(worker);
-    }
     if (VERGE__UNLIKELY(error != 0)) {
         return error;
     }
@@ -97,12 +97,11 @@ static int start_here(verge_worker *worker, const verge_start_options *options, 
     uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);
     word = verge__word_with_owner(word, worker->id) + VERGE__GENERATION_ONE + VERGE__SCHEDULED;
     fill(timer, options->deadline_ns, options->callback, options->argument, kept_period(options->period_ns, source),
-         source);
-    timer->policy = (uint8_t)options->policy;
+         source, options->policy);
     if (verge__samples_starts(worker->service, worker)) {
         verge__sample_start(worker->service, worker, timer);
     }
-    verge__worker_file(worker, timer, tick);
+    verge__worker_file(worker, timer);
     verge__count(&worker->tally.started, 1);
     give_handle(ret_timer, verge__word_handle(word, index));
     verge__word_publish(timer, word);
@@ -125,8 +124,7 @@ static int start_there(verge_service *service, verge_worker *bound, const verge_
     uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);
     word = verge__word_with_owner(word, target) + VERGE__GENERATION_ONE + VERGE__SCHEDULED + VERGE__LINKED;
     fill(timer, options->deadline_ns, options->callback, options->argument, kept_period(options->period_ns, source),
-         source);
-    timer->policy = (uint8_t)options->policy;
+         source, options->policy);
     if (verge__samples_starts(service, bound)) {
         verge__sample_start(service, bound, timer);
     }

@@ -91,8 +91,7 @@ static int take_fresh(verge__table *table, uint32_t *ret_index) {
     }
     verge__timer *record = verge__table_at(table, index);
     memset(record, 0, sizeof(*record));
-    record->node.place = VERGE__NO_PLACE;
-    record->node.generation = index;
+    record->segment = (uint16_t)(index >> VERGE__TABLE_SEGMENT_BITS);
     atomic_store_explicit(&segment_part(table, index >> VERGE__TABLE_SEGMENT_BITS)->known,
                           (index & (VERGE__TABLE_SEGMENT_RECORDS - 1)) + 1, memory_order_release);
     table->next = verge__table_next_index(index);

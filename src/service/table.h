@@ -30,7 +30,7 @@ enum {
     VERGE__TABLE_SEGMENT_BITS = 15,
     VERGE__TABLE_SEGMENT_RECORDS = 1 << VERGE__TABLE_SEGMENT_BITS,
     VERGE__TABLE_GROUP_BITS = 8, /* log2 of the segments in a group */
-    VERGE__TABLE_GROUPS = 1 << (32 - VERGE__TABLE_SEGMENT_BITS - VERGE__TABLE_GROUP_BITS),
+    VERGE__TABLE_GROUPS = 1 << (31 - VERGE__TABLE_SEGMENT_BITS - VERGE__TABLE_GROUP_BITS), /* 2^16 segments */
 };
 
 typedef struct verge__table_part {
@@ -99,6 +99,12 @@ static VERGE__ALWAYS_INLINE verge__timer *verge__table_at(const verge__table *ta
                                         ? &table->first_group.segments[index >> VERGE__TABLE_SEGMENT_BITS]
                                         : verge__table_far_part(table, index);
     return verge__table_part_at(part, index);
+}
+
+/* The index of a record. */
+static inline uint32_t verge__table_index(const verge__table *table, const verge__timer *timer) {
+    uint32_t first = (uint32_t)timer->segment << VERGE__TABLE_SEGMENT_BITS;
+    return first + (uint32_t)(timer - verge__table_at(table, first));
 }
 
 /* Whether there is a record with that index; *ret_timer gets it. */

@@ -2,29 +2,33 @@
 /* Checks the invariants of a wheel by computing everything again, in the simplest way. */
 #include "wheel/wheel_internal.h"
 
-typedef struct entry_counts {
+typedef struct timer_counts {
     const verge_wheel *wheel;
-    uint64_t pending;
-    uint64_t idle;
+    size_t pending;
+    size_t idle;
+    size_t markers;
     uint64_t earliest_ns;
-} entry_counts;
+} timer_counts;
 
-/* An entry in a slot comes up in time: the slot starts no later than the timer comes out. */
-static const char *count_one(void *context, verge__entry entry, const verge__node *node, uint64_t start) {
-    entry_counts *counts = (entry_counts *)context;
+static void count_one(timer_counts *counts, verge__timer_node *timer) {
+    bool is_pending = verge__timer_is_pending(timer);
+    counts->pending += is_pending;
+    counts->markers += timer->tag == 0;
+    counts->idle += !is_pending && timer->tag != 0;
+    if (is_pending && timer->node.deadline_ns < counts->earliest_ns) {
+        counts->earliest_ns = timer->node.deadline_ns;
+    }
+}
+
+/* A node in a slot comes up in time: the slot starts no later than the timer comes out. */
+static const char *look_at(void *context, verge__node *node, uint64_t start) {
+    timer_counts *counts = (timer_counts *)context;
     const verge_wheel *wheel = counts->wheel;
-    if (!verge__node_is_pending(node)) {
-        counts->idle++;
-        return NULL;
-    }
-    counts->pending++;
-    counts->earliest_ns = node->deadline_ns < counts->earliest_ns ? node->deadline_ns : counts->earliest_ns;
-    if (verge__entry_is_in_table(entry) && (node->generation & 1) == 0) {
-        return "WN2: a pending node has an odd generation";
-    }
-    uint64_t latest = verge__wheel_tick(wheel, node->deadline_ns) + wheel->geometry.rounding;
-    bool is_late = start != VERGE__NO_TICK && start > latest;
-    return is_late ? "W1: the entry of each pending timer comes up in time" : NULL;
+    verge__timer_node *timer = verge__timer_of_node(node);
+    count_one(counts, timer);
+    uint64_t tick = verge__wheel_tick(wheel, node->deadline_ns);
+    bool is_late = start > tick && start - tick > wheel->geometry.rounding;
+    return verge__timer_is_pending(timer) && is_late ? "W1: each pending timer comes up in time" : NULL;
 }
 
 const char *verge_wheel_check(const verge_wheel *wheel) {
@@ -32,31 +36,32 @@ const char *verge_wheel_check(const verge_wheel *wheel) {
         return "there is no wheel";
     }
     const verge__calendar *calendar = &wheel->calendar;
-    entry_counts counts = {.wheel = wheel, .earliest_ns = VERGE_NEVER};
-    const char *broken = verge__calendar_check(calendar, count_one, &counts);
+    timer_counts counts = {.wheel = wheel, .earliest_ns = VERGE_NEVER};
+    const char *broken = verge__calendar_each(calendar, look_at, &counts);
+    size_t own_count = 0;
+    verge__node **list = NULL;
+    for (size_t i = calendar->head_count; (list = verge__wheel_list(wheel, i)) != NULL; i++) {
+        for (verge__node *node = *list; node != NULL; node = node->next) {
+            count_one(&counts, verge__timer_of_node(node));
+            own_count++;
+        }
+    }
+    broken = broken != NULL ? broken : verge__calendar_check(calendar, own_count);
     broken = broken != NULL ? broken : verge__nodes_check(&wheel->nodes);
-    broken = broken != NULL ? broken : verge__heap_check(wheel);
     if (broken != NULL) {
         return broken;
     }
     if (counts.pending != verge__wheel_pending(wheel)) {
-        return "W2: entries are those of pending timers, or idle";
+        return "W2: every pending timer is linked, and counted";
     }
-    if (counts.idle != verge__calendar_idle(calendar) || counts.idle > verge__idle_max) {
-        return "W3: idle entries are counted, and bounded";
+    if (counts.idle > verge__idle_max || (counts.markers > 0 && wheel->visits == 0)) {
+        return "W3: idle nodes are bounded";
     }
     if (wheel->earliest_ns != 0 && wheel->earliest_ns != counts.earliest_ns) {
         return "W4: earliest_ns, if it is known, is the smallest deadline";
     }
     if (wheel->runs == 0 && calendar->quiet_until > 0 && verge__wheel_has_due(wheel)) {
         return "W5: while something is due, the calendar is not quiet";
-    }
-    size_t needed = verge__wheel_entries_needed(wheel);
-    if (calendar->entry_capacity < needed) {
-        return "W6: there is room for an entry of each node that may need one";
-    }
-    if (verge__wheel_is_ordered(wheel) && wheel->heap.room * VERGE__CHUNK_ENTRIES < needed) {
-        return "WH2: the heap has room for all entries";
     }
     return NULL;
 }

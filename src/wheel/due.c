@@ -8,16 +8,16 @@
  * the run is over. So a run ends, even if each call sets another timer.
  */
 #include "base/probes.h"
-#include "calendar/level.h"
 #include "wheel/wheel_internal.h"
 
 typedef void on_expiry_function(void *context, const verge_expiry *expiry);
 
 bool verge__wheel_has_due(const verge_wheel *wheel) {
     const verge__calendar *calendar = &wheel->calendar;
+    const verge__order *order = wheel->order;
     uint64_t target = verge__wheel_target(wheel);
-    return calendar->own[VERGE__LIST_PAST] != NULL || calendar->own[VERGE__LIST_DEFERRED] != NULL ||
-           calendar->own[VERGE__LIST_HEAP] != NULL || verge__calendar_has_due(calendar) ||
+    return wheel->past != NULL || wheel->deferred != NULL || verge__calendar_has_due(calendar) ||
+           (order != NULL && (!verge__sorting_is_empty(&order->past) || !verge__sorting_is_empty(&order->tick))) ||
            (calendar->cursor < target && verge__calendar_next(calendar) < target);
 }
 
@@ -27,27 +27,25 @@ static bool is_full(const verge__handout *to) {
     return to->count == to->limit || to->budget == 0;
 }
 
-/* A timer is due: it ends, and goes to who asked. Its entry is gone. */
-static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, verge__entry entry, verge__timer_node *node,
-                                          verge__handout *to) {
-    VERGE__INVARIANT(verge__node_is_pending(&node->node), "W2: what is handed out is pending");
+/* A timer is due: it ends, and goes to who asked. Its node is in no list. */
+static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, verge__timer_node *timer, verge__handout *to) {
     VERGE__INVARIANT(to->count < to->limit, "G3: a limit defers timers");
-    verge_expiry expiry = {.deadline_ns = node->node.deadline_ns, .data = node->data};
-    node->node.place = VERGE__NO_PLACE;
-    node->node.deadline_ns = VERGE_NEVER;
+    verge_expiry expiry = verge__wheel_expiry(timer);
+    if (expiry.timer != 0) {
+        verge__nodes_put_free(&wheel->nodes, (verge__table_node *)(void *)timer);
+        if (VERGE__UNLIKELY(wheel->nodes.empty_count > 0)) {
+            verge__wheel_give_back(wheel);
+        }
+    } else {
+        timer->tag &= ~UINT64_C(1);
+        wheel->timeout_count--;
+    }
     wheel->expired++;
     if (expiry.deadline_ns == wheel->earliest_ns) {
         verge__wheel_forget_earliest(wheel);
     }
-    if (verge__entry_is_in_table(entry)) {
-        uint32_t index = verge__entry_index(entry);
-        expiry.timer = verge__handle(index, node->node.generation++);
-        verge__nodes_put_free(&wheel->nodes, index);
-    } else if (VERGE__UNLIKELY(!verge__timeout_is_attached(&node->node))) {
-        VERGE__INVARIANT(wheel->loose > 0, "W6: timeouts that are set and not attached are counted");
-        wheel->loose--;
-    }
-    VERGE__PROBE4(fire, wheel, expiry.timer != 0 ? expiry.timer : (uintptr_t)node, expiry.deadline_ns, wheel->now_ns);
+    VERGE__PROBE4(fire, wheel, expiry.timer != 0 ? expiry.timer : (uintptr_t)expiry.data, expiry.deadline_ns,
+                  wheel->now_ns);
     if (to->out != NULL) {
         to->out[to->count++] = expiry;
     } else {
@@ -56,66 +54,106 @@ static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, verge__entry entry
     }
 }
 
-/* Brings the node of an entry that is handed out soon towards the cache: of the one a chunk further on. */
-static VERGE__ALWAYS_INLINE void prefetch_ahead(const verge_wheel *wheel, const verge__entry *newest) {
-    const verge__chunk *chunk = verge__chunk_of(newest);
-    if (chunk->below != NULL) {
-        VERGE__PREFETCH_WRITE(verge__wheel_node(wheel, chunk->below->entries[newest - chunk->entries]));
+/* Whether a node that has come up, and is in no list, is a timer that is due: before tick `end` or, if it was past, at
+ * its deadline. One that was moved later is filed again, and an idle one is dropped. */
+static VERGE__ALWAYS_INLINE bool is_due(verge_wheel *wheel, verge__timer_node *timer, uint64_t end, bool was_past) {
+    if (VERGE__UNLIKELY(!verge__timer_is_pending(timer))) {
+        wheel->dropped++;
+        return false;
     }
-}
-
-/* The next entry of the tick at hand: its timer is due, or was moved later, or has gone. */
-static VERGE__ALWAYS_INLINE void hand_out_of_tick(verge_wheel *wheel, verge__handout *to) {
-    verge__calendar *calendar = &wheel->calendar;
-    const verge__entry *place = *calendar->due_slot - 1;
-    if (calendar->entry_count > VERGE__PREFETCH_MIN) {
-        prefetch_ahead(wheel, place);
-    }
-    verge__entry entry = verge__calendar_pop(calendar);
-    verge__timer_node *node = verge__wheel_node(wheel, entry);
-    VERGE__INVARIANT(verge__node_place(&node->node) == place,
-                     "C2: a node knows its place; if it is a timeout, its object was freed or copied while it was set");
-    (void)place;
-    to->budget--;
-    if (VERGE__UNLIKELY(!verge__node_is_pending(&node->node))) {
-        verge__calendar_drop_idle(calendar, &node->node);
-    } else if (VERGE__LIKELY(verge__wheel_tick(wheel, node->node.deadline_ns) < calendar->cursor)) {
-        hand_out(wheel, entry, node, to);
-    } else {
-        verge__wheel_refile(wheel, entry, &node->node);
-    }
-}
-
-static void hand_out_popped(verge_wheel *wheel, verge__entry entry, verge__handout *to) {
-    to->budget--;
-    hand_out(wheel, entry, verge__wheel_node(wheel, entry), to);
-}
-
-/* ---- ordered: all of a tick goes to the heap, and then out of it ---- */
-
-/* An ordered wheel keeps no entry when a timer ends or moves: what comes up is due. */
-static void add_to_heap(verge_wheel *wheel, verge__entry entry, verge__handout *to) {
-    verge__node *node = verge__calendar_node(&wheel->calendar, entry);
-    VERGE__INVARIANT(verge__node_is_pending(node), "W3: an ordered wheel has no idle entries");
-    VERGE__INVARIANT(verge__wheel_tick(wheel, node->deadline_ns) < verge__wheel_target(wheel), "G1: it is due");
-    to->budget--;
-    node->place = VERGE__NO_PLACE;
-    verge__heap_push(wheel, entry, node);
-}
-
-/* The next step; false: nothing is left of the tick, or of what is past. */
-static bool hand_out_in_order(verge_wheel *wheel, verge__handout *to) {
-    verge__calendar *calendar = &wheel->calendar;
-    if (calendar->own[VERGE__LIST_PAST] != NULL) {
-        add_to_heap(wheel, verge__calendar_list_pop(calendar, VERGE__LIST_PAST), to);
-    } else if (verge__calendar_has_due(calendar) && !verge__heap_has_past(wheel)) {
-        add_to_heap(wheel, verge__calendar_pop(calendar), to);
-    } else if (calendar->own[VERGE__LIST_HEAP] != NULL) {
-        hand_out_popped(wheel, verge__heap_pop(wheel), to);
-    } else {
+    if (VERGE__UNLIKELY(verge__wheel_tick(wheel, timer->node.deadline_ns) >= end) &&
+        !(was_past && timer->node.deadline_ns <= wheel->now_ns)) {
+        verge__wheel_refile(wheel, timer);
         return false;
     }
     return true;
+}
+
+/* Takes the first node of what is past, which is not empty. */
+static verge__timer_node *pop_past(verge_wheel *wheel) {
+    verge__node *node = wheel->past;
+    verge__calendar_withdraw(&wheel->calendar, node);
+    return verge__timer_of_node(node);
+}
+
+/* The next step of a wheel without an order: one node comes up. False: none is left of what is past, and of the
+ * tick. */
+static VERGE__ALWAYS_INLINE bool hand_out_any(verge_wheel *wheel, verge__handout *to) {
+    verge__calendar *calendar = &wheel->calendar;
+    verge__timer_node *timer = NULL;
+    uint64_t end = calendar->cursor;
+    bool is_past = wheel->past != NULL;
+    if (VERGE__UNLIKELY(is_past)) {
+        timer = pop_past(wheel);
+        end = verge__wheel_target(wheel);
+    } else if (VERGE__LIKELY(verge__calendar_has_due(calendar))) {
+        timer = verge__timer_of_node(verge__calendar_pop(calendar));
+    } else {
+        return false;
+    }
+    to->budget--;
+    if (VERGE__LIKELY(is_due(wheel, timer, end, is_past))) {
+        hand_out(wheel, timer, to);
+    }
+    return true;
+}
+
+/* ---- ordered: all of a tick is sorted, and then handed out ---- */
+
+/* One step of sorting, or the first timer goes out. False: the sorting is empty, or waits for more. */
+static bool hand_out_sorted(verge_wheel *wheel, verge__sorting *sorting, verge__handout *to) {
+    if (verge__sorting_step(sorting, wheel->order->is_by_deadline)) {
+        to->budget--;
+        return true;
+    }
+    verge__node *first = verge__sorting_first(sorting);
+    if (first == NULL) {
+        return false;
+    }
+    to->budget--;
+    verge__calendar_withdraw(&wheel->calendar, first);
+    hand_out(wheel, verge__timer_of_node(first), to);
+    return true;
+}
+
+/* A node that has come up is sorted if it is due. */
+static void sort_in(verge_wheel *wheel, verge__sorting *sorting, verge__timer_node *timer, uint64_t end,
+                    verge__handout *to) {
+    to->budget--;
+    if (is_due(wheel, timer, end, sorting == &wheel->order->past)) {
+        wheel->calendar.linked++;
+        verge__sorting_add(sorting, &timer->node);
+    }
+}
+
+/* The next step: what is past comes before the tick. What becomes past while the past is handed out waits until that is
+ * done. False: nothing is left. */
+static bool hand_out_in_order(verge_wheel *wheel, verge__handout *to) {
+    verge__order *order = wheel->order;
+    verge__calendar *calendar = &wheel->calendar;
+    if (hand_out_sorted(wheel, &order->past, to)) {
+        return true;
+    }
+    if (wheel->past != NULL) {
+        sort_in(wheel, &order->past, pop_past(wheel), verge__wheel_target(wheel), to);
+        return true;
+    }
+    if (!verge__sorting_is_empty(&order->past)) {
+        (void)verge__sorting_finish(&order->past);
+        return true;
+    }
+    if (hand_out_sorted(wheel, &order->tick, to)) {
+        return true;
+    }
+    if (verge__calendar_has_due(calendar)) {
+        sort_in(wheel, &order->tick, verge__timer_of_node(verge__calendar_pop(calendar)), calendar->cursor, to);
+        return true;
+    }
+    if (!verge__sorting_is_empty(&order->tick)) {
+        (void)verge__sorting_finish(&order->tick);
+        return true;
+    }
+    return false;
 }
 
 /* ---- all that is due ---- */
@@ -125,15 +163,7 @@ static bool hand_out_in_order(verge_wheel *wheel, verge__handout *to) {
 static void hand_out_until_full(verge_wheel *wheel, verge__handout *to) {
     verge__calendar *calendar = &wheel->calendar;
     while (!is_full(to)) {
-        if (VERGE__UNLIKELY(verge__wheel_is_ordered(wheel))) {
-            if (hand_out_in_order(wheel, to)) {
-                continue;
-            }
-        } else if (VERGE__UNLIKELY(calendar->own[VERGE__LIST_PAST] != NULL)) {
-            hand_out_popped(wheel, verge__calendar_list_pop(calendar, VERGE__LIST_PAST), to);
-            continue;
-        } else if (verge__calendar_has_due(calendar)) {
-            hand_out_of_tick(wheel, to);
+        if (VERGE__UNLIKELY(wheel->order != NULL) ? hand_out_in_order(wheel, to) : hand_out_any(wheel, to)) {
             continue;
         }
         if (!verge__calendar_next_tick(calendar, verge__wheel_target(wheel) - 1, &to->budget)) {
@@ -147,40 +177,65 @@ static void hand_out_until_full(verge_wheel *wheel, verge__handout *to) {
 
 /* ---- the tick under way, to the nanosecond ---- */
 
-/* The timers of the tick under way whose deadline has come, as far as the limit and the budget allow. In an ordered
- * wheel all of them are looked at first; those that are not handed out go back to their tick, so that they come out in
- * order with what is scheduled later. */
-static void hand_out_exact(verge_wheel *wheel, verge__handout *to) {
-    verge__calendar *calendar = &wheel->calendar;
-    bool is_ordered = verge__wheel_is_ordered(wheel);
-    if (is_full(to) || verge__wheel_has_due(wheel) || !verge__calendar_open_cursor(calendar, &to->budget)) {
-        return;
-    }
-    VERGE__INVARIANT(calendar->cursor == verge__wheel_target(wheel), "C3: what has come was handed out before");
-    verge__list slot = *verge__calendar_cursor_slot(calendar);
-    if (verge__list_count(slot) > to->budget) {
-        return;
-    }
-    for (verge__entry *at = slot == NULL ? NULL : slot - 1; at != NULL && to->count < to->limit;) {
-        verge__entry entry = *at;
-        verge__timer_node *node = verge__wheel_node(wheel, entry);
-        at = verge__entry_older(at); /* what takes its place was looked at before */
+/* Goes through a list: the timers whose deadline has come are handed out, as far as the limit allows, or sorted. */
+static void take_exact(verge_wheel *wheel, verge__node *first, verge__handout *to) {
+    for (verge__node *node = first, *next = NULL; node != NULL && to->count < to->limit; node = next) {
+        verge__timer_node *timer = verge__timer_of_node(node);
+        next = node->next;
         to->budget--;
-        if (verge__node_is_pending(&node->node) && node->node.deadline_ns <= wheel->now_ns) {
-            verge__calendar_withdraw(calendar, &node->node);
-            if (is_ordered) {
-                verge__heap_push(wheel, entry, &node->node);
-            } else {
-                hand_out(wheel, entry, node, to);
+        if (!verge__timer_is_pending(timer) || node->deadline_ns > wheel->now_ns) {
+            continue;
+        }
+        verge__calendar_withdraw(&wheel->calendar, node);
+        if (wheel->order == NULL) {
+            hand_out(wheel, timer, to);
+        } else {
+            wheel->calendar.linked++;
+            verge__sorting_add(&wheel->order->tick, node);
+            while (verge__sorting_step(&wheel->order->tick, wheel->order->is_by_deadline)) {
             }
         }
     }
-    while (is_ordered && calendar->own[VERGE__LIST_HEAP] != NULL) {
-        verge__entry entry = verge__heap_pop(wheel);
+}
+
+/* The timers of the tick under way whose deadline has come, as far as the limit and the budget allow. In an ordered
+ * wheel those that are not handed out go back to their tick, so that they come out in order with what is scheduled
+ * later. */
+static void hand_out_exact(verge_wheel *wheel, verge__handout *to) {
+    verge__calendar *calendar = &wheel->calendar;
+    const verge__level *lowest = &calendar->levels[0];
+    if (is_full(to) || verge__wheel_has_due(wheel) || calendar->cursor == wheel->geometry.end_tick ||
+        !verge__calendar_open_cursor(calendar, &to->budget)) {
+        return;
+    }
+    VERGE__INVARIANT(calendar->cursor == verge__wheel_target(wheel), "C3: what has come was handed out before");
+    verge__node **lanes = verge__level_slot(lowest, calendar->cursor);
+    size_t count = 0;
+    for (uint32_t lane = 0; lane < verge__level_lane_count(lowest); lane++) {
+        for (const verge__node *node = lanes[lane]; node != NULL && count <= to->budget; node = node->next) {
+            count++;
+        }
+    }
+    if (count > to->budget) {
+        return;
+    }
+    for (uint32_t lane = 0; lane < verge__level_lane_count(lowest); lane++) {
+        take_exact(wheel, lanes[lane], to);
+    }
+    if (wheel->order == NULL) {
+        return;
+    }
+    verge__sorting *sorting = &wheel->order->tick;
+    while (verge__sorting_finish(sorting)) {
+        while (verge__sorting_step(sorting, wheel->order->is_by_deadline)) {
+        }
+    }
+    for (verge__node *node = NULL; (node = verge__sorting_first(sorting)) != NULL;) {
+        verge__calendar_withdraw(calendar, node);
         if (to->count < to->limit) {
-            hand_out(wheel, entry, verge__wheel_node(wheel, entry), to);
+            hand_out(wheel, verge__timer_of_node(node), to);
         } else {
-            verge__wheel_refile(wheel, entry, verge__calendar_node(calendar, entry));
+            verge__wheel_refile(wheel, verge__timer_of_node(node));
         }
     }
 }
@@ -200,12 +255,8 @@ static void settle(verge_wheel *wheel, size_t *budget) {
     if (verge__wheel_pending(wheel) == 0) {
         wheel->earliest_ns = VERGE_NEVER;
     }
-    verge__wheel_note_untidy(wheel);
-    if (VERGE__UNLIKELY(calendar->cursor >= wheel->tidy_tick)) {
-        wheel->tidy_tick = VERGE__SHORT_END;
-        if (verge__wheel_give_back(wheel, budget)) {
-            verge__wheel_note_untidy(wheel);
-        }
+    if (calendar->is_narrow && calendar->linked <= *budget) {
+        verge__wheel_widen(wheel, calendar->linked);
     }
     verge__wheel_set_short_reach(wheel);
 }
@@ -218,11 +269,9 @@ static size_t work_limit(const verge_wheel *wheel) {
 static void admit_deferred(verge_wheel *wheel) {
     verge__calendar *calendar = &wheel->calendar;
     VERGE__INVARIANT(wheel->runs == 0, "W5: what is deferred waits for the end of the outermost run");
-    while (VERGE__UNLIKELY(calendar->own[VERGE__LIST_DEFERRED] != NULL)) {
-        verge__entry entry = verge__calendar_list_pop(calendar, VERGE__LIST_DEFERRED);
-        verge__node *node = verge__calendar_node(calendar, entry);
-        node->place = VERGE__NO_PLACE;
-        verge__calendar_list_add(calendar, VERGE__LIST_PAST, entry, node);
+    for (verge__node *node = NULL; VERGE__UNLIKELY((node = wheel->deferred) != NULL);) {
+        verge__list_remove(node);
+        verge__list_push(&wheel->past, node);
         calendar->quiet_until = 0; /* W5 */
     }
 }
@@ -286,9 +335,14 @@ size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, verge_expiry 
 }
 
 static VERGE__NOINLINE size_t run_due(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry,
-                                      void *context) {
-    verge__handout to = {.limit = SIZE_MAX, .on_expiry = on_expiry, .context = context, .budget = work_limit(wheel)};
+                                      void *context, size_t budget) {
+    verge__handout to = {.limit = SIZE_MAX, .on_expiry = on_expiry, .context = context, .budget = budget};
     return advance(wheel, now_ns, &to, false);
+}
+
+size_t verge__wheel_run_all(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry, void *context) {
+    VERGE__ENTER(wheel);
+    return pass_quietly(wheel, now_ns) ? 0 : run_due(wheel, now_ns, on_expiry, context, SIZE_MAX);
 }
 
 size_t verge_wheel_run(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry, void *context) {
@@ -296,7 +350,7 @@ size_t verge_wheel_run(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *
     if (VERGE__UNLIKELY(wheel == NULL) || VERGE__LIKELY(pass_quietly(wheel, now_ns))) {
         return 0;
     }
-    return on_expiry == NULL ? verge_wheel_poll(wheel, now_ns, NULL, 0) : run_due(wheel, now_ns, on_expiry, context);
+    return on_expiry == NULL ? verge_wheel_poll(wheel, now_ns, NULL, 0) : run_due(wheel, now_ns, on_expiry, context, work_limit(wheel));
 }
 
 /* ---- to the next timer ---- */

@@ -2,7 +2,6 @@
 /* When the next timer comes out: a lower bound, from the bitmaps, and the exact deadline. */
 #include <errno.h>
 
-#include "calendar/level.h"
 #include "wheel/wheel_internal.h"
 
 bool verge_wheel_has_backlog(const verge_wheel *wheel) {
@@ -18,10 +17,9 @@ uint64_t verge_wheel_next_wakeup(const verge_wheel *wheel) {
     if (verge__wheel_has_due(wheel)) {
         return wheel->now_ns;
     }
-    if (wheel->earliest_ns != 0 && !wheel->options.coarse) {
-        return verge__wheel_tick(wheel, wheel->earliest_ns) << wheel->calendar.shift;
-    }
-    return verge__calendar_next(&wheel->calendar) << wheel->calendar.shift;
+    bool is_known = wheel->earliest_ns != 0 && !wheel->options.coarse;
+    uint64_t tick = is_known ? verge__wheel_tick(wheel, wheel->earliest_ns) : verge__calendar_next(&wheel->calendar);
+    return tick < wheel->geometry.end_tick ? tick << wheel->calendar.shift : VERGE_NEVER;
 }
 
 /* ---- the exact deadline ---- */
@@ -43,36 +41,33 @@ static void extent_add(const verge_wheel *wheel, extent *found, uint64_t deadlin
     }
 }
 
-static bool add_any(void *context, verge_wheel *wheel, verge__entry entry, verge__node *node) {
-    (void)entry;
-    if (verge__node_is_pending(node)) {
-        extent_add(wheel, (extent *)context, node->deadline_ns);
+static void add_any(void *context, verge_wheel *wheel, verge__timer_node *timer) {
+    if (verge__timer_is_pending(timer)) {
+        extent_add(wheel, (extent *)context, timer->node.deadline_ns);
     }
-    return true;
 }
 
-/* Looks at a slot's timers. Idle entries are withdrawn, and those of timers that were moved out of the slot are filed
- * anew: so the next search does not meet them again. False: there were such. */
-static bool look_at_slot(verge_wheel *wheel, size_t k, uint64_t position, extent *found) {
-    verge__calendar *calendar = &wheel->calendar;
-    const verge__level *level = &calendar->levels[k];
-    verge__list list = level->slots[(uint32_t)position & level->mask];
+/* Looks at a slot's timers. Idle nodes are dropped, and those of timers that were moved out of the slot are filed anew:
+ * so the next search does not meet them again. False: there were such. */
+static bool look_at_slot(verge_wheel *wheel, const verge__level *level, uint64_t position, extent *found) {
+    verge__node **lanes = verge__level_slot(level, position);
     bool is_straight = true;
-    for (verge__entry *at = list - 1; at != NULL;) {
-        verge__entry entry = *at;
-        verge__node *node = verge__calendar_node(calendar, entry);
-        at = verge__entry_older(at); /* what takes the place of an entry was looked at before */
-        uint64_t tick = verge__node_is_pending(node) ? verge__wheel_tick(wheel, node->deadline_ns) : VERGE__NO_TICK;
-        if (tick != VERGE__NO_TICK && tick >> level->shift <= position) {
-            extent_add(wheel, found, node->deadline_ns);
-            continue;
-        }
-        is_straight = false;
-        if (tick == VERGE__NO_TICK) {
-            verge__wheel_drop(wheel, node);
-        } else {
-            verge__wheel_withdraw(wheel, node);
-            verge__wheel_refile(wheel, entry, node);
+    for (uint32_t lane = 0; lane < verge__level_lane_count(level); lane++) {
+        for (verge__node *node = lanes[lane], *next = NULL; node != NULL; node = next) {
+            verge__timer_node *timer = verge__timer_of_node(node);
+            bool is_pending = verge__timer_is_pending(timer);
+            next = node->next;
+            if (is_pending && verge__wheel_tick(wheel, node->deadline_ns) >> level->shift <= position) {
+                extent_add(wheel, found, node->deadline_ns);
+                continue;
+            }
+            is_straight = false;
+            verge__calendar_withdraw(&wheel->calendar, node);
+            if (is_pending) {
+                verge__wheel_refile(wheel, timer);
+            } else {
+                wheel->dropped++;
+            }
         }
     }
     return is_straight;
@@ -85,8 +80,8 @@ static uint64_t smallest_tick(const verge_wheel *wheel, const verge__level *leve
 }
 
 /*
- * The timers that come out first; nothing is due. Every timer has an entry in a slot that starts no later than it comes
- * out, so slots that start after the best one found so far need not be looked at. False if entries were filed anew:
+ * The timers that come out first; nothing is due. Every timer is in a slot that starts no later than it comes
+ * out, so slots that start after the best one found so far need not be looked at. False if nodes were filed anew:
  * they may be anywhere. What was found stays, and may be found again.
  */
 static bool try_find_first(verge_wheel *wheel, extent *found) {
@@ -97,7 +92,7 @@ static bool try_find_first(verge_wheel *wheel, extent *found) {
         uint64_t position = verge__level_next(level, first);
         while (position != VERGE__NO_TICK && position - first <= level->mask &&
                smallest_tick(wheel, level, position) <= found->tick) {
-            if (!look_at_slot(wheel, k, position, found)) {
+            if (!look_at_slot(wheel, level, position, found)) {
                 return false;
             }
             position = verge__level_next(level, position + 1); /* from the start of the ring again: beyond its end */
@@ -108,8 +103,8 @@ static bool try_find_first(verge_wheel *wheel, extent *found) {
 
 static extent find_first(verge_wheel *wheel) {
     extent found = {.tick = VERGE__NO_TICK, .smallest_ns = VERGE_NEVER};
-    if (verge__wheel_has_due(wheel) || wheel->is_visiting) { /* among all timers, the slow way, which moves no entry */
-        (void)verge__wheel_visit(wheel, add_any, &found);
+    if (verge__wheel_has_due(wheel) || wheel->visits > 0) { /* among all timers, the slow way, which moves no node */
+        verge__wheel_visit(wheel, add_any, &found);
         return found;
     }
     while (!try_find_first(wheel, &found)) {
@@ -121,7 +116,7 @@ uint64_t verge__wheel_earliest(verge_wheel *wheel) {
     if (wheel->earliest_ns == 0) {
         wheel->earliest_ns = find_first(wheel).smallest_ns;
         VERGE__INVARIANT((wheel->earliest_ns == VERGE_NEVER) == (verge__wheel_pending(wheel) == 0),
-                         "W1: every pending timer has an entry");
+                         "W1: every pending timer is linked");
     }
     return wheel->earliest_ns;
 }

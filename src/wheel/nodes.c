@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/bits.h"
 #include "base/memory.h"
 
 enum {
@@ -19,43 +18,55 @@ static size_t words_for(uint32_t bits) {
 }
 
 static size_t slab_bytes(const verge__nodes *nodes, uint32_t node_count) {
-    size_t bytes = (size_t)node_count * (VERGE__TABLE_NODE_BYTES + (nodes->has_sequences ? sizeof(uint32_t) : 0));
-    return (bytes + 63) & ~(size_t)63;
+    return (size_t)node_count * nodes->stride;
 }
 
-/* The arrays `slabs`, `info` and `with_free` are one piece of memory. */
+/* The arrays `with_free` and `slabs` are one piece of memory. */
 static size_t array_bytes(uint32_t room) {
-    return room * (sizeof(unsigned char *) + sizeof(verge__slab)) + words_for(room) * sizeof(uint64_t);
+    return words_for(room) * sizeof(uint64_t) + room * sizeof(verge__slab);
 }
 
 void verge__nodes_deinit(verge__nodes *nodes) {
     for (uint32_t i = 0; i < nodes->slab_count; i++) {
-        verge__release(nodes->allocator, nodes->slabs[i], slab_bytes(nodes, verge__nodes_slab_nodes(nodes, i)));
+        verge__release(nodes->allocator, nodes->slabs[i].nodes, slab_bytes(nodes, verge__nodes_room(nodes, i)));
     }
     verge__release(nodes->allocator, nodes->with_free, array_bytes(nodes->slab_room));
 }
 
-/* How many free nodes a slab has in its bitmap has changed. */
-static void note_free(verge__nodes *nodes, uint32_t slab) {
+void verge__nodes_note_free(verge__nodes *nodes, uint32_t slab) {
     uint64_t bit = UINT64_C(1) << (slab % 64);
-    uint64_t *word = &nodes->with_free[slab / 64];
-    *word = nodes->info[slab].free_count > 0 ? *word | bit : *word & ~bit;
-    nodes->lowest = slab < nodes->lowest ? slab : nodes->lowest;
+    if (nodes->slabs[slab].first_free == VERGE__NO_NODE) {
+        nodes->with_free[slab / 64] &= ~bit;
+    } else {
+        nodes->with_free[slab / 64] |= bit;
+        nodes->lowest_word = slab / 64 < nodes->lowest_word ? slab / 64 : nodes->lowest_word;
+    }
 }
 
-/* Makes nodes free that were not there before. */
-static void add_nodes(verge__nodes *nodes, uint32_t slab, uint32_t from, uint32_t to) {
-    verge__slab *info = &nodes->info[slab];
-    for (uint32_t i = from; i < to; i++) {
-        verge__timer_node *node = verge__nodes_at(nodes, (slab << VERGE__SLAB_BITS) + i);
-        *node = (verge__timer_node){
-            .node = {.deadline_ns = VERGE_NEVER, .place = VERGE__NO_PLACE, .generation = info->generation_floor}};
-        info->free[i / 64] |= UINT64_C(1) << (i % 64);
+bool verge__nodes_find_slab(verge__nodes *nodes) {
+    size_t words = words_for(nodes->slab_count);
+    while (nodes->lowest_word < words && nodes->with_free[nodes->lowest_word] == 0) {
+        nodes->lowest_word++;
     }
-    info->free_count += to - from;
-    nodes->free_count += to - from;
+    if (nodes->lowest_word >= words) {
+        return false;
+    }
+    nodes->current = nodes->lowest_word * 64 + verge__bit_lowest_index(nodes->with_free[nodes->lowest_word]);
+    return true;
+}
+
+/* Makes nodes free that were not there before; the lowest is the first to be used. */
+static void add_nodes(verge__nodes *nodes, uint32_t slab, uint32_t from, uint32_t to) {
+    verge__slab *grown = &nodes->slabs[slab];
+    for (uint32_t i = to; i-- > from;) {
+        uint64_t index = (slab << VERGE__SLAB_BITS) + i;
+        verge__table_node *node = verge__slab_node(nodes, grown, i);
+        node->timer = (verge__timer_node){.tag = index << 32 | grown->generation_floor};
+        node->data = (void *)(uintptr_t)grown->first_free;
+        grown->first_free = (uint16_t)i;
+    }
     nodes->node_count += to - from;
-    note_free(nodes, slab);
+    verge__nodes_note_free(nodes, slab);
 }
 
 /* Room for one more slab in the arrays. */
@@ -64,189 +75,109 @@ static int grow_arrays(verge__nodes *nodes) {
         return 0;
     }
     uint32_t room = nodes->slab_room == 0 ? 1 : nodes->slab_room * 2;
-    void *memory = verge__allocate(nodes->allocator, array_bytes(room), _Alignof(uint64_t));
+    void *memory = verge__allocate(nodes->allocator, array_bytes(room), _Alignof(verge__slab));
     if (memory == NULL) {
         return -ENOMEM;
     }
     verge__nodes before = *nodes;
     memset(memory, 0, array_bytes(room));
     nodes->with_free = (uint64_t *)memory;
-    nodes->info = (verge__slab *)(void *)(nodes->with_free + words_for(room));
-    nodes->slabs = (unsigned char **)(void *)(nodes->info + room);
+    nodes->slabs = (verge__slab *)(void *)(nodes->with_free + words_for(room));
     nodes->slab_room = room;
     if (before.slabs != NULL) {
         memcpy(nodes->with_free, before.with_free, words_for(before.slab_room) * sizeof(uint64_t));
         memcpy(nodes->slabs, before.slabs, before.slab_count * sizeof(*before.slabs));
-        memcpy(nodes->info, before.info, before.slab_count * sizeof(*before.info));
         verge__release(nodes->allocator, before.with_free, array_bytes(before.slab_room));
     }
     return 0;
 }
 
-/* What grow does: a slab gets memory for so many nodes in all. */
-typedef struct growth {
-    uint32_t slab;
-    uint32_t before; /* nodes it has memory for already */
-    uint32_t after;
-} growth;
-
-/* Slab 0 becomes larger while it is alone; otherwise the lowest slab without memory gets some. */
-static growth next_growth(const verge__nodes *nodes) {
-    uint32_t first = nodes->first_room;
-    uint32_t slab = nodes->vacant;
-    while (slab < nodes->slab_count && nodes->slabs[slab] != NULL) {
-        slab++;
+/* Moves nodes to another place, and tells their neighbours in lists. */
+static void move_nodes(const verge__nodes *nodes, unsigned char *to, unsigned char *from, uint32_t count) {
+    for (size_t at = 0; at < slab_bytes(nodes, count); at += nodes->stride) {
+        memcpy(to + at, from + at, nodes->stride);
+        verge__node *node = (verge__node *)(void *)(to + at);
+        if (verge__node_is_linked(node)) {
+            *node->pprev = node;
+            if (node->next != NULL) {
+                node->next->pprev = &node->next;
+            }
+        }
     }
-    if (slab == 1 && nodes->slab_count == 1 && first < VERGE__SLAB_NODES) {
-        return (growth){.before = first,
-                        .after = first < VERGE__SLAB_NODES / 2 ? 2 * first : (uint32_t)VERGE__SLAB_NODES};
-    }
-    uint32_t room = nodes->slab_count == 0 ? (uint32_t)FIRST_ROOM_MIN : verge__nodes_slab_nodes(nodes, slab);
-    return (growth){.slab = slab, .after = room};
 }
 
-uint32_t verge__nodes_growth(const verge__nodes *nodes) {
-    growth next = next_growth(nodes);
-    return next.after - next.before;
-}
-
-int verge__nodes_grow(verge__nodes *nodes) {
-    growth next = next_growth(nodes);
-    if (next.slab == SLAB_COUNT_MAX) {
-        return -ENOSPC;
-    }
-    int error = next.slab < nodes->slab_count ? 0 : grow_arrays(nodes);
-    unsigned char *memory =
-        error != 0 ? NULL : (unsigned char *)verge__allocate(nodes->allocator, slab_bytes(nodes, next.after), 64);
+/* A slab gets memory for `after` nodes; it has memory for `before` of them already. */
+static int grow_slab(verge__nodes *nodes, uint32_t slab, uint32_t before, uint32_t after) {
+    unsigned char *memory = (unsigned char *)verge__allocate(nodes->allocator, slab_bytes(nodes, after), _Alignof(verge__table_node));
     if (memory == NULL) {
         return -ENOMEM;
     }
-    unsigned char *old = nodes->slabs[next.slab];
+    unsigned char *old = nodes->slabs[slab].nodes;
     if (old != NULL) {
-        size_t bytes = (size_t)next.before * VERGE__TABLE_NODE_BYTES;
-        memcpy(memory, old, bytes);
-        if (nodes->has_sequences) {
-            memcpy(memory + (size_t)next.after * VERGE__TABLE_NODE_BYTES, old + bytes, next.before * sizeof(uint32_t));
-        }
-        verge__release(nodes->allocator, old, slab_bytes(nodes, next.before));
+        move_nodes(nodes, memory, old, before);
+        verge__release(nodes->allocator, old, slab_bytes(nodes, before));
+    } else {
+        nodes->empty_count += slab > 0;
     }
-    nodes->slabs[next.slab] = memory;
-    nodes->vacant = next.slab + 1;
-    nodes->first_room = next.slab == 0 ? next.after : nodes->first_room;
-    if (next.slab == nodes->slab_count) {
-        nodes->info[next.slab] = (verge__slab){.generation_floor = nodes->generation_base};
-        nodes->slab_count++;
-    }
-    VERGE__INVARIANT(nodes->slab_count == 1 || nodes->first_room == VERGE__SLAB_NODES,
-                     "WN3: slab 0 grows to its full size before there is another");
-    nodes->index_limit = ((nodes->slab_count - 1) << VERGE__SLAB_BITS) + nodes->first_room;
-    add_nodes(nodes, next.slab, next.before, next.after);
+    nodes->vacant = slab + 1 > nodes->vacant ? slab + 1 : nodes->vacant;
+    nodes->slabs[slab].nodes = memory;
+    nodes->first_room = slab == 0 ? after : nodes->first_room;
+    nodes->index_limit = ((nodes->slab_count - 1) << VERGE__SLAB_BITS) + verge__nodes_room(nodes, nodes->slab_count - 1);
+    add_nodes(nodes, slab, before, after);
     return 0;
 }
 
-bool verge__nodes_is_slab_free(const verge__nodes *nodes, uint32_t slab) {
-    const verge__slab *info = &nodes->info[slab];
-    return nodes->slabs[slab] != NULL && info->free_count == verge__nodes_slab_nodes(nodes, slab);
+/* Slab 0 becomes larger while it is alone; otherwise the lowest slab without memory gets some. */
+int verge__nodes_grow(verge__nodes *nodes) {
+    uint32_t first = nodes->first_room;
+    if (nodes->slab_count == 1 && first > 0 && first < VERGE__SLAB_NODES) {
+        return grow_slab(nodes, 0, first, first < VERGE__SLAB_NODES / 2 ? 2 * first : (uint32_t)VERGE__SLAB_NODES);
+    }
+    uint32_t slab = nodes->vacant;
+    while (slab < nodes->slab_count && nodes->slabs[slab].nodes != NULL) {
+        slab++;
+    }
+    if (slab == SLAB_COUNT_MAX) {
+        return -ENOSPC;
+    }
+    if (slab == nodes->slab_count) {
+        int error = grow_arrays(nodes);
+        if (error != 0) {
+            return error;
+        }
+        nodes->slabs[slab] = (verge__slab){.first_free = VERGE__NO_NODE, .generation_floor = nodes->generation_base};
+        nodes->slab_count++;
+    }
+    uint32_t room = slab > 0 ? (uint32_t)VERGE__SLAB_NODES : (uint32_t)FIRST_ROOM_MIN;
+    return grow_slab(nodes, slab, 0, room < VERGE__SLAB_NODES ? room : (uint32_t)VERGE__SLAB_NODES);
 }
 
 void verge__nodes_release_slab(verge__nodes *nodes, uint32_t slab) {
-    verge__slab *info = &nodes->info[slab];
-    uint32_t node_count = verge__nodes_slab_nodes(nodes, slab);
-    VERGE__INVARIANT(verge__nodes_is_slab_free(nodes, slab), "WN1: a slab that is given back has no timer");
-    uint32_t floor = info->generation_floor;
+    verge__slab *released = &nodes->slabs[slab];
+    uint32_t node_count = verge__nodes_room(nodes, slab);
+    VERGE__INVARIANT(released->nodes != NULL && released->used == 0, "WN1: a slab that is given back has no timer");
     for (uint32_t i = 0; i < node_count; i++) {
-        const verge__node *node = &verge__nodes_at(nodes, (slab << VERGE__SLAB_BITS) + i)->node;
-        VERGE__INVARIANT(!verge__node_has_entry(node), "C2: an entry does not outlive its node");
-        floor = node->generation > floor ? node->generation : floor;
+        const verge__timer_node *timer = &verge__slab_node(nodes, released, i)->timer;
+        VERGE__INVARIANT(!verge__node_is_linked(&timer->node), "C2: no list keeps a node that is given back");
+        uint32_t generation = (uint32_t)timer->tag;
+        released->generation_floor = generation > released->generation_floor ? generation : released->generation_floor;
     }
-    verge__release(nodes->allocator, nodes->slabs[slab], slab_bytes(nodes, node_count));
-    nodes->slabs[slab] = NULL;
+    verge__release(nodes->allocator, released->nodes, slab_bytes(nodes, node_count));
+    released->nodes = NULL;
+    released->first_free = VERGE__NO_NODE;
     nodes->vacant = slab < nodes->vacant ? slab : nodes->vacant;
     nodes->node_count -= node_count;
-    nodes->free_count -= info->free_count;
-    *info = (verge__slab){.generation_floor = floor};
-    note_free(nodes, slab);
-}
-
-/* ---- free nodes ---- */
-
-void verge__nodes_put_free(verge__nodes *nodes, uint32_t index) {
-    uint32_t slab = index >> VERGE__SLAB_BITS;
-    uint32_t bit = index & (VERGE__SLAB_NODES - 1);
-    verge__slab *info = &nodes->info[slab];
-    VERGE__INVARIANT((verge__nodes_at(nodes, index)->node.generation & 1) == 0,
-                     "WN2: a free node has an even generation");
-    VERGE__INVARIANT((info->free[bit / 64] >> (bit % 64) & 1) == 0, "WN1: a node is free once");
-    if (VERGE__UNLIKELY(verge__nodes_at(nodes, index)->node.generation == 0)) { /* its generations are used up */
-        info->retired_count++;
-        nodes->retired_count++;
-        return;
-    }
-    info->free[bit / 64] |= UINT64_C(1) << (bit % 64);
-    info->free_count++;
-    nodes->free_count++;
-    note_free(nodes, slab);
-}
-
-void verge__nodes_empty_stack(verge__nodes *nodes, size_t count) {
-    if (nodes->spare != 0) {
-        verge__nodes_put_free(nodes, (uint32_t)nodes->spare);
-        nodes->spare = 0;
-    }
-    count = count < nodes->stack_count ? count : nodes->stack_count;
-    for (size_t i = 0; i < count; i++) {
-        verge__nodes_put_free(nodes, (uint32_t)nodes->stack[i]);
-    }
-    nodes->stack_count -= count;
-    memmove(nodes->stack, nodes->stack + count, nodes->stack_count * sizeof(*nodes->stack));
-}
-
-/* Takes a node, of which there are some, from the bitmap of the lowest slab. */
-static uint32_t take_lowest(verge__nodes *nodes) {
-    uint32_t at = nodes->lowest / 64;
-    while (nodes->with_free[at] == 0) {
-        at++;
-    }
-    nodes->lowest = at * 64 + verge__bit_lowest_index(nodes->with_free[at]);
-    verge__slab *info = &nodes->info[nodes->lowest];
-    VERGE__INVARIANT(info->free_count > 0, "WN1: a slab's free nodes are counted");
-    uint64_t *word = info->free;
-    while (*word == 0) {
-        word++;
-    }
-    uint32_t bit = (uint32_t)(word - info->free) * 64 + verge__bit_lowest_index(*word);
-    *word &= *word - 1;
-    info->free_count--;
-    nodes->free_count--;
-    if (info->free_count == 0) {
-        note_free(nodes, nodes->lowest);
-    }
-    return (nodes->lowest << VERGE__SLAB_BITS) + bit;
-}
-
-/* The lowest is the first to be used. Generations are asked for when all nodes are on their way to the cache. */
-void verge__nodes_refill(verge__nodes *nodes) {
-    VERGE__INVARIANT(nodes->stack_count == 0 && nodes->free_count > 0, "WN1: free nodes are counted");
-    nodes->stack_count = nodes->free_count < VERGE__REFILL_NODES ? nodes->free_count : (size_t)VERGE__REFILL_NODES;
-    for (size_t i = nodes->stack_count; i-- > 0;) {
-        uint32_t index = take_lowest(nodes);
-        VERGE__PREFETCH_WRITE(verge__nodes_at(nodes, index));
-        nodes->stack[i] = index;
-    }
-    for (size_t i = 0; i < nodes->stack_count; i++) {
-        uint32_t index = (uint32_t)nodes->stack[i];
-        nodes->stack[i] = verge__handle(index, verge__nodes_at(nodes, index)->node.generation - 1);
-    }
+    nodes->empty_count--;
+    verge__nodes_note_free(nodes, slab);
 }
 
 /* ---- questions ---- */
 
 uint32_t verge__nodes_next_live(const verge__nodes *nodes, uint32_t from) {
     for (uint32_t index = from; index < nodes->index_limit; index++) {
-        uint32_t slab = index >> VERGE__SLAB_BITS;
-        if (nodes->slabs[slab] == NULL) {
+        if (nodes->slabs[index >> VERGE__SLAB_BITS].nodes == NULL) {
             index |= VERGE__SLAB_NODES - 1;
-        } else if ((verge__nodes_at(nodes, index)->node.generation & 1) != 0) {
+        } else if (verge__timer_is_pending(&verge__nodes_at(nodes, index)->timer)) {
             return index;
         }
     }
@@ -254,56 +185,62 @@ uint32_t verge__nodes_next_live(const verge__nodes *nodes, uint32_t from) {
 }
 
 int verge__nodes_why_not(const verge__nodes *nodes, verge_timer timer) {
-    uint32_t index = (uint32_t)timer;
-    uint32_t generation = (uint32_t)(timer >> 32);
+    uint32_t index = verge__handle_index(timer);
+    uint32_t generation = (uint32_t)timer;
     if (index >= nodes->index_limit || (generation & 1) == 0 || generation < nodes->generation_base) {
         return -EBADF;
     }
-    uint32_t slab = index >> VERGE__SLAB_BITS;
-    uint32_t reached = nodes->slabs[slab] == NULL ? nodes->info[slab].generation_floor
-                                                  : verge__nodes_at(nodes, index)->node.generation;
+    const verge__slab *slab = &nodes->slabs[index >> VERGE__SLAB_BITS];
+    uint32_t reached =
+        slab->nodes == NULL ? slab->generation_floor : (uint32_t)verge__nodes_at(nodes, index)->timer.tag;
     return reached == 0 || generation < reached ? -ENOENT : -EBADF;
 }
 
-static const char *check_slab(const verge__nodes *nodes, uint32_t slab, size_t *live) {
-    const verge__slab *info = &nodes->info[slab];
-    uint32_t free_count = 0;
-    uint32_t retired = 0;
-    for (uint32_t i = 0; i < verge__nodes_slab_nodes(nodes, slab); i++) {
-        const verge__node *node = &verge__nodes_at(nodes, (slab << VERGE__SLAB_BITS) + i)->node;
-        bool is_live = (node->generation & 1) != 0;
-        bool is_free = (info->free[i / 64] >> (i % 64) & 1) != 0;
-        *live += is_live;
-        free_count += is_free;
-        retired += node->generation == 0;
-        if (is_live != verge__node_is_pending(node) || (is_live && is_free)) {
-            return "WN2: a node is free and even, or live and odd";
+static const char *check_slab(const verge__nodes *nodes, uint32_t slab, size_t *live, size_t *retired) {
+    const verge__slab *checked = &nodes->slabs[slab];
+    uint32_t room = verge__nodes_room(nodes, slab);
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < room; i++) {
+        const verge__timer_node *timer = &verge__slab_node(nodes, checked, i)->timer;
+        bool is_retired = (uint32_t)timer->tag == 0;
+        if (verge__handle_index(timer->tag) != (slab << VERGE__SLAB_BITS) + i) {
+            return "WN2: a node's tag has its index";
         }
+        *live += verge__timer_is_pending(timer);
+        *retired += is_retired;
+        used += verge__timer_is_pending(timer) || is_retired;
     }
-    return free_count != info->free_count || retired != info->retired_count ? "WN1: a slab's free nodes are counted"
-                                                                            : NULL;
+    uint32_t free_count = 0;
+    for (uint32_t i = checked->first_free; i != VERGE__NO_NODE && free_count <= room; free_count++) {
+        const verge__table_node *node = verge__slab_node(nodes, checked, i);
+        if (verge__timer_is_pending(&node->timer) || (uint32_t)node->timer.tag == 0) {
+            return "WN1: a free node is no timer, and not retired";
+        }
+        i = (uint32_t)(uintptr_t)node->data;
+    }
+    bool has_bit = (nodes->with_free[slab / 64] >> (slab % 64) & 1) != 0;
+    if (has_bit != (free_count > 0) || (has_bit && slab / 64 < nodes->lowest_word)) {
+        return "WN3: with_free says which slabs have free nodes";
+    }
+    return used != checked->used || used + free_count != room ? "WN2: a slab's nodes are used or free" : NULL;
 }
 
 const char *verge__nodes_check(const verge__nodes *nodes) {
     size_t live = 0;
+    size_t retired = 0;
     size_t node_count = 0;
+    uint32_t empty_count = 0;
     for (uint32_t slab = 0; slab < nodes->slab_count; slab++) {
-        if (nodes->slabs[slab] != NULL) {
-            node_count += verge__nodes_slab_nodes(nodes, slab);
-            const char *broken = check_slab(nodes, slab, &live);
+        if (nodes->slabs[slab].nodes != NULL) {
+            node_count += verge__nodes_room(nodes, slab);
+            empty_count += nodes->slabs[slab].used == 0 && slab > 0;
+            const char *broken = check_slab(nodes, slab, &live, &retired);
             if (broken != NULL) {
                 return broken;
             }
         }
     }
-    for (size_t i = 0; i < nodes->stack_count + (nodes->spare != 0); i++) {
-        verge_timer last = i < nodes->stack_count ? nodes->stack[i] : nodes->spare;
-        if (verge__nodes_at(nodes, (uint32_t)last)->node.generation != (uint32_t)(last >> 32) + 1) {
-            return "WN1: the stack has the last handles of free nodes";
-        }
-    }
-    if (node_count != nodes->node_count) {
-        return "WN3: node_count is that of the slabs";
-    }
-    return live != verge__nodes_live(nodes) ? "WN1: each node is live, free or retired" : NULL;
+    bool is_right = node_count == nodes->node_count && live == nodes->live && retired == nodes->retired_count &&
+                    empty_count == nodes->empty_count;
+    return is_right ? NULL : "WN3: the table's counts are those of its slabs";
 }

@@ -1,95 +1,99 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wheel/nodes.h - the nodes of timers with handles.
+ * wheel/nodes.h - the nodes of a wheel's timers: timeouts, which lie in the caller's objects, and the table of those
+ * with handles.
  *
- * A handle is generation << 32 | index. The generation of a node is odd while it is a timer and even while it is free,
- * and only grows: a handle is live if and only if its generation is the node's.
+ * The tag of a node says what it is, and whether it is pending:
  *
- * Nodes are in slabs of 512 (16 KiB). A slab without a timer can be given back. The highest generation that it reached
- * is remembered, so that no handle is ever issued twice. Slab 0 starts small and is copied when it grows. Entries name
- * nodes by their index, so they stay valid.
+ *     a timer with a handle   index << 32 | generation: while it is pending, the tag is its handle. The generation is
+ *                             odd while the node is a timer and even while it is free, and only grows. So a handle is
+ *                             live if and only if it is the tag of its node
+ *     a timeout               TIMEOUT | sequence << 1 | 1 if it is pending. The sequence is for ordered wheels (order.h)
+ *     a marker                0 (visit.c)
  *
- * A free node is either on the stack or in the bitmap of its slab. The stack has the nodes that were freed last, at
- * most 64, and a spare one on top. They are in the cache, and their idle entries can be used again. New timers take
- * nodes from the stack, and then from the lowest slab that has free ones, so that the higher slabs become empty.
+ * Nodes with handles are in slabs of 512. A slab without a timer goes back to the allocator. The highest generation
+ * that it reached is remembered, so that no handle is ever issued twice. The free nodes of a slab are a list, threaded
+ * through `data`. New timers take nodes from the slab in which a node was freed last: that node is in the cache, and
+ * may still be linked. Then they take nodes from the lowest slab that has free ones, so that the higher ones become
+ * empty. Slab 0 starts small, and its nodes move when it grows.
  *
  * Invariants (verge__nodes_check)
- *   WN1  a node is live, free in its slab's bitmap, on the stack, or retired
- *   WN2  a free node has an even generation and is not pending; a live one has an odd generation and is pending
+ *   WN1  a node is a timer, free in its slab's list, or retired, as all its generations were used
+ *   WN2  `used` of a slab is how many of its nodes are not free; free nodes have even generations
  *   WN3  the table's counts are those of its slabs
  */
 #ifndef VERGE_SRC_WHEEL_NODES_H
 #define VERGE_SRC_WHEEL_NODES_H
 
-#include "base/assert.h"
-#include "calendar/node.h"
+#include "calendar/calendar.h"
 #include "verge/wheel.h"
 
+#ifndef VERGE_SLAB_BITS
+#define VERGE_SLAB_BITS 9 /* a test has smaller slabs, and more of them */
+#endif
+
 enum {
-    VERGE__STACK_MAX = 64,
-    VERGE__REFILL_NODES = VERGE__STACK_MAX / 2,
-    VERGE__SLAB_WORDS = (VERGE__SLAB_NODES + 63) / 64,
+    VERGE__SLAB_BITS = VERGE_SLAB_BITS,
+    VERGE__SLAB_NODES = 1 << VERGE__SLAB_BITS,
+    VERGE__NO_NODE = 0xffff, /* of a slab's list */
 };
 
 #define VERGE__NO_INDEX UINT32_MAX
+#define VERGE__TIMEOUT (UINT64_C(1) << 63)
 
 typedef struct VERGE__MAY_ALIAS verge__timer_node {
     verge__node node;
-    void *data;
+    uint64_t tag;
 } verge__timer_node;
 
-_Static_assert(sizeof(void *) != 8 || sizeof(verge__timer_node) == VERGE__TABLE_NODE_BYTES, "two nodes a cache line");
-_Static_assert(sizeof(verge__timer_node) <= VERGE__TABLE_NODE_BYTES, "a node of the table has room for a timer");
 _Static_assert(sizeof(verge__timer_node) <= sizeof(verge_timeout), "a timeout is a node");
 
+typedef struct VERGE__MAY_ALIAS verge__table_node {
+    verge__timer_node timer;
+    void *data;        /* of a free node: the next free one of its slab */
+    uint64_t sequence; /* in ordered wheels alone: see `stride` */
+} verge__table_node;
+
 typedef struct verge__slab {
-    uint64_t free[VERGE__SLAB_WORDS];
-    uint32_t free_count;
-    uint32_t retired_count;
+    unsigned char *nodes; /* NULL: given back, or not there yet */
+    uint16_t used;
+    uint16_t first_free;
     uint32_t generation_floor; /* what its nodes start with, if it has no memory */
 } verge__slab;
 
-/* Begins zeroed, but for the allocator, the stack, has_sequences and generation_base. */
+/* Begins zeroed, but for the allocator, stride and generation_base. */
 typedef struct verge__nodes {
-    unsigned char **slabs; /* NULL: given back, or not there yet */
-    /* The last timer of the node to be used next; 0: none. Where each cancel is followed by a schedule, neither waits
-     * for the stack. */
-    verge_timer spare;
-    size_t stack_count;
-    verge_timer *stack;   /* handles of the last timers of free nodes; the wheel's memory */
+    verge__slab *slabs;
     uint32_t index_limit; /* indexes below this may be in use */
+    uint32_t stride;      /* bytes from a node to the next */
+    uint32_t current;     /* the slab from which nodes are taken */
+    uint32_t empty_count; /* slabs with memory and without a timer, but for slab 0 */
+    size_t live;          /* timers with handles */
+    size_t node_count;    /* with memory */
     uint32_t slab_count;
     uint32_t slab_room;
-    uint32_t first_room; /* nodes slab 0 has room for */
-    uint32_t lowest;     /* no slab below this one has a free node in its bitmap */
-    uint32_t vacant;     /* no slab below this one is without memory */
-    uint32_t release_at; /* where giving back goes on */
+    uint32_t first_room;  /* nodes that slab 0 has room for */
+    uint32_t lowest_word; /* of with_free: those below are 0 */
+    uint32_t vacant;      /* slabs below this one have memory */
     uint32_t retired_count;
     uint32_t generation_base;
-    bool has_sequences; /* of an ordered wheel: 4 bytes a node, behind the nodes of a slab */
-    size_t free_count;  /* in bitmaps */
-    size_t node_count;  /* with memory */
-    verge__slab *info;
-    uint64_t *with_free; /* a bit a slab: it has free nodes in its bitmap */
+    uint64_t *with_free; /* a bit a slab: it has free nodes */
+    bool is_shrinking;   /* slabs are given back until few are empty */
     const verge_allocator *allocator;
 } verge__nodes;
 
 void verge__nodes_deinit(verge__nodes *nodes);
 
-/* How many nodes grow adds; adds them. -ENOMEM, -ENOSPC. */
-uint32_t verge__nodes_growth(const verge__nodes *nodes);
+/* Adds a slab, or makes slab 0 larger. -ENOMEM, -ENOSPC. */
 int verge__nodes_grow(verge__nodes *nodes);
 
-/* Moves free nodes, of which there are some, to the stack, which is empty. */
-void verge__nodes_refill(verge__nodes *nodes);
+/* Makes the lowest slab with a free node the current one; false: there is none. */
+bool verge__nodes_find_slab(verge__nodes *nodes);
 
-/* Puts a free node into its slab's bitmap; moves so many of the stack there, from the bottom, and the spare one. */
-void verge__nodes_put_free(verge__nodes *nodes, uint32_t index);
-void verge__nodes_empty_stack(verge__nodes *nodes, size_t count);
+/* The current slab has no free node any more, or another slab has its first. */
+void verge__nodes_note_free(verge__nodes *nodes, uint32_t slab);
 
-/* Whether a slab has memory, and all of its nodes are free: they may have idle entries, which are to be withdrawn
- * first. One with a retired node stays, to remember which one it is. */
-bool verge__nodes_is_slab_free(const verge__nodes *nodes, uint32_t slab);
+/* Gives a slab back that has no timer, and no linked node. */
 void verge__nodes_release_slab(verge__nodes *nodes, uint32_t slab);
 
 /* The first timer from an index on; VERGE__NO_INDEX: there is none. */
@@ -101,62 +105,98 @@ int verge__nodes_why_not(const verge__nodes *nodes, verge_timer timer);
 /* NULL, or the invariant that is broken. */
 const char *verge__nodes_check(const verge__nodes *nodes);
 
-static inline verge__timer_node *verge__nodes_at(const verge__nodes *nodes, uint32_t index) {
-    return (verge__timer_node *)(void *)verge__entry_node(nodes->slabs, verge__entry_for_index(index));
+/* ---- tags ---- */
+
+static inline verge__timer_node *verge__timer_of_node(verge__node *node) {
+    return (verge__timer_node *)(void *)node;
 }
 
-static inline uint32_t verge__nodes_slab_nodes(const verge__nodes *nodes, uint32_t slab) {
+static VERGE__ALWAYS_INLINE bool verge__timer_is_pending(const verge__timer_node *timer) {
+    return (timer->tag & 1) != 0;
+}
+
+static VERGE__ALWAYS_INLINE bool verge__timer_is_timeout(const verge__timer_node *timer) {
+    return timer->tag >= VERGE__TIMEOUT;
+}
+
+static inline uint32_t verge__handle_index(verge_timer timer) {
+    return (uint32_t)(timer >> 32);
+}
+
+/* The tag with the next generation of the same node: 0 comes after the last one. */
+static inline uint64_t verge__tag_next(uint64_t tag) {
+    return (tag & ~(uint64_t)UINT32_MAX) | (uint32_t)(tag + 1);
+}
+
+/* ---- the table ---- */
+
+static inline uint32_t verge__nodes_room(const verge__nodes *nodes, uint32_t slab) {
     return slab == 0 ? nodes->first_room : (uint32_t)VERGE__SLAB_NODES;
 }
 
-/* The upper half of a timer's sequence number, in an ordered wheel. */
-static inline uint32_t *verge__nodes_sequence(const verge__nodes *nodes, uint32_t index) {
-    uint32_t slab = index >> VERGE__SLAB_BITS;
-    size_t node_count = verge__nodes_slab_nodes(nodes, slab);
-    return (uint32_t *)(void *)(nodes->slabs[slab] + node_count * VERGE__TABLE_NODE_BYTES) +
-           (index & (VERGE__SLAB_NODES - 1));
+static VERGE__ALWAYS_INLINE verge__table_node *verge__slab_node(const verge__nodes *nodes, const verge__slab *slab,
+                                                                uint32_t offset) {
+    return (verge__table_node *)(void *)(slab->nodes + (size_t)offset * nodes->stride);
+}
+
+static VERGE__ALWAYS_INLINE verge__table_node *verge__nodes_at(const verge__nodes *nodes, uint32_t index) {
+    return verge__slab_node(nodes, &nodes->slabs[index >> VERGE__SLAB_BITS], index & (VERGE__SLAB_NODES - 1));
 }
 
 /* The node of a handle, or NULL if the handle is not live. */
-static VERGE__ALWAYS_INLINE verge__timer_node *verge__nodes_find(const verge__nodes *nodes, verge_timer timer) {
-    uint32_t index = (uint32_t)timer;
-    uint32_t generation = (uint32_t)(timer >> 32);
-    if (VERGE__UNLIKELY(index >= nodes->index_limit || (generation & 1) == 0 ||
-                        nodes->slabs[index >> VERGE__SLAB_BITS] == NULL)) {
+static VERGE__ALWAYS_INLINE verge__table_node *verge__nodes_find(const verge__nodes *nodes, verge_timer timer) {
+    uint32_t index = verge__handle_index(timer);
+    if (VERGE__UNLIKELY(index >= nodes->index_limit || (timer & 1) == 0 ||
+                        nodes->slabs[index >> VERGE__SLAB_BITS].nodes == NULL)) {
         return NULL;
     }
-    verge__timer_node *node = verge__nodes_at(nodes, index);
-    return VERGE__LIKELY(node->node.generation == generation) ? node : NULL;
+    verge__table_node *node = verge__nodes_at(nodes, index);
+    return VERGE__LIKELY(node->timer.tag == timer) ? node : NULL;
 }
 
-static inline verge_timer verge__handle(uint32_t index, uint32_t generation) {
-    return (uint64_t)generation << 32 | index;
-}
-
-static inline size_t verge__nodes_live(const verge__nodes *nodes) {
-    return nodes->node_count - nodes->free_count - nodes->stack_count - (nodes->spare != 0) - nodes->retired_count;
-}
-
-/* Takes the spare node from the stack; false: it is empty. */
-static VERGE__ALWAYS_INLINE bool verge__nodes_pop(verge__nodes *nodes) {
-    if (VERGE__UNLIKELY(nodes->stack_count == 0)) {
-        return false;
+/* The node that is taken next, from the current slab; NULL: that has none. */
+static VERGE__ALWAYS_INLINE verge__table_node *verge__nodes_peek(const verge__nodes *nodes) {
+    if (VERGE__UNLIKELY(nodes->slab_count == 0)) {
+        return NULL;
     }
-    nodes->spare = nodes->stack[--nodes->stack_count];
-    return true;
+    const verge__slab *slab = &nodes->slabs[nodes->current];
+    return VERGE__UNLIKELY(slab->first_free == VERGE__NO_NODE) ? NULL : verge__slab_node(nodes, slab, slab->first_free);
 }
 
-/* The node of a timer that has ended becomes the spare one; false, and nothing has changed: the stack is full. */
-static VERGE__ALWAYS_INLINE bool verge__nodes_push(verge__nodes *nodes, verge_timer timer) {
-    VERGE__INVARIANT((timer >> 32 & 1) != 0, "WN1: the stack has handles of timers that were live");
-    if (nodes->spare != 0) {
-        if (VERGE__UNLIKELY(nodes->stack_count == VERGE__STACK_MAX)) {
-            return false;
-        }
-        nodes->stack[nodes->stack_count++] = nodes->spare;
+/* Takes that node: it is a timer. */
+static VERGE__ALWAYS_INLINE void verge__nodes_take(verge__nodes *nodes, verge__table_node *node) {
+    verge__slab *slab = &nodes->slabs[nodes->current];
+    VERGE__INVARIANT(!verge__timer_is_pending(&node->timer), "WN2: a free node has an even generation");
+    slab->first_free = (uint16_t)(uintptr_t)node->data;
+    nodes->empty_count -= slab->used == 0 && nodes->current > 0;
+    slab->used++;
+    nodes->live++;
+    node->timer.tag = verge__tag_next(node->timer.tag);
+    if (VERGE__UNLIKELY(slab->first_free == VERGE__NO_NODE)) {
+        verge__nodes_note_free(nodes, nodes->current);
     }
-    nodes->spare = timer;
-    return true;
+}
+
+/* The timer of a node has ended. */
+static VERGE__ALWAYS_INLINE void verge__nodes_put_free(verge__nodes *nodes, verge__table_node *node) {
+    uint32_t index = verge__handle_index(node->timer.tag);
+    verge__slab *slab = &nodes->slabs[index >> VERGE__SLAB_BITS];
+    VERGE__INVARIANT(verge__timer_is_pending(&node->timer) && slab->used > 0, "WN2: a timer has an odd generation");
+    node->timer.tag = verge__tag_next(node->timer.tag);
+    nodes->live--;
+    if (VERGE__UNLIKELY((uint32_t)node->timer.tag == 0)) { /* its generations are used up */
+        nodes->retired_count++;
+        return;
+    }
+    bool is_first = slab->first_free == VERGE__NO_NODE;
+    node->data = (void *)(uintptr_t)slab->first_free;
+    slab->first_free = (uint16_t)(index & (VERGE__SLAB_NODES - 1));
+    slab->used--;
+    nodes->current = index >> VERGE__SLAB_BITS;
+    nodes->empty_count += slab->used == 0 && nodes->current > 0;
+    if (VERGE__UNLIKELY(is_first)) {
+        verge__nodes_note_free(nodes, nodes->current);
+    }
 }
 
 #endif

@@ -127,11 +127,11 @@ static int read_levels(const verge_wheel_options *options, verge__explanation wh
             return error;
         }
         ret_geometry->shift = (uint8_t)verge__bit_floor_index(options->precision_ns);
-        ret_geometry->level_count = verge__calendar_default_levels(ret_geometry->shift, ret_geometry->levels);
+        ret_geometry->level_count = (uint8_t)verge__calendar_default_levels(ret_geometry->shift, ret_geometry->levels);
         return 0;
     }
     ret_geometry->shift = options->levels[0].shift;
-    ret_geometry->level_count = options->level_count;
+    ret_geometry->level_count = (uint8_t)options->level_count;
     for (size_t k = 0; k < options->level_count; k++) {
         int error = check_level(options->levels, k, why);
         if (error != 0) {
@@ -188,12 +188,12 @@ int verge__wheel_read_options(const verge_wheel_options *options, verge__explana
         return error;
     }
     verge__level_shape top = ret_geometry->levels[ret_geometry->level_count - 1];
-    ret_geometry->reach = top.shift + top.bits < 64 ? UINT64_C(1) << (top.shift + top.bits) : UINT64_MAX;
-    uint64_t last = (VERGE_NEVER - 1) >> ret_geometry->shift;
-    last = last < VERGE__NO_TICK - 2 ? last : VERGE__NO_TICK - 2;
+    unsigned covered = (unsigned)top.shift + top.bits;
+    ret_geometry->reaches_end = covered + ret_geometry->shift >= 64 && !options->coarse;
+    ret_geometry->reach = covered < 64 ? UINT64_C(1) << covered : UINT64_MAX;
+    ret_geometry->end_tick = (VERGE_NEVER - 1) >> ret_geometry->shift;
     ret_geometry->rounding = options->coarse ? verge__bit_mask(top.shift) : 0;
-    ret_geometry->last_tick = last & ~ret_geometry->rounding;
-    if (options->start_ns >> ret_geometry->shift >= ret_geometry->last_tick) {
+    if (options->start_ns >> ret_geometry->shift >= ret_geometry->end_tick - 1) {
         return verge__explain(why, "start_ns is %" PRIu64 ": no tick is left after it before time ends",
                               options->start_ns);
     }

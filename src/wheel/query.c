@@ -16,7 +16,7 @@ uint64_t verge_wheel_start(const verge_wheel *wheel) {
 
 size_t verge_wheel_count(const verge_wheel *wheel) {
     VERGE__LOOK(wheel);
-    return wheel == NULL ? 0 : (size_t)verge__wheel_pending(wheel);
+    return wheel == NULL ? 0 : verge__wheel_pending(wheel);
 }
 
 uint64_t verge_wheel_precision(const verge_wheel *wheel) {
@@ -40,16 +40,36 @@ uint64_t verge_wheel_coverage(const verge_wheel *wheel, size_t level) {
     return bits >= 64 ? VERGE_NEVER : UINT64_C(1) << bits;
 }
 
+/* The last tick up to `tick` that a coarse wheel does not round up beyond the end of time. */
+static uint64_t last_rounded(const verge_wheel *wheel, uint64_t tick) {
+    const verge__geometry *geometry = &wheel->geometry;
+    uint64_t target = verge__wheel_target(wheel);
+    for (size_t k = geometry->level_count; k-- > 1 && tick >= target;) {
+        uint64_t rounded = verge__wheel_rounded(wheel, tick);
+        if (rounded < geometry->end_tick && rounded >= tick) {
+            break;
+        }
+        uint64_t below = verge__bit_mask((unsigned)geometry->levels[k - 1].shift + geometry->levels[k - 1].bits);
+        if (tick - target > below) { /* it is in level k: where its slot starts, or else at the end of those below */
+            uint64_t start = tick & ~verge__bit_mask(geometry->levels[k].shift);
+            tick = start > target && start - target > below ? start : target + below;
+        }
+    }
+    return tick;
+}
+
 uint64_t verge_wheel_largest_deadline(const verge_wheel *wheel) {
     if (wheel == NULL) {
         return 0;
     }
     uint64_t target = verge__wheel_target(wheel); /* seen from now, also with a backlog */
     uint64_t ahead = wheel->geometry.reach - 1;
-    if (target > wheel->geometry.last_tick || ahead > wheel->geometry.last_tick - target) {
-        return verge__wheel_last_deadline(wheel);
+    uint64_t last = wheel->geometry.end_tick - 1;
+    uint64_t tick = target > last || ahead > last - target ? last : target + ahead;
+    if (wheel->options.coarse) {
+        tick = last_rounded(wheel, tick);
     }
-    return ((target + ahead) << wheel->calendar.shift) - (wheel->options.strict ? 1 : 0);
+    return (tick << wheel->calendar.shift) - (wheel->options.strict ? 1 : 0);
 }
 
 uint64_t verge_wheel_interval_number(const verge_wheel *wheel, uint64_t time_ns) {
@@ -77,37 +97,24 @@ int verge_wheel_get_stats(const verge_wheel *wheel, verge_wheel_stats *ret_stats
     }
     uint64_t pending = verge__wheel_pending(wheel);
     const verge__calendar *calendar = &wheel->calendar;
-    uint64_t cancelled = wheel->cancelled + calendar->idle_begun;
     *ret_stats = (verge_wheel_stats){
         .struct_size = sizeof(*ret_stats),
         .timers = pending,
-        .scheduled = pending + cancelled + wheel->expired + wheel->cleared,
-        .cancelled = cancelled,
+        .scheduled = pending + wheel->cancelled + wheel->expired + wheel->cleared,
+        .cancelled = wheel->cancelled,
         .expired = wheel->expired,
         .cleared = wheel->cleared,
-        .entries_filed = calendar->entry_count + wheel->expired + calendar->entries_dropped,
-        .entries_moved = calendar->entries_moved,
-        .entries_refiled = calendar->entries_refiled,
-        .entries_dropped = calendar->entries_dropped,
-        .entries = calendar->entry_count,
-        .garbage = calendar->entry_count - pending,
+        .entries_moved = calendar->nodes_moved,
+        .entries_refiled = wheel->refiled,
+        .entries_dropped = wheel->dropped,
+        .entries = calendar->linked,
+        .garbage = calendar->linked - pending,
         .records = wheel->nodes.node_count - wheel->nodes.retired_count,
         .records_retired = wheel->nodes.retired_count,
         .bytes = wheel->bytes,
         .last_poll_work = wheel->last_work_ns == wheel->now_ns ? wheel->last_poll_work : 0,
     };
     return 0;
-}
-
-static void count_list(const verge__calendar *calendar, verge__list list, verge_wheel_level_stats *stats) {
-    stats->slots_used += list != NULL;
-    stats->capacity += verge__list_chunks(list) * VERGE__CHUNK_ENTRIES;
-    stats->bytes += verge__list_chunks(list) * VERGE__CHUNK_BYTES;
-    for (verge__entry *at = list == NULL ? NULL : list - 1; at != NULL; at = verge__entry_older(at)) {
-        bool is_active = verge__node_is_pending(verge__calendar_node(calendar, *at));
-        stats->active += is_active;
-        stats->garbage += !is_active;
-    }
 }
 
 /* The wheel's level for a level of the calendar: the first one that covers as much. What the levels beyond hold, while
@@ -137,12 +144,22 @@ int verge_wheel_get_level_stats(const verge_wheel *wheel, size_t level, verge_wh
         if (level_of(wheel, ring) != level) {
             continue;
         }
-        stats.slots += ring->mask + 1;
-        stats.bytes += (ring->mask + 1) * sizeof(verge__list) + (ring->mask / 64 + 1) * sizeof(uint64_t);
-        for (uint32_t slot = 0; slot <= ring->mask; slot++) {
-            count_list(calendar, ring->slots[slot], &stats);
+        uint32_t slots = ring->mask + 1;
+        stats.slots += slots;
+        stats.bytes += (sizeof(verge__node *) << ring->lane_bits) * slots + (slots + 63) / 64 * sizeof(uint64_t) +
+                       (ring->counts != NULL ? slots * sizeof(uint32_t) : 0);
+        for (uint32_t slot = 0; slot < slots; slot++) {
+            stats.slots_used += verge__level_has(ring, slot);
+            for (uint32_t lane = 0; lane < verge__level_lane_count(ring); lane++) {
+                for (verge__node *node = verge__level_slot(ring, slot)[lane]; node != NULL; node = node->next) {
+                    bool is_active = verge__timer_is_pending(verge__timer_of_node(node));
+                    stats.active += is_active;
+                    stats.garbage += !is_active;
+                }
+            }
         }
     }
+    stats.capacity = stats.active + stats.garbage;
     *ret_stats = stats;
     return 0;
 }

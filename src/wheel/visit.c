@@ -4,46 +4,63 @@
 
 #include "wheel/wheel_internal.h"
 
-static bool visit_list(verge_wheel *wheel, verge__list list, verge__visitor *visitor, void *context) {
-    for (verge__entry *at = list == NULL ? NULL : list - 1; at != NULL;) {
-        verge__entry entry = *at;
-        at = verge__entry_older(at); /* if the entry is withdrawn, the newest takes its place: it was visited before */
-        if (!visitor(context, wheel, entry, verge__calendar_node(&wheel->calendar, entry))) {
-            return false;
-        }
+verge__node **verge__wheel_list(const verge_wheel *wheel, size_t i) {
+    const verge__calendar *calendar = &wheel->calendar;
+    if (i < calendar->head_count) {
+        return &calendar->heads[i];
     }
-    return true;
+    i -= calendar->head_count;
+    if (i < 2) {
+        return (verge__node **)(uintptr_t)(i == 0 ? &wheel->past : &wheel->deferred);
+    }
+    i -= 2;
+    if (wheel->order == NULL || i >= 4 * (size_t)VERGE__RUN_SIZES) {
+        return NULL;
+    }
+    verge__sorting *sorting = i % 2 == 0 ? &wheel->order->past : &wheel->order->tick;
+    return &sorting->runs[i / 4][i / 2 % 2];
 }
 
-bool verge__wheel_visit(verge_wheel *wheel, verge__visitor *visitor, void *context) {
-    verge__calendar *calendar = &wheel->calendar;
-    bool goes_on = true;
-    for (size_t k = 0; k < calendar->levels_used && goes_on; k++) {
-        const verge__level *level = &calendar->levels[k];
-        for (uint32_t slot = 0; slot <= level->mask && goes_on; slot++) {
-            goes_on = visit_list(wheel, level->slots[slot], visitor, context);
+void verge__wheel_visit(verge_wheel *wheel, verge__visitor *visitor, void *context) {
+    verge__node **list = NULL;
+    for (size_t i = 0; (list = verge__wheel_list(wheel, i)) != NULL; i++) {
+        for (verge__node *node = *list, *next = NULL; node != NULL; node = next) {
+            next = node->next;
+            visitor(context, wheel, verge__timer_of_node(node));
         }
     }
-    for (size_t own = 0; own < VERGE__OWN_LISTS && goes_on; own++) {
-        goes_on = visit_list(wheel, calendar->own[own], visitor, context);
-    }
-    return goes_on;
 }
 
-typedef struct iteration {
-    int (*visit)(void *context, const verge_expiry *timer);
-    void *context;
-    int result;
-} iteration;
-
-/* Timeouts; timers with handles are found in the table. */
-static bool visit_timeout(void *context, verge_wheel *wheel, verge__entry entry, verge__node *node) {
-    iteration *iteration_ = (iteration *)context;
-    if (!verge__entry_is_in_table(entry) && verge__node_is_pending(node)) {
-        verge_expiry expiry = verge__wheel_expiry(wheel, entry);
-        VERGE__OUTSIDE(wheel, iteration_->result = iteration_->visit(iteration_->context, &expiry));
+/* Puts a marker behind a node. It counts as linked. */
+static void put_behind(verge__calendar *calendar, verge__node *marker, verge__node *node) {
+    calendar->linked++;
+    marker->next = node->next;
+    marker->pprev = &node->next;
+    node->next = marker;
+    if (marker->next != NULL) {
+        marker->next->pprev = &marker->next;
     }
-    return iteration_->result == 0;
+}
+
+/* Visits the timeouts of a list. A marker behind the timeout that is visited keeps the place: the visitor may end that
+ * timeout, and all others. */
+static int visit_list(verge_wheel *wheel, verge__node *first, int (*visit)(void *context, const verge_expiry *timer),
+                      void *context) {
+    verge__timer_node marker = {.tag = 0};
+    int result = 0;
+    for (verge__node *node = first; node != NULL && result == 0;) {
+        verge__timer_node *timer = verge__timer_of_node(node);
+        if (!verge__timer_is_timeout(timer) || !verge__timer_is_pending(timer)) {
+            node = node->next;
+            continue;
+        }
+        verge_expiry expiry = verge__wheel_expiry(timer);
+        put_behind(&wheel->calendar, &marker.node, node);
+        VERGE__OUTSIDE(wheel, result = visit(context, &expiry));
+        node = marker.node.next;
+        verge__calendar_withdraw(&wheel->calendar, &marker.node);
+    }
+    return result;
 }
 
 int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context, const verge_expiry *timer), void *context) {
@@ -51,21 +68,18 @@ int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context, const ve
     if (wheel == NULL || visit == NULL) {
         return -EINVAL;
     }
-    iteration iteration_ = {.visit = visit, .context = context};
+    int result = 0;
     uint32_t end = wheel->nodes.index_limit; /* what a visitor schedules beyond is not visited: so it ends */
-    for (uint32_t index = verge__nodes_next_live(&wheel->nodes, 0); index < end && iteration_.result == 0;
+    for (uint32_t index = verge__nodes_next_live(&wheel->nodes, 0); index < end && result == 0;
          index = verge__nodes_next_live(&wheel->nodes, index + 1)) {
-        verge_expiry expiry = verge__wheel_expiry(wheel, verge__entry_for_index(index));
-        VERGE__OUTSIDE(wheel, iteration_.result = visit(context, &expiry));
+        verge_expiry expiry = verge__wheel_expiry(&verge__nodes_at(&wheel->nodes, index)->timer);
+        VERGE__OUTSIDE(wheel, result = visit(context, &expiry));
     }
-    if (iteration_.result == 0) {
-        bool is_nested = wheel->is_visiting;
-        wheel->is_visiting = true;
-        (void)verge__wheel_visit(wheel, visit_timeout, &iteration_);
-        wheel->is_visiting = is_nested;
-        if (!is_nested) {
-            verge__heap_order(wheel);
-        }
+    wheel->visits++;
+    verge__node **list = NULL;
+    for (size_t i = 0; result == 0 && (list = verge__wheel_list(wheel, i)) != NULL; i++) {
+        result = visit_list(wheel, *list, visit, context);
     }
-    return iteration_.result;
+    wheel->visits--;
+    return result;
 }

@@ -30,7 +30,7 @@ static void *allocate_counted(void *context, size_t size, size_t alignment) {
 
 static void release_counted(void *context, void *block, size_t size) {
     verge_wheel *wheel = (verge_wheel *)context;
-    VERGE__INVARIANT(wheel->bytes >= sizeof(*wheel) + size, "W7: bytes is what the wheel has allocated");
+    VERGE__INVARIANT(wheel->bytes >= sizeof(*wheel) + size, "W6: bytes is what the wheel has allocated");
     wheel->bytes -= size;
     verge__release(&wheel->users_allocator, block, size);
 }
@@ -43,10 +43,40 @@ verge__calendar_setup verge__wheel_calendar_setup(const verge_wheel *wheel, bool
         .bias_ns = wheel->options.strict ? precision_ns : precision_ns - 1,
         .shift = (uint8_t)wheel->calendar.shift,
         .first_tick = verge__wheel_target(wheel),
-        .leaves_filed = verge__wheel_is_ordered(wheel),
         .is_narrow = is_narrow && !wheel->options.coarse, /* which rounds up to slots of its own levels */
         .allocator = &wheel->allocator,
     };
+}
+
+/* Its nodes have sequences. */
+static int make_ordered(verge_wheel *wheel) {
+    verge__order *order =
+        (verge__order *)verge__allocate(&wheel->allocator, sizeof(*order), _Alignof(verge__order));
+    if (order == NULL) {
+        return -ENOMEM;
+    }
+    memset(order, 0, sizeof(*order));
+    order->past.merging = -1;
+    order->tick.merging = -1;
+    order->is_by_deadline = wheel->options.order == VERGE_ORDER_DEADLINE;
+    wheel->order = order;
+    wheel->nodes.stride = sizeof(verge__table_node);
+    return 0;
+}
+
+int verge__wheel_order_by_deadline(verge_wheel *wheel) {
+    VERGE__ENTER(wheel);
+    if (verge__wheel_pending(wheel) > 0) {
+        return -EBUSY;
+    }
+    if (wheel->order != NULL) {
+        return wheel->order->is_by_deadline ? 0 : -EBUSY;
+    }
+    if (wheel->nodes.node_count > 0) { /* they have no room for a sequence */
+        return -EBUSY;
+    }
+    wheel->options.order = VERGE_ORDER_DEADLINE;
+    return make_ordered(wheel);
 }
 
 int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_wheel) {
@@ -64,7 +94,6 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
         return error;
     }
     verge_allocator allocator = options->allocator != NULL ? *options->allocator : *verge_allocator_default();
-    bool ordered = options->order != VERGE_ORDER_ANY;
     verge_wheel *wheel = (verge_wheel *)verge__allocate(&allocator, sizeof(*wheel), 64);
     if (wheel == NULL) {
         return -ENOMEM;
@@ -76,19 +105,21 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     wheel->bytes = sizeof(*wheel);
     wheel->geometry = geometry;
     wheel->calendar.shift = geometry.shift;
-    wheel->tidy_tick = VERGE__SHORT_END;
     wheel->earliest_ns = VERGE_NEVER;
-    wheel->is_plain = !ordered && !options->coarse && options->past == VERGE_PAST_FIRES && options->timer_cap == 0;
+    wheel->narrow_max = verge__narrow_max;
+    wheel->is_plain = !options->coarse && options->past == VERGE_PAST_FIRES && options->timer_cap == 0;
     wheel->start_ns = options->start_ns;
     wheel->now_ns = options->start_ns;
-    wheel->nodes = (verge__nodes){.stack = wheel->stack,
+    wheel->nodes = (verge__nodes){.stride = offsetof(verge__table_node, sequence),
                                   .generation_base = next_generation_base(),
-                                  .has_sequences = ordered,
                                   .allocator = &wheel->allocator};
     const verge__calendar_setup setup = verge__wheel_calendar_setup(wheel, true);
     error = verge__calendar_init(&wheel->calendar, &setup);
+    if (error == 0 && options->order != VERGE_ORDER_ANY) {
+        error = make_ordered(wheel);
+    }
     if (error != 0) {
-        verge__release(&allocator, wheel, sizeof(*wheel));
+        verge_wheel_destroy(wheel);
         return error;
     }
     verge__wheel_set_short_reach(wheel);
@@ -101,36 +132,41 @@ void verge_wheel_destroy(verge_wheel *wheel) {
     if (wheel == NULL) {
         return;
     }
-    verge__release(&wheel->allocator, wheel->heap.chunks, wheel->heap.room * sizeof(*wheel->heap.chunks));
+    verge__release(&wheel->allocator, wheel->order, sizeof(*wheel->order));
     verge__calendar_deinit(&wheel->calendar);
     verge__nodes_deinit(&wheel->nodes);
-    VERGE__INVARIANT(wheel->bytes == sizeof(*wheel), "W7: bytes is what the wheel has allocated");
+    VERGE__INVARIANT(wheel->bytes == sizeof(*wheel), "W6: bytes is what the wheel has allocated");
     verge_allocator allocator = wheel->users_allocator;
     verge__release(&allocator, wheel, sizeof(*wheel));
 }
 
-/* A node loses its entry; if it is a timer, it ends. */
-static bool end_one(void *context, verge_wheel *wheel, verge__entry entry, verge__node *node) {
+/* A node is taken out; if it is a timer, it ends. */
+static void end_one(void *context, verge_wheel *wheel, verge__timer_node *timer) {
     (void)context;
-    bool is_pending = verge__node_is_pending(node);
-    verge__wheel_drop(wheel, node);
-    node->deadline_ns = VERGE_NEVER;
-    wheel->cleared += is_pending;
-    if (is_pending && verge__entry_is_in_table(entry)) {
-        node->generation++;
-        verge__nodes_put_free(&wheel->nodes, verge__entry_index(entry));
+    if (timer->tag == 0) {
+        return;
     }
-    return true;
+    verge__calendar_withdraw(&wheel->calendar, &timer->node);
+    if (!verge__timer_is_pending(timer)) {
+        wheel->dropped++;
+        return;
+    }
+    wheel->cleared++;
+    if (verge__timer_is_timeout(timer)) {
+        timer->tag &= ~UINT64_C(1);
+        wheel->timeout_count--;
+    } else {
+        verge__nodes_put_free(&wheel->nodes, (verge__table_node *)(void *)timer);
+    }
 }
 
 static void end_all(verge_wheel *wheel) {
-    (void)verge__wheel_visit(wheel, end_one, NULL);
-    VERGE__INVARIANT(verge__wheel_pending(wheel) == 0 && verge__nodes_live(&wheel->nodes) == 0, "W2: all have ended");
-    verge__calendar_restart(&wheel->calendar, verge__wheel_target(wheel));
-    wheel->loose = 0;
+    verge__wheel_visit(wheel, end_one, NULL);
+    VERGE__INVARIANT(verge__wheel_pending(wheel) == 0, "W2: all have ended");
     wheel->earliest_ns = VERGE_NEVER;
-    wheel->tidy_tick = VERGE__SHORT_END;
-    verge__wheel_note_untidy(wheel);
+    if (wheel->visits == 0) {
+        verge__calendar_restart(&wheel->calendar, verge__wheel_target(wheel));
+    }
     verge__wheel_set_short_reach(wheel);
 }
 
@@ -143,7 +179,7 @@ void verge_wheel_clear(verge_wheel *wheel) {
 
 int verge_wheel_set_start(verge_wheel *wheel, uint64_t start_ns) {
     VERGE__ENTER(wheel);
-    if (wheel == NULL || start_ns >> wheel->calendar.shift >= wheel->geometry.last_tick) {
+    if (wheel == NULL || start_ns >> wheel->calendar.shift >= wheel->geometry.end_tick - 1) {
         return -EINVAL;
     }
     if (verge__wheel_pending(wheel) > 0) {

@@ -43,18 +43,7 @@ static bool are_levels_valid(const verge_wheel_options *options) {
     return true;
 }
 
-/* The shift of the highest level; by default they have 512 slots, 256, then 64. */
-static unsigned top_shift(const verge_wheel_options *options, unsigned shift) {
-    if (options->level_count > 0) {
-        return options->levels[options->level_count - 1].shift;
-    }
-    for (unsigned bits = 9; shift + bits < 64; bits = bits == 9 ? 8 : 6) {
-        shift += bits;
-    }
-    return shift;
-}
-
-/* A timer comes out at a tick after the start; those of a coarse wheel are slots of its highest level, at worst. */
+/* A timer comes out at a tick after the start; the last interval of time has none. */
 static bool leaves_no_time(const verge_wheel_options *options) {
     unsigned shift = options->levels[0].shift;
     if (options->level_count == 0) {
@@ -62,9 +51,7 @@ static bool leaves_no_time(const verge_wheel_options *options) {
             shift++;
         }
     }
-    const uint64_t last_ns = VERGE_NEVER - (shift == 0 ? 2 : 1);
-    const unsigned coarsest = options->coarse ? top_shift(options, shift) : shift;
-    return options->start_ns >> shift >= (last_ns >> coarsest << coarsest) >> shift;
+    return options->start_ns >> shift >= ((VERGE_NEVER - 1) >> shift) - 1;
 }
 
 static bool are_options_valid(const verge_wheel_options *options) {
@@ -164,15 +151,20 @@ static void choose_options(struct verge_test_random *random, verge_wheel_options
 /* Timers at the ends of its range come out, each once and none early. */
 static void use(verge_wheel *wheel, struct verge_test_random *random) {
     size_t scheduled = 0;
+    size_t for_ever = 0; /* beyond the last tick, in a wheel that reaches the end of time */
     for (uint64_t left = verge_test_below(random, 8); left > 0; left--) {
         const uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
         const uint64_t deadlines_ns[] = {verge_wheel_now(wheel), largest_ns, some_number(random)};
+        const uint64_t deadline_ns = deadlines_ns[verge_test_below(random, 3)];
         verge_timer timer = 0;
-        scheduled += verge_wheel_schedule(wheel, deadlines_ns[verge_test_below(random, 3)], NULL, &timer) == 0;
+        if (verge_wheel_schedule(wheel, deadline_ns, NULL, &timer) == 0) {
+            scheduled += deadline_ns <= largest_ns;
+            for_ever += deadline_ns > largest_ns;
+        }
     }
     FUZZ_CHECK(verge_wheel_check(wheel) == NULL, "an invariant of a new wheel");
     size_t returned = 0;
-    for (uint64_t polls = 0; verge_wheel_count(wheel) > 0; polls++) {
+    for (uint64_t polls = 0; verge_wheel_count(wheel) > for_ever; polls++) {
         verge_expiry out[2];
         const size_t count = verge_wheel_poll_to_next(wheel, VERGE_NEVER - 1, out, 2);
         for (size_t i = 0; i < count; i++) {
@@ -183,6 +175,8 @@ static void use(verge_wheel *wheel, struct verge_test_random *random) {
         FUZZ_CHECK(verge_wheel_check(wheel) == NULL, "an invariant");
     }
     FUZZ_CHECK(returned == scheduled, "G3: exactly once");
+    FUZZ_CHECK(verge_wheel_poll(wheel, VERGE_NEVER, &(verge_expiry){0}, 1) == 0, "what is for ever came out");
+    FUZZ_CHECK(verge_wheel_count(wheel) == for_ever, "what is for ever is gone");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {

@@ -39,6 +39,13 @@ static void note_and_free(verge_loop_timer *timer) {
     free(timer);
 }
 
+static size_t counted;
+
+static void count(verge_loop_timer *timer) {
+    assert_non_null(timer);
+    counted++;
+}
+
 static void expect(verge_loop *loop, uint64_t now, const char *names) {
     called[0] = '\0';
     assert_int_equal(verge_loop_run(loop, now), strlen(names));
@@ -185,45 +192,120 @@ static void freed_by_its_callback(void **state) {
     wheel_end(loop.wheel);
 }
 
-/* Without memory a start fails and changes nothing; what has a period goes on. */
+/* A start needs none. */
 static void no_memory(void **state) {
     (void)state;
+    enum { COUNT = 1000, PERIOD = 100000000 };
     struct verge_test_allocator memory;
-    verge_test_allocator_init(&memory);
-    verge_wheel_options options = options_of(VERGE_PRESET_MILLISECONDS);
-    options.allocator = &memory.allocator;
     verge_loop loop;
-    assert_int_equal(verge_loop_init(&loop, wheel_new(&options)), 0);
-    struct named a = {.name = 'a'};
-    struct named b = {.name = 'b'};
+    assert_int_equal(verge_loop_init(&loop, wheel_in(&memory, VERGE_PRESET_MILLISECONDS)), 0);
+    static verge_loop_timer timers[COUNT];
     memory.fail_from = memory.calls + 1;
-    assert_int_equal(verge_loop_start(&loop, &a.timer, note, 10, 0), -ENOMEM);
-    assert_int_equal(verge_loop_start(&loop, &a.timer, note, 10, 5), -ENOMEM);
-    assert_false(verge_loop_is_active(&a.timer));
-    memory.fail_from = 0;
-    start(&loop, &a, 10, 100000000);
-    memory.fail_from = memory.calls + 1;
-    for (int error = 0; error == 0;) { /* until a start would need memory */
-        struct named *more = calloc(1, sizeof(*more));
-        assert_non_null(more);
-        error = verge_loop_start(&loop, &more->timer, note_and_free, 10, 0);
-        if (error != 0) {
-            assert_int_equal(error, -ENOMEM);
-            free(more);
-        }
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(verge_loop_start(&loop, &timers[i], count, 10 + i, PERIOD), 0);
     }
-    assert_int_equal(verge_loop_start(&loop, &b.timer, note, 10, 7), -ENOMEM);
-    called[0] = '\0';
-    assert_false(verge_loop_is_active(&b.timer));
     for (uint64_t turn = 0; turn < 40; turn++) {
-        called[0] = '\0';
-        (void)verge_loop_run(&loop, 10 + turn * 100000000);
-        assert_true(verge_loop_is_active(&a.timer));
+        counted = 0;
+        assert_int_equal(verge_loop_run(&loop, COUNT + 10 + turn * PERIOD), COUNT);
+        assert_int_equal(counted, COUNT);
+        assert_true(verge_loop_is_active(&timers[turn]));
     }
-    assert_int_equal(verge_loop_stop(&loop, &a.timer), 0);
-    memory.fail_from = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(verge_loop_stop(&loop, &timers[i]), 0);
+    }
     wheel_end(loop.wheel);
     verge_test_allocator_assert_empty(&memory);
+}
+
+/* A start that fails changes nothing: not the deadline, the period or the callback, nor that it runs. */
+static void a_start_that_fails(void **state) {
+    (void)state;
+    verge_loop loop;
+    static const uint8_t bits[] = {6, 6, 0};
+    const verge_wheel_options options = options_of_levels(1, bits);
+    assert_int_equal(verge_loop_init(&loop, wheel_new(&options)), 0);
+    struct named a = {.name = 'a', .loop = &loop};
+    const uint64_t too_far = verge_wheel_largest_deadline(loop.wheel) + 1;
+    assert_int_equal(verge_loop_start(&loop, &a.timer, count, too_far, 7), -ERANGE);
+    assert_false(verge_loop_is_active(&a.timer));
+    start(&loop, &a, 10, 20);
+    assert_int_equal(verge_loop_start(&loop, &a.timer, count, too_far, 7), -ERANGE);
+    assert_true(verge_loop_is_active(&a.timer));
+    assert_int_equal(verge_loop_timeout(loop.wheel, 0), 10);
+    expect(&loop, 9, "");
+    expect(&loop, 10, "a");
+    assert_int_equal(verge_loop_start(&loop, &a.timer, count, too_far + 10, 7), -ERANGE); /* also after it was called */
+    expect(&loop, 29, "");
+    expect(&loop, 30, "a");
+    expect(&loop, 50, "a");
+    wheel_end(loop.wheel);
+}
+
+/* A loop wakes up for timers, and for nothing else. */
+static void wake_ups(void **state) {
+    (void)state;
+    verge_loop loop;
+    static const uint64_t sleeps_ns[] = {10 * MS, MINUTE, HOUR};
+    static verge_loop_timer timers[COUNT_OF(sleeps_ns)];
+    assert_int_equal(verge_loop_init(&loop, wheel_new(NULL)), 0);
+    uint64_t now_ns = 12345;
+    for (size_t i = 0; i < COUNT_OF(sleeps_ns); i++) {
+        assert_int_equal(verge_loop_start(&loop, &timers[i], count, now_ns + sleeps_ns[i], 0), 0);
+    }
+    counted = 0;
+    size_t wake_up_count = 0;
+    for (int sleep_ms = 0; (sleep_ms = verge_loop_timeout_ms(loop.wheel, now_ns)) >= 0; wake_up_count++) {
+        now_ns += (uint64_t)sleep_ms * MS;
+        assert_int_equal(verge_loop_run(&loop, now_ns), 1);
+    }
+    assert_int_equal(wake_up_count, COUNT_OF(sleeps_ns));
+    assert_int_equal(counted, COUNT_OF(sleeps_ns));
+    wheel_end(loop.wheel);
+}
+
+/* A run calls back all that is due, whatever the work limit is. */
+static void no_work_limit(void **state) {
+    (void)state;
+    enum { COUNT = 500 };
+    static verge_loop_timer timers[COUNT];
+    verge_wheel_options options = options_of(VERGE_PRESET_MILLISECONDS);
+    options.work_limit = 10;
+    verge_loop loop;
+    assert_int_equal(verge_loop_init(&loop, wheel_new(&options)), 0);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(verge_loop_start(&loop, &timers[i], count, 10 + i % 7, 0), 0);
+    }
+    counted = 0;
+    assert_int_equal(verge_loop_run(&loop, 20), COUNT);
+    assert_int_equal(counted, COUNT);
+    assert_int_equal(verge_loop_timeout(loop.wheel, 20), -1);
+    wheel_end(loop.wheel);
+}
+
+/* A wheel gets its order from the loop, if it has no timers, and no other order. */
+static void the_order_of_a_wheel(void **state) {
+    (void)state;
+    static const struct {
+        verge_order order;
+        bool has_timer;
+        int expected;
+    } wheels[] = {{VERGE_ORDER_ANY, false, 0},
+                  {VERGE_ORDER_DEADLINE, false, 0},
+                  {VERGE_ORDER_FIFO, false, -EBUSY},
+                  {VERGE_ORDER_ANY, true, -EBUSY},
+                  {VERGE_ORDER_DEADLINE, true, -EBUSY}};
+    for (size_t i = 0; i < COUNT_OF(wheels); i++) {
+        verge_wheel_options options = options_of(VERGE_PRESET_MILLISECONDS);
+        options.order = wheels[i].order;
+        verge_loop loop = {0};
+        verge_wheel *wheel = wheel_new(&options);
+        if (wheels[i].has_timer) {
+            (void)schedule(wheel, 5, 1);
+        }
+        assert_int_equal(verge_loop_init(&loop, wheel), wheels[i].expected);
+        assert_ptr_equal(loop.wheel, wheels[i].expected == 0 ? wheel : NULL);
+        wheel_end(wheel);
+    }
 }
 
 static void arguments(void **state) {
@@ -235,8 +317,10 @@ static void arguments(void **state) {
     assert_int_equal(verge_loop_start(NULL, &a.timer, note, 1, 0), -EINVAL);
     assert_int_equal(verge_loop_start(&loop, NULL, note, 1, 0), -EINVAL);
     assert_int_equal(verge_loop_start(&loop, &a.timer, NULL, 1, 0), -EINVAL);
-    assert_int_equal(verge_loop_start(&loop, &a.timer, note, VERGE_NEVER, 0), -ERANGE);
-    assert_int_equal(verge_loop_start(&loop, &a.timer, note, VERGE_NEVER, 1), -ERANGE);
+    start(&loop, &a, VERGE_NEVER, 1); /* is started, and never called back */
+    assert_int_equal(verge_loop_timeout(loop.wheel, 0), -1);
+    expect(&loop, VERGE_NEVER / 2, "");
+    assert_int_equal(verge_loop_stop(&loop, &a.timer), 0);
     assert_int_equal(verge_loop_stop(NULL, &a.timer), -EINVAL);
     assert_int_equal(verge_loop_stop(&loop, NULL), -EINVAL);
     assert_int_equal(verge_loop_stop(&loop, &a.timer), -ENOENT);
@@ -255,6 +339,10 @@ int main(void) {
         cmocka_unit_test(repeats_until_stopped),
         cmocka_unit_test(freed_by_its_callback),
         cmocka_unit_test(no_memory),
+        cmocka_unit_test(a_start_that_fails),
+        cmocka_unit_test(wake_ups),
+        cmocka_unit_test(no_work_limit),
+        cmocka_unit_test(the_order_of_a_wheel),
         cmocka_unit_test(arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@ struct before {
     uint64_t calls;
     uint64_t releases;
     uint64_t failures;
+    bool was_narrow; /* the first poll with many timers makes the wheel wide */
     bool backlog;
 };
 
@@ -18,8 +19,6 @@ struct before before_call(const struct run *run);
 /* Nothing has changed since. */
 void before_unchanged(struct run *run, const struct before *before);
 
-/* Neither did a call make entries that it did not count, nor lose any. */
-void before_not_filed(struct run *run, const struct before *before);
 void before_not_allocated(struct run *run, const struct before *before);
 
 /* The call may have given back nodes, and what their generations were. */

@@ -105,8 +105,22 @@ struct model_timer *model_find_timeout(struct model *model, const void *data) {
 
 /* ---- time ---- */
 
+/* The last deadline whose tick comes: the tick before the last one that has a number. */
+static uint64_t last_deadline(const struct model *model) {
+    const uint64_t last_ns = (VERGE_NEVER - 1) / model->precision_ns * model->precision_ns - model->precision_ns;
+    return last_ns - (model->options.strict ? 1 : 0);
+}
+
+/* Whether the levels reach to the end of time: then each deadline is accepted. */
+static bool reaches_end(const struct model *model) {
+    return model_coverage(model, model->options.level_count - 1) == VERGE_NEVER && !model->options.coarse;
+}
+
 uint64_t model_fires_at(const struct model *model, uint64_t deadline_ns) {
     const uint64_t precision_ns = model->precision_ns;
+    if (deadline_ns > last_deadline(model)) {
+        return VERGE_NEVER;
+    }
     const uint64_t tick_ns = deadline_ns & ~(precision_ns - 1);
     if (tick_ns == deadline_ns && !model->options.strict) {
         return deadline_ns;
@@ -153,7 +167,7 @@ uint64_t model_roundest(uint64_t earliest_ns, uint64_t latest_ns) {
 /* ---- timers ---- */
 
 int model_judge(const struct model *model, uint64_t deadline_ns, uint64_t largest_ns) {
-    if (deadline_ns > largest_ns) {
+    if (deadline_ns > largest_ns && !reaches_end(model)) {
         return -ERANGE;
     }
     switch (model->options.past) {
@@ -181,7 +195,8 @@ uint64_t model_first_legal(const struct model *model) {
 
 void model_move(struct model *model, struct model_timer *timer, uint64_t deadline_ns, bool backlog) {
     const uint64_t fires_ns = model_fires_at(model, deadline_ns);
-    timer->deadline_ns = deadline_ns;
+    const uint64_t for_ever_ns = VERGE_NEVER - 1 - model->precision_ns + (model->options.strict ? 0 : 1);
+    timer->deadline_ns = deadline_ns > last_deadline(model) ? for_ever_ns : deadline_ns;
     timer->fires_ns = fires_ns;
     timer->fires_latest_ns = model->options.coarse ? coarse_latest(model, fires_ns, model->now_ns) : fires_ns;
     timer->scheduled_ns = model->now_ns;
@@ -251,6 +266,9 @@ static bool is_exact(const struct model *model, enum model_poll kind) {
 }
 
 bool model_is_due(const struct model *model, const struct model_timer *timer, enum model_poll kind, bool room) {
+    if (timer->fires_ns == VERGE_NEVER) {
+        return false;
+    }
     if (timer->fires_latest_ns <= model->now_ns) {
         return true;
     }
@@ -261,7 +279,7 @@ bool model_is_due(const struct model *model, const struct model_timer *timer, en
 }
 
 bool model_may_fire(const struct model *model, const struct model_timer *timer, enum model_poll kind) {
-    return timer->fires_ns <= model->now_ns || (is_exact(model, kind) && timer->deadline_ns <= model->now_ns);
+    return (timer->fires_ns <= model->now_ns && timer->fires_ns != VERGE_NEVER) || (is_exact(model, kind) && timer->deadline_ns <= model->now_ns);
 }
 
 static bool is_before_in_tick(const struct model *model, const struct model_timer *first,

@@ -60,7 +60,6 @@ struct model {
     uint64_t cleared;
     size_t timeouts;          /* of the timers */
     size_t reserved_handles;  /* timers with handles up to which nothing may be allocated; 0: nothing was reserved */
-    size_t reserved_timeouts; /* timeouts attached up to which nothing may be allocated; 0: nothing was reserved */
 };
 
 enum model_poll {

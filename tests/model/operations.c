@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/before.h"
+#include "wheel/wheel_internal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -127,7 +128,7 @@ static verge_timer random_forged(struct run *run) {
     case 2:
         return verge_test_next(&run->random);
     case 3: /* a generation to come, or one gone by */
-        return genuine + ((1 + verge_test_below(&run->random, 3)) << 32);
+        return genuine + 1 + verge_test_below(&run->random, 3);
     case 4:
         return genuine - ((1 + verge_test_below(&run->random, 3)) << 32);
     case 5:
@@ -173,7 +174,6 @@ static void do_cancel(struct run *run) {
     const int error = verge_wheel_cancel(run->wheel, timer, verge_test_chance(&run->random, 8) ? NULL : &data);
     RUN_CHECK_VALUES(run, error == 0 ? expected == 0 : is_refusal(run, timer, error), "G4: cancel", -error, -expected);
     before_not_allocated(run, &b);
-    before_not_filed(run, &b);
     if (error != 0) {
         RUN_CHECK(run, data == &run->out, "ret_data was touched");
         before_unchanged(run, &b);
@@ -276,7 +276,7 @@ static uint64_t moved_to(const struct run *run, enum model_poll kind, uint64_t n
         now_ns--;
     }
     const uint64_t next_ns = model_earliest_deadline(&run->model);
-    if (kind == MODEL_POLL_TO_NEXT && next_ns <= now_ns) {
+    if (kind == MODEL_POLL_TO_NEXT && next_ns <= now_ns && model_fires_at(&run->model, next_ns) != VERGE_NEVER) {
         now_ns = next_ns;
     }
     return now_ns > run->model.now_ns ? now_ns : run->model.now_ns;
@@ -312,14 +312,16 @@ void run_poll(struct run *run, enum model_poll kind, uint64_t now_ns, size_t lim
     };
     const struct before b = before_call(run);
     const bool nowhere = verge_test_chance(&run->random, 32);
-    const bool is_next_due = run->model.count > 0 && model_next_expiry(&run->model) <= now_ns;
+    const bool is_next_due = run->model.count > 0 && model_next_expiry(&run->model) <= now_ns &&
+                             model_next_expiry(&run->model) != VERGE_NEVER;
     const size_t count = polls[kind](run->wheel, now_ns, nowhere ? NULL : run->out, limit);
     if (kind == MODEL_POLL_TO_NEXT && is_next_due && limit > 0 && !nowhere) {
         const bool is_out_of_work = run->model.options.work_limit != 0 && verge_wheel_has_backlog(run->wheel);
         RUN_CHECK(run, count > 0 || is_out_of_work, "poll_to_next stops, and not at a timer");
     }
-    before_not_allocated(run, &b);
-    before_not_filed(run, &b);
+    if (!b.was_narrow || b.stats.entries <= verge__narrow_max) {
+        before_not_allocated(run, &b);
+    }
     before_gave_back(run, &b);
     check_moved(run, kind, now_ns, b.backlog);
     run_check_batch(run, kind, &b.stats, count, nowhere ? 0 : limit);
@@ -408,7 +410,6 @@ static void do_run_out_of_memory(struct run *run) {
 static void do_compact(struct run *run) {
     const struct before b = before_call(run);
     verge_wheel_compact(run->wheel);
-    before_not_filed(run, &b);
     before_gave_back(run, &b);
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};
     (void)verge_wheel_get_stats(run->wheel, &stats);
@@ -419,9 +420,7 @@ static void do_clear(struct run *run) {
     if (!verge_test_chance(&run->random, 8)) {
         return;
     }
-    const struct before b = before_call(run);
     verge_wheel_clear(run->wheel);
-    before_not_filed(run, &b);
     run->model.cleared += run->model.count;
     run->model.count = 0;
     run->model.timeouts = 0;
@@ -462,8 +461,8 @@ static const struct operation operations[] = {
     {"sleep and poll", do_sleep_and_poll, 4, true},
     {"run", run_with_calls, 20, true},
     {"set_start", do_set_start, 3, false},
-    {"attach", run_attach, 4, false},
-    {"detach", run_detach, 3, false},
+    {"make timeouts", run_make_timeouts, 4, false},
+    {"free timeouts", run_free_some_timeouts, 3, false},
     {"set", run_set, 30, false},
     {"set again and again", run_set_again, 4, false},
     {"set a flock", run_set_flock, 4, false},

@@ -12,7 +12,7 @@
 enum {
     RUN_OUT_MAX = 4096,
     RUN_STRANGER_TIMERS = 8,
-    RUN_TIMEOUTS_MAX = 600, /* more than fit a few chunks */
+    RUN_TIMEOUTS_MAX = 600, /* more than a narrow calendar has */
 };
 
 /* Which kind of wheel and load a run is about. */
@@ -38,10 +38,8 @@ struct run {
     uint64_t operation_count;
     size_t timers_max;                         /* about as many are pending at a time */
     bool gave_back;                            /* polls or compact gave memory back */
-    uint64_t entries_filed;                    /* when it was looked at last */
     uint64_t sequence_end;                     /* what was set from here on is not to come out: it was set in a call */
-    verge_timeout *timeouts[RUN_TIMEOUTS_MAX]; /* attached, each in memory of its own */
-    bool is_loose[RUN_TIMEOUTS_MAX];           /* never attached, but zeroed when it was made */
+    verge_timeout *timeouts[RUN_TIMEOUTS_MAX]; /* each in memory of its own */
     size_t timeout_count;
     verge_expiry out[RUN_OUT_MAX];
 };
@@ -89,8 +87,8 @@ void run_fall_behind(struct run *run);
 /* ---- timeouts.c: operations on timeouts ---- */
 
 void run_reserve_timeouts(struct run *run);
-void run_attach(struct run *run);
-void run_detach(struct run *run);
+void run_make_timeouts(struct run *run);
+void run_free_some_timeouts(struct run *run);
 void run_set(struct run *run);
 void run_set_again(struct run *run);
 void run_set_flock(struct run *run);

@@ -136,7 +136,7 @@ static void records_of_two_workers_do_not_lie_in_turns(void **state) {
             const uint32_t index = verge__worker_pop_free(workers[w]);
             turns += i == 0 || index != before[w] + 1;
             before[w] = index;
-            assert_false(verge__timer_has_entry(verge__table_at(&stepped.service->table, index)));
+            assert_false(verge__timer_is_filed(verge__table_at(&stepped.service->table, index)));
         }
     }
     assert_int_equal(turns, 2);      /* each has all of its records side by side */

@@ -510,11 +510,11 @@ static void lose_a_crowd(struct scene *scene) {
     for (size_t i = 0; i < CANCELLED; i++) {
         assert_int_equal(verge_service_cancel(service, cancelled[i]), 0);
     }
-    assert_true(stuck->calendar.entry_count <= CROWD + VERGE__FREE_KEPT);
+    assert_true(stuck->calendar.linked <= CROWD + VERGE__FREE_KEPT);
     advance(&scene->stepped, 2 * STUCK_AFTER);
     for (int i = 0; i < 100; i++) {
         (void)turn(scene);
-        assert_true(stuck->calendar.entry_count <= verge__worker_live(stuck) + VERGE__FREE_KEPT);
+        assert_true(stuck->calendar.linked <= verge__worker_live(stuck) + VERGE__FREE_KEPT);
     }
     assert_int_equal(verge__worker_live(stuck), 0);
 }

@@ -156,8 +156,10 @@ static void deadline_before_the_current_interval(void **state) {
 
 static void deadline_too_far(void **state) {
     (void)state;
-    for (int preset = VERGE_PRESET_DEFAULT; preset <= VERGE_PRESET_RUNTIME; preset++) {
-        verge_wheel *wheel = wheel_of((verge_wheel_preset)preset, 5 * SECOND);
+    static const verge_wheel_preset presets[] = {VERGE_PRESET_THREE_LEVEL, VERGE_PRESET_TWO_LEVEL, VERGE_PRESET_ALARM,
+                                                 VERGE_PRESET_RUNTIME}; /* all that do not reach to the end of time */
+    for (size_t i = 0; i < COUNT_OF(presets); i++) {
+        verge_wheel *wheel = wheel_of(presets[i], 5 * SECOND);
         const uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
         const verge_timer pending = schedule(wheel, largest_ns, 1);
         assert_deadline_refused(wheel, pending, largest_ns + 1, -ERANGE);
@@ -213,16 +215,17 @@ static void handles_that_never_were(void **state) {
     assert_handle_refused(wheel, 0, -EBADF);
     assert_handle_refused(wheel, 1, -EBADF);
     assert_handle_refused(wheel, UINT64_MAX, -EBADF);
+    (void)schedule(wheel, SECOND, 0);
     const verge_timer live = schedule(wheel, SECOND, 1);
     assert_handle_refused(wheel, 0, -EBADF);
     assert_handle_refused(wheel, UINT64_MAX, -EBADF);
-    assert_handle_refused(wheel, live & UINT32_MAX, -EBADF);                 /* no generation */
-    assert_handle_refused(wheel, live | UINT64_C(0xffffffff) << 32, -EBADF); /* the last one */
-    assert_handle_refused(wheel, live + (UINT64_C(1) << 32), -EBADF);        /* the next one, and so on */
-    assert_handle_refused(wheel, live + (UINT64_C(2) << 32), -EBADF);
-    assert_handle_refused(wheel, live - (UINT64_C(1) << 32), -EBADF);
-    assert_handle_refused(wheel, live + 1, -EBADF);
-    assert_handle_refused(wheel, live | UINT32_MAX, -EBADF);
+    assert_handle_refused(wheel, live & UINT64_C(0xffffffff) << 32, -EBADF); /* no generation */
+    assert_handle_refused(wheel, live | UINT32_MAX, -EBADF);                 /* the last one */
+    assert_handle_refused(wheel, live + 1, -EBADF);                          /* the next one, and so on */
+    assert_handle_refused(wheel, live + 2, -EBADF);
+    assert_handle_refused(wheel, live - 1, -EBADF);
+    assert_handle_refused(wheel, live + (UINT64_C(1) << 32), -EBADF); /* of the next node */
+    assert_handle_refused(wheel, live | UINT64_C(0xffffffff) << 32, -EBADF);
     assert_int_equal(verge_wheel_cancel(wheel, live, NULL), 0);
     wheel_end(wheel);
 }

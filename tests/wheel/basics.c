@@ -90,7 +90,7 @@ static void reschedule_to_the_past_fires_next(void **state) {
 
 static void rearm_moves_or_schedules(void **state) {
     (void)state;
-    verge_wheel *wheel = wheel_new(NULL);
+    verge_wheel *wheel = wheel_of(VERGE_PRESET_RUNTIME, 0);
     verge_timer timer = 0;
     int first = 0;
     int second = 0;
@@ -303,7 +303,8 @@ static void intervals_are_half_open(void **state) {
     assert_int_equal(verge_wheel_interval_start(wheel, (UINT64_MAX >> 20) + 1), VERGE_NEVER);
     assert_int_equal(verge_wheel_interval_start(wheel, UINT64_MAX), VERGE_NEVER);
     assert_int_equal(verge_wheel_fires_at(wheel, UINT64_MAX - 1), VERGE_NEVER);
-    assert_int_equal(verge_wheel_fires_at(wheel, UINT64_MAX - TICK + 1), UINT64_MAX - TICK + 1);
+    assert_int_equal(verge_wheel_fires_at(wheel, UINT64_MAX - 2 * TICK + 2), VERGE_NEVER); /* the last interval */
+    assert_int_equal(verge_wheel_fires_at(wheel, UINT64_MAX - 2 * TICK + 1), UINT64_MAX - 2 * TICK + 1);
     wheel_end(wheel);
 }
 
@@ -444,12 +445,12 @@ static void levels_have_statistics(void **state) {
     wheel_end(wheel);
 }
 
-/* Level by level: what is there, and the bytes of it. A ring has two blocks of slots, a bit for each, and chunks of 128
- * bytes with room for 14 entries. */
+/* Level by level: what is there, and the bytes of it. A ring has two blocks of slots, with a bit and some lanes each. */
 static void levels_say_what_they_hold(void **state) {
     (void)state;
-    enum { COUNT = 140 }; /* with few timers, the default wheel has levels of fewer slots */
+    enum { COUNT = 140 };
     verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 0);
+    assert_int_equal(verge_wheel_reserve(wheel, 200), 0); /* with few timers, it has levels of fewer slots */
     verge_timer timers[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
         timers[i] = schedule(wheel, 5 * TICK, i); /* all in one slot */
@@ -457,8 +458,8 @@ static void levels_say_what_they_hold(void **state) {
     (void)schedule(wheel, 600 * TICK, COUNT);
     assert_int_equal(verge_wheel_cancel(wheel, timers[0], NULL), 0);
     static const struct {
-        uint64_t slots, slots_used, chunks, active, garbage;
-    } levels[] = {{1024, 1, 10, COUNT - 1, 1}, {512, 1, 1, 1, 0}};
+        uint64_t slots, slots_used, active, garbage;
+    } levels[] = {{1024, 1, COUNT - 1, 1}, {512, 1, 1, 0}};
     for (size_t k = 0; k < 2; k++) {
         verge_wheel_level_stats stats = {.struct_size = sizeof(stats)};
         assert_int_equal(verge_wheel_get_level_stats(wheel, k, &stats), 0);
@@ -467,9 +468,12 @@ static void levels_say_what_they_hold(void **state) {
         assert_int_equal(stats.slots_used, levels[k].slots_used);
         assert_int_equal(stats.active, levels[k].active);
         assert_int_equal(stats.garbage, levels[k].garbage);
-        assert_int_equal(stats.capacity, 14 * levels[k].chunks);
+        assert_int_equal(stats.capacity, levels[k].active + levels[k].garbage);
         const uint64_t slots = levels[k].slots;
-        assert_int_equal(stats.bytes, slots * sizeof(void *) + slots / 8 + 128 * levels[k].chunks);
+        const uint64_t counts = k > 0 ? slots * sizeof(uint32_t) : 0; /* of upper slots */
+        const uint64_t lanes = (stats.bytes - slots / 8 - counts) / (slots * sizeof(void *));
+        assert_int_equal(stats.bytes, lanes * slots * sizeof(void *) + slots / 8 + counts);
+        assert_in_range(lanes, 1, 8);
     }
     wheel_end(wheel);
 }

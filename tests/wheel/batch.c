@@ -178,7 +178,7 @@ static void a_walk_ends_though_timers_are_added(void **state) {
 
 struct timeout_walk {
     verge_wheel *wheel;
-    verge_timeout timeouts[TIMERS];
+    struct numbered timeouts[TIMERS];
     size_t visits[TIMERS];
 };
 
@@ -190,10 +190,10 @@ static int nothing(void *context, const verge_expiry *timer) {
 
 static int clear_some_and_walk(void *context, const verge_expiry *timer) {
     struct timeout_walk *walk = context;
-    const size_t number = number_of(timer->data);
+    const size_t number = number_of_expiry(timer);
     walk->visits[number]++;
     if (number % 3 == 0) {
-        assert_int_equal(verge_timeout_clear(walk->wheel, &walk->timeouts[number]), 0);
+        assert_int_equal(verge_timeout_clear(walk->wheel, &walk->timeouts[number].timeout), 0);
     }
     assert_int_equal(verge_wheel_iterate(walk->wheel, nothing, NULL), 0);
     return 0;
@@ -209,12 +209,12 @@ static void a_walk_in_a_walk(void **state) {
         options.order = (verge_order)order;
         walk = (struct timeout_walk){.wheel = wheel_new(&options)};
         for (uintptr_t i = 0; i < TIMERS; i++) {
-            assert_int_equal(verge_timeout_attach(walk.wheel, &walk.timeouts[i], data_of(i)), 0);
-            assert_int_equal(verge_timeout_set(walk.wheel, &walk.timeouts[i], 5 * TICK - i * 37 % TIMERS), 0);
+            walk.timeouts[i].number = i;
+            assert_int_equal(verge_timeout_set(walk.wheel, &walk.timeouts[i].timeout, 5 * TICK - i * 37 % TIMERS), 0);
         }
         verge_expiry out;
         assert_int_equal(verge_wheel_poll(walk.wheel, 6 * TICK, &out, 1), 1);
-        walk.visits[number_of(out.data)]++;
+        walk.visits[number_of_expiry(&out)]++;
         assert_int_equal(verge_wheel_iterate(walk.wheel, clear_some_and_walk, &walk), 0);
         for (size_t i = 0; i < TIMERS; i++) {
             assert_int_equal(walk.visits[i], 1);

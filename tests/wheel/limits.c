@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* G3, G8: a limit on what a poll returns or does defers, and never skips. */
 #include "wheel/support.h"
+#include "wheel/wheel_internal.h"
 
 static verge_wheel *wheel_limited(verge_order order, size_t work_limit) {
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
@@ -226,10 +227,11 @@ static void a_long_slot_is_drained_evenly(void **state) {
         verge_wheel_options options = options_of_levels(TICK, levels_of_64);
         options.work_limit = kinds[kind].work_limit;
         verge_wheel *wheel = wheel_new(&options);
+        memset(timeouts, 0, sizeof(timeouts));
+        assert_int_equal(verge_timeout_reserve(wheel, COUNT), 0);
         for (size_t i = 0; i < COUNT; i++) {
             const uint64_t deadline_ns = (START + i % SLOT) * TICK;
             if (kinds[kind].has_timeouts) {
-                assert_int_equal(verge_timeout_attach(wheel, &timeouts[i], NULL), 0);
                 assert_int_equal(verge_timeout_set(wheel, &timeouts[i], deadline_ns), 0);
             } else {
                 (void)schedule(wheel, deadline_ns, i);
@@ -288,7 +290,7 @@ static void a_short_slot_is_drained_before_it(void **state) {
     for (uint64_t tick = 1; tick < START; tick++) {
         assert_quiet(wheel, tick * TICK);
     }
-    assert_true(stats_of(wheel).entries_moved >= COUNT / 2 - 14); /* a chunk may be almost empty */
+    assert_true(stats_of(wheel).entries_moved >= COUNT / 2 - VERGE__SHARE);
     wheel_end(wheel);
 }
 
@@ -304,24 +306,24 @@ static uint64_t busiest_poll(verge_wheel *wheel, uint64_t from_tick, uint64_t to
     return most;
 }
 
-/* However many there are of a tick, no poll has more than its share and the rest of a chunk; also after the entries
- * were moved to other memory in the middle of it. */
+/* However many there are of a tick, no poll has more than two shares; also if idle ones are dropped in
+ * the middle of it. */
 static void a_dense_slot_is_drained_evenly(void **state) {
     (void)state;
-    enum { START = 5 * SLOT_OF_512, CHUNK = 14 };
-    static const size_t counts[] = {100000, 7168, 7182, 3000}; /* 7168: a chunk a tick */
+    enum { START = 5 * SLOT_OF_512 };
+    static const size_t counts[] = {100000, 8192, 8208, 3000}; /* 8192: 16 a tick */
     for (size_t i = 0; i < COUNT_OF(counts) * 2; i++) {
         const size_t count = counts[i / 2];
         verge_wheel *wheel = wheel_new(NULL);
         for (size_t k = 0; k < count; k++) {
             (void)schedule(wheel, (START + k % SLOT_OF_512) * TICK, k);
         }
-        const uint64_t share = (count + SLOT_OF_512 - 1) / SLOT_OF_512 + CHUNK;
-        assert_in_range(busiest_poll(wheel, 1, START - SLOT_OF_512 / 2), 1, share);
+        const uint64_t share = (count + SLOT_OF_512 - 1) / SLOT_OF_512 + VERGE__SHARE;
+        assert_in_range(busiest_poll(wheel, 1, START - SLOT_OF_512 / 2), 1, 2 * share);
         if (i % 2 != 0) {
             verge_wheel_compact(wheel);
         }
-        assert_in_range(busiest_poll(wheel, START - SLOT_OF_512 / 2, START), 1, share);
+        assert_in_range(busiest_poll(wheel, START - SLOT_OF_512 / 2, START), 1, 2 * share);
         wheel_end(wheel);
     }
 }
@@ -335,11 +337,11 @@ static void a_slot_that_fills_late_is_drained_evenly(void **state) {
     for (size_t k = 0; k < COUNT; k++) { /* so far ahead that they are filed in level 1 */
         (void)schedule(wheel, (START - LEFT + SLOT_OF_512 + 8 + k % 400) * TICK, k);
     }
-    assert_in_range(busiest_poll(wheel, START - LEFT + 1, START), 1, COUNT / LEFT + 2 * 14);
+    assert_in_range(busiest_poll(wheel, START - LEFT + 1, START), 1, COUNT / LEFT + 2 * VERGE__SHARE);
     wheel_end(wheel);
 }
 
-/* In order, all of a tick goes to the heap first: each entry that does is work. */
+/* In order, all of a tick is sorted first: each step of that is work. */
 static void an_ordered_tick_keeps_the_work_limit(void **state) {
     (void)state;
     enum { COUNT = 3000, LIMIT = 100 };
@@ -361,33 +363,6 @@ static void an_ordered_tick_keeps_the_work_limit(void **state) {
     wheel_end(wheel);
 }
 
-/* Idle entries that are dropped to give memory back count, too. */
-static void giving_back_keeps_the_work_limit(void **state) {
-    (void)state;
-    enum { COUNT = 3000 };
-    static verge_timer timers[COUNT];
-    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
-    options.work_limit = 20;
-    verge_wheel *wheel = wheel_new(&options);
-    for (size_t i = 0; i < COUNT; i++) {
-        timers[i] = schedule(wheel, 100000 * TICK, i);
-    }
-    (void)schedule(wheel, TICK, 0);
-    for (size_t i = 0; i < COUNT; i++) {
-        assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
-    }
-    assert_int_equal(poll_count(wheel, TICK), 1); /* from now on, polls look at memory */
-    const size_t bytes = (size_t)stats_of(wheel).bytes;
-    for (uint64_t tick = 300; tick < 90000; tick += 300) {
-        const uint64_t dropped_before = stats_of(wheel).entries_dropped;
-        assert_quiet(wheel, tick * TICK);
-        assert_in_range(stats_of(wheel).entries_dropped - dropped_before, 0, options.work_limit);
-        assert_in_range(stats_of(wheel).last_poll_work, 0, options.work_limit);
-    }
-    assert_in_range(stats_of(wheel).bytes, 1, bytes - 65536);
-    wheel_end(wheel);
-}
-
 int main(void) {
     static verge_order any = VERGE_ORDER_ANY;
     static verge_order fifo = VERGE_ORDER_FIFO;
@@ -406,7 +381,6 @@ int main(void) {
         cmocka_unit_test(a_dense_slot_is_drained_evenly),
         cmocka_unit_test(a_slot_that_fills_late_is_drained_evenly),
         cmocka_unit_test(an_ordered_tick_keeps_the_work_limit),
-        cmocka_unit_test(giving_back_keeps_the_work_limit),
         {"a_slot_is_drained_over_the_time_before_it", a_slot_is_drained_over_the_time_before_it, NULL, NULL, &any},
         {"a_slot_is_drained_over_the_time_before_it_fifo", a_slot_is_drained_over_the_time_before_it, NULL, NULL,
          &fifo},

@@ -198,23 +198,6 @@ static void all_allocations_fail_from_each_on(void **state) {
     }
 }
 
-/* Room is made for more entries than are needed at once; where that fails, for those that are. */
-static void there_is_room_for_one_where_there_is_none_for_many(void **state) {
-    (void)state;
-    struct verge_test_allocator memory;
-    verge_wheel *wheel = wheel_in(&memory, VERGE_PRESET_DEFAULT);
-    enum { COUNT = 20000 };
-    static verge_timeout timeouts[COUNT]; /* zeroed: none is attached, so that room is made as they are set */
-    assert_int_equal(verge_timeout_set(wheel, &timeouts[0], HOUR), 0); /* the levels are there */
-    for (size_t i = 1; i < COUNT; i++) {
-        memory.fail_at = memory.calls + 1;
-        assert_int_equal(verge_timeout_set(wheel, &timeouts[i], HOUR + i * TICK), 0);
-    }
-    assert_true(memory.failures > 0);
-    wheel_end(wheel);
-    verge_test_allocator_assert_empty(&memory);
-}
-
 int main(void) {
     static verge_wheel_options plain;
     static verge_wheel_options fifo;
@@ -232,7 +215,6 @@ int main(void) {
         {"each_allocation_fails_once_wide", each_allocation_fails_once, NULL, NULL, &wide},
         {"all_allocations_fail_from_each_on", all_allocations_fail_from_each_on, NULL, NULL, &plain},
         {"all_allocations_fail_from_each_on_fifo", all_allocations_fail_from_each_on, NULL, NULL, &fifo},
-        cmocka_unit_test(there_is_room_for_one_where_there_is_none_for_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

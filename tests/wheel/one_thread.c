@@ -110,9 +110,8 @@ static void expire_nothing(void *context, const verge_expiry *expiry) {
     CALL(rearm, verge_wheel_rearm(wheel, &one_timer, SECOND, NULL) == 0) \
     CALL(cancel, verge_wheel_cancel(wheel, one_timer, NULL)) \
     CALL(get, verge_wheel_get(wheel, one_timer, &(verge_expiry){0}) == 0) \
-    CALL(attach, verge_timeout_attach(wheel, &one_timeout, NULL) == 0) \
-    CALL(detach, verge_timeout_detach(wheel, &one_timeout)) \
     CALL(set, verge_timeout_set(wheel, &one_timeout, SECOND) == 0) \
+    CALL(stop, verge_timeout_stop(wheel, &one_timeout)) \
     CALL(clear_timeout, verge_timeout_clear(wheel, &one_timeout)) \
     CALL(poll, verge_wheel_poll(wheel, SECOND, NULL, 0)) \
     CALL(poll_exact, verge_wheel_poll_exact(wheel, SECOND, NULL, 0)) \

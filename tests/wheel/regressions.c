@@ -45,7 +45,7 @@ static void a_reservation_while_memory_goes_back(void **state) {
     }
     size_t kept = 0;
     for (size_t i = 0; i < COUNT_OF(timers); i++) {
-        if ((uint32_t)timers[i] < 100 * SLAB - 2000 || (uint32_t)timers[i] >= 100 * SLAB) {
+        if (timers[i] >> 32 < 100 * SLAB - 2000 || timers[i] >> 32 >= 100 * SLAB) {
             assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
         } else {
             timers[kept++] = timers[i];
@@ -141,7 +141,7 @@ static void a_mass_cancel_is_given_back_by_polls(void **state) {
     wheel_end(wheel);
 }
 
-/* The reserved room is enough where each slot holds one entry, so that each takes a chunk. */
+/* The reserved room is enough where each slot holds one timer. */
 static void a_reservation_holds_with_thin_slots(void **state) {
     (void)state;
     struct verge_test_allocator memory;
@@ -368,15 +368,14 @@ static void many_timers_at_the_end_of_time(void **state) {
 
 struct ending {
     verge_wheel *wheel;
-    verge_timeout *timeouts[200];
+    struct numbered *timeouts[200];
     size_t visited;
 };
 
-/* The data of a timeout is its number. */
 static int end_visited(void *context, const verge_expiry *expiry) {
     struct ending *ending = context;
-    const size_t number = (size_t)(uintptr_t)expiry->data;
-    assert_int_equal(verge_timeout_detach(ending->wheel, ending->timeouts[number]), 0);
+    const size_t number = number_of_expiry(expiry);
+    assert_int_equal(verge_timeout_clear(ending->wheel, &ending->timeouts[number]->timeout), 0);
     free(ending->timeouts[number]);
     ending->timeouts[number] = NULL;
     ending->visited++;
@@ -393,10 +392,10 @@ static void a_timeout_may_end_while_it_is_visited(void **state) {
         options.order = orders[order];
         ending.wheel = wheel_new(&options);
         for (size_t i = 0; i < COUNT_OF(ending.timeouts); i++) {
-            ending.timeouts[i] = malloc(sizeof(*ending.timeouts[i]));
+            ending.timeouts[i] = calloc(1, sizeof(*ending.timeouts[i]));
             assert_non_null(ending.timeouts[i]);
-            assert_int_equal(verge_timeout_attach(ending.wheel, ending.timeouts[i], (void *)(uintptr_t)i), 0);
-            assert_int_equal(verge_timeout_set(ending.wheel, ending.timeouts[i], SECOND + i % 3), 0);
+            ending.timeouts[i]->number = i;
+            assert_int_equal(verge_timeout_set(ending.wheel, &ending.timeouts[i]->timeout, SECOND + i % 3), 0);
         }
         verge_expiry out;
         assert_int_equal(verge_wheel_poll(ending.wheel, HOUR, &out, 1), 1); /* the others are due */
@@ -405,9 +404,7 @@ static void a_timeout_may_end_while_it_is_visited(void **state) {
         assert_int_equal(verge_wheel_count(ending.wheel), 0);
         assert_int_equal(verge_wheel_poll(ending.wheel, HOUR + SECOND, &out, 1), 0);
         assert_null(verge_wheel_check(ending.wheel));
-        const size_t returned = (size_t)(uintptr_t)out.data;
-        assert_int_equal(verge_timeout_detach(ending.wheel, ending.timeouts[returned]), 0);
-        free(ending.timeouts[returned]);
+        free(out.data);
         wheel_end(ending.wheel);
     }
 }

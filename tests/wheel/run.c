@@ -158,7 +158,7 @@ static void objects_may_go(void **state) {
             verge_wheel *wheel = wheel_of_kind(kind);
             struct calls *calls = calls_for(wheel);
             for (uintptr_t i = 0; i < 40; i++) {
-                calls->timeouts[i] = timeout_new(wheel, i);
+                calls->timeouts[i] = timeout_new(i);
                 set(wheel, calls->timeouts[i], (10 + i % 3 * late) * TICK);
             }
             assert_int_equal(verge_wheel_run(wheel, (10 + 5 * late) * TICK, end_all_timeouts, calls), 1);
@@ -256,7 +256,7 @@ static void what_is_moved_to_the_past_comes_out_in_the_next(void **state) {
             assert_quiet(wheel, 5 * TICK);
             for (uintptr_t i = 0; i < 20; i++) {
                 calls->timers[i] = schedule(wheel, past ? 3 * TICK : 10 * TICK, i);
-                calls->timeouts[i] = timeout_new(wheel, 100 + i);
+                calls->timeouts[i] = timeout_new(100 + i);
             }
             assert_int_equal(verge_wheel_run(wheel, 10 * TICK, move_to_the_past, calls), 1);
             calls->count = 0;
@@ -283,7 +283,7 @@ static void deferred_around_tick_2_32(void **state) {
                 calls->compacts = compacts != 0;
                 for (uintptr_t i = 0; i < 20; i++) {
                     calls->timers[i] = schedule(wheel, tick * TICK, i);
-                    calls->timeouts[i] = timeout_new(wheel, 100 + i);
+                    calls->timeouts[i] = timeout_new(100 + i);
                 }
                 assert_int_equal(verge_wheel_run(wheel, (tick + late) * TICK, move_to_the_past, calls), 1);
                 assert_int_equal(verge_wheel_run(wheel, (tick + late) * TICK, note, calls), 39);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timeouts: attach, set, clear, detach; and the promises G1 to G6 and G8 for timeouts, in wheels that also have
+/* Timeouts: set, stop, clear; and the promises G1 to G6 and G8 for timeouts, in wheels that also have
  * handles. */
 #include "wheel/timeouts.h"
 
@@ -10,7 +10,7 @@ static void a_life(void **state) {
     for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
         const verge_wheel_options options = options_with(timeout_orders[i]);
         verge_wheel *wheel = wheel_new(&options);
-        verge_timeout *timeout = timeout_new(wheel, 7);
+        verge_timeout *timeout = timeout_new(7);
         assert_int_equal(verge_wheel_count(wheel), 0);
         set(wheel, timeout, 10 * TICK);
         assert_int_equal(verge_wheel_count(wheel), 1);
@@ -41,25 +41,49 @@ static void a_life(void **state) {
     }
 }
 
-/* Detached ones may be attached again, to this wheel or another. */
+/* Zeroed memory is a timeout that is not set. */
+static void zeroed_memory_is_not_set(void **state) {
+    (void)state;
+    for (size_t order = 0; order < COUNT_OF(timeout_orders); order++) {
+        verge_wheel_options options = options_with(timeout_orders[order]);
+        verge_wheel *wheel = wheel_new(&options);
+        verge_timeout *timeout = timeout_new(5);
+        assert_int_equal(verge_timeout_deadline(timeout), VERGE_NEVER);
+        assert_int_equal(verge_timeout_clear(wheel, timeout), -ENOENT);
+        for (uint64_t turn = 1; turn < 4; turn++) {
+            set(wheel, timeout, turn * HOUR);
+            assert_strikes(wheel, turn * HOUR + TICK, timeout, 5);
+            assert_int_equal(verge_timeout_clear(wheel, timeout), -ENOENT);
+        }
+        free(timeout); /* it has struck: nothing names it */
+        assert_quiet(wheel, DAY);
+        wheel_end(wheel);
+    }
+}
+
+/* Once cleared, or returned, it may be used with another wheel. */
 static void from_wheel_to_wheel(void **state) {
     (void)state;
     verge_wheel *wheels[] = {wheel_new(NULL), wheel_new(NULL)};
-    verge_timeout *timeout = timeout_new(wheels[0], 1);
+    verge_timeout *timeout = timeout_new(1);
     for (size_t i = 0; i < 10; i++) {
         verge_wheel *wheel = wheels[i % 2];
         const uint64_t now_ns = verge_wheel_now(wheel);
         set(wheel, timeout, now_ns + 5 * TICK);
         assert_strikes(wheel, now_ns + 5 * TICK, timeout, 1);
         set(wheel, timeout, now_ns + 9 * TICK);
-        assert_int_equal(verge_timeout_detach(wheel, timeout), 0);
-        assert_memory_equal(timeout, &(verge_timeout){0}, sizeof(*timeout));
+        if (i % 3 == 0) { /* the wheel knows where it is, and clear makes it forget */
+            stop(wheel, timeout);
+            assert_int_equal(verge_timeout_clear(wheel, timeout), -ENOENT);
+        } else {
+            clear(wheel, timeout);
+        }
         assert_quiet(wheel, now_ns + 20 * TICK);
-        assert_int_equal(verge_timeout_attach(wheels[(i + 1) % 2], timeout, data_of(1)), 0);
+        assert_int_equal(stats_of(wheel).entries, 0);
     }
+    free(timeout);
     wheel_end(wheels[0]);
     wheel_end(wheels[1]);
-    free(timeout); /* its wheel is no more */
 }
 
 static void a_wheel_may_end_before_them(void **state) {
@@ -70,13 +94,13 @@ static void a_wheel_may_end_before_them(void **state) {
         verge_wheel_options options = options_with(timeout_orders[i]);
         options.allocator = &memory.allocator;
         verge_wheel *wheel = wheel_new(&options);
-        verge_timeout *idle = timeout_new(wheel, 1);
-        verge_timeout *pending = timeout_new(wheel, 2);
+        verge_timeout *idle = timeout_new(1);
+        verge_timeout *pending = timeout_new(2);
         set(wheel, pending, HOUR);
         assert_well(wheel);
-        free(idle); /* nobody looks at them from here on */
-        free(pending);
+        free(idle);
         verge_wheel_destroy(wheel);
+        free(pending);
         verge_test_allocator_assert_empty(&memory);
     }
 }
@@ -94,7 +118,7 @@ static void order_beside_handles(void **state) {
         for (uintptr_t k = 0; k < COUNT; k++) {
             const uint64_t deadline_ns = 50 * TICK - k * 1000; /* all of one tick */
             if (k % 2 == 0) {
-                timeouts[k] = timeout_new(wheel, k);
+                timeouts[k] = timeout_new(k);
                 set(wheel, timeouts[k], deadline_ns + (k % 4 == 0 ? 10 * TICK : 0)); /* some are moved there */
                 set(wheel, timeouts[k], deadline_ns);
             } else {
@@ -108,7 +132,7 @@ static void order_beside_handles(void **state) {
         assert_int_equal(verge_wheel_poll(wheel, 50 * TICK, out + MOVED, COUNT), COUNT - MOVED);
         bool seen[COUNT] = {false};
         for (size_t k = 0; k < COUNT; k++) {
-            const uintptr_t number = number_of(out[k].data);
+            const uintptr_t number = number_of_expiry(&out[k]);
             assert_false(seen[number]);
             seen[number] = true;
             assert_int_equal(out[k].timer == 0, number % 2 == 0);
@@ -132,7 +156,7 @@ static void changed_while_it_is_sorted(void **state) {
         verge_wheel *wheel = wheel_new(&options);
         verge_timeout *timeouts[10];
         for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
-            timeouts[k] = timeout_new(wheel, k);
+            timeouts[k] = timeout_new(k);
             set(wheel, timeouts[k], 10 * TICK - 100 + k);
         }
         verge_expiry out[COUNT_OF(timeouts)];
@@ -141,7 +165,7 @@ static void changed_while_it_is_sorted(void **state) {
         set(wheel, timeouts[2], 10 * TICK - 50); /* for the past: comes out first */
         set(wheel, timeouts[3], 20 * TICK);
         timeout_end(wheel, timeouts[4]);
-        timeouts[4] = timeout_new(wheel, 40); /* at its place */
+        timeouts[4] = timeout_new(40); /* at its place */
         set(wheel, timeouts[4], 20 * TICK);
         clear(wheel, timeouts[5]);
         timeout_end(wheel, timeouts[6]);
@@ -165,8 +189,8 @@ static void the_next_deadline(void **state) {
     for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
         const verge_wheel_options options = options_with(timeout_orders[i]);
         verge_wheel *wheel = wheel_new(&options);
-        verge_timeout *first = timeout_new(wheel, 1);
-        verge_timeout *second = timeout_new(wheel, 2);
+        verge_timeout *first = timeout_new(1);
+        verge_timeout *second = timeout_new(2);
         assert_int_equal(verge_wheel_next_deadline(wheel), VERGE_NEVER);
         assert_int_equal(verge_wheel_next_wakeup(wheel), VERGE_NEVER);
         set(wheel, first, 100 * TICK - 5);
@@ -179,7 +203,7 @@ static void the_next_deadline(void **state) {
         assert_int_equal(verge_wheel_next_deadline(wheel), 100 * TICK - 4);
         timeout_end(wheel, second);
         assert_int_equal(verge_wheel_next_deadline(wheel), 100 * TICK - 3);
-        second = timeout_new(wheel, 2); /* at the place of the one that was the earliest */
+        second = timeout_new(2); /* at the place of the one that was the earliest */
         set(wheel, second, 200 * TICK);
         assert_int_equal(verge_wheel_next_deadline(wheel), 100 * TICK - 3);
         set(wheel, first, 100 * TICK - 5);
@@ -201,18 +225,18 @@ static void the_next_deadline(void **state) {
     }
 }
 
-/* The cache says which one was the earliest; its place may be free, or another's. */
-static void the_earliest_is_detached(void **state) {
+/* The wheel knows the earliest deadline; its timeout may be gone, and another in its memory. */
+static void the_earliest_is_freed(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
-    verge_timeout *late = timeout_new(wheel, 1);
-    verge_timeout *early = timeout_new(wheel, 2);
+    verge_timeout *late = timeout_new(1);
+    verge_timeout *early = timeout_new(2);
     set(wheel, late, 2 * HOUR);
     set(wheel, early, HOUR);
     assert_int_equal(verge_wheel_next_deadline(wheel), HOUR);
     timeout_end(wheel, early);
     assert_int_equal(verge_wheel_next_deadline(wheel), 2 * HOUR);
-    early = timeout_new(wheel, 3);
+    early = timeout_new(3);
     assert_int_equal(verge_wheel_next_deadline(wheel), 2 * HOUR);
     set(wheel, early, 3 * HOUR);
     assert_int_equal(verge_wheel_next_deadline(wheel), 2 * HOUR);
@@ -235,22 +259,22 @@ static void poll_exact_and_to_next(void **state) {
         verge_expiry out[4];
         verge_timeout *timeouts[3];
         for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
-            timeouts[k] = timeout_new(wheel, k);
+            timeouts[k] = timeout_new(k);
             set(wheel, timeouts[k], 10 * TICK + 100 * (k + 1));
         }
         assert_int_equal(verge_wheel_poll_exact(wheel, 10 * TICK + 99, out, COUNT_OF(out)), 0);
         assert_int_equal(verge_wheel_poll_exact(wheel, 10 * TICK + 100, out, COUNT_OF(out)), 1);
-        assert_int_equal(number_of(out[0].data), 0);
+        assert_int_equal(number_of_expiry(&out[0]), 0);
         assert_int_equal(out[0].timer, 0);
         set(wheel, timeouts[0], 10 * TICK + 250); /* again in the tick under way */
         assert_int_equal(verge_wheel_poll_exact(wheel, 10 * TICK + 300, out, 1), 1);
         for (size_t k = 0; k < COUNT_OF(timeouts); k++) { /* two of them are picked and not returned */
-            const bool is_returned = k == number_of(out[0].data);
+            const bool is_returned = k == number_of_expiry(&out[0]);
             assert_int_equal(verge_timeout_deadline(timeouts[k]) == VERGE_NEVER, is_returned);
         }
-        assert_int_equal(verge_timeout_clear(wheel, timeouts[0]), number_of(out[0].data) == 0 ? -ENOENT : 0);
+        assert_int_equal(verge_timeout_clear(wheel, timeouts[0]), number_of_expiry(&out[0]) == 0 ? -ENOENT : 0);
         timeout_end(wheel, timeouts[2]);
-        timeouts[2] = timeout_new(wheel, 2);
+        timeouts[2] = timeout_new(2);
         set(wheel, timeouts[2], 10 * TICK + 500);
         set(wheel, timeouts[1], 10 * TICK + 600);
         set(wheel, timeouts[0], 10 * TICK + 700);
@@ -259,7 +283,7 @@ static void poll_exact_and_to_next(void **state) {
             static const uintptr_t expected[] = {2, 1, 0};
             assert_int_equal(verge_wheel_poll_to_next(wheel, HOUR, out, COUNT_OF(out)), 1);
             assert_int_equal(verge_wheel_now(wheel), 10 * TICK + 500 + 100 * k);
-            assert_int_equal(number_of(out[0].data), expected[k]);
+            assert_int_equal(number_of_expiry(&out[0]), expected[k]);
             assert_int_equal(out[0].timer, 0);
         }
         assert_int_equal(verge_wheel_poll_to_next(wheel, HOUR, out, COUNT_OF(out)), 0);
@@ -277,13 +301,13 @@ static void clear_of_the_wheel(void **state) {
     for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
         const verge_wheel_options options = options_with(timeout_orders[i]);
         verge_wheel *wheel = wheel_new(&options);
-        verge_timeout *idle = timeout_new(wheel, 1);
-        verge_timeout *pending = timeout_new(wheel, 2);
-        verge_timeout *cleared = timeout_new(wheel, 3);
+        verge_timeout *idle = timeout_new(1);
+        verge_timeout *pending = timeout_new(2);
+        verge_timeout *cleared = timeout_new(3);
         (void)schedule(wheel, HOUR, 4);
         set(wheel, pending, 1000 * TICK);
         set(wheel, cleared, 1000 * TICK);
-        clear(wheel, cleared);
+        stop(wheel, cleared);
         verge_wheel_clear(wheel);
         assert_int_equal(verge_wheel_count(wheel), 0);
         assert_int_equal(stats_of(wheel).cleared, 2);
@@ -291,7 +315,7 @@ static void clear_of_the_wheel(void **state) {
         assert_int_equal(verge_timeout_deadline(pending), VERGE_NEVER);
         assert_int_equal(verge_timeout_clear(wheel, pending), -ENOENT);
         assert_well(wheel);
-        set(wheel, idle, 1500 * TICK); /* they are attached still, and their entries are gone */
+        set(wheel, idle, 1500 * TICK); /* the wheel has forgotten them */
         set(wheel, pending, 1600 * TICK);
         set(wheel, cleared, 1700 * TICK);
         assert_well(wheel);
@@ -309,8 +333,8 @@ static void clear_of_the_wheel(void **state) {
 static void another_start(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 10000 * TICK);
-    verge_timeout *timeout = timeout_new(wheel, 1);
-    verge_timeout *other = timeout_new(wheel, 2);
+    verge_timeout *timeout = timeout_new(1);
+    verge_timeout *other = timeout_new(2);
     set(wheel, timeout, 10000 * TICK + 1000 * TICK);
     set(wheel, other, 10000 * TICK + 2000 * TICK);
     assert_int_equal(verge_wheel_set_start(wheel, 0), -EBUSY);
@@ -336,7 +360,7 @@ struct visit {
     bool changes;
 };
 
-/* Ends itself and the next, and attaches another. */
+/* Ends itself and the next, and sets another. */
 static void change_on_the_way(struct visit *visit, size_t number) {
     for (size_t i = number; i < number + 2 && i < COUNT_OF(visit->timeouts); i++) {
         if (visit->timeouts[i] != NULL) {
@@ -344,14 +368,14 @@ static void change_on_the_way(struct visit *visit, size_t number) {
             visit->timeouts[i] = NULL;
         }
     }
-    verge_timeout *newcomer = timeout_new(visit->wheel, number + 100);
+    verge_timeout *newcomer = timeout_new(number + 100);
     set(visit->wheel, newcomer, HOUR);
     visit->timeouts[number] = newcomer;
 }
 
 static int visit_one(void *context, const verge_expiry *timer) {
     struct visit *visit = context;
-    const uintptr_t number = number_of(timer->data);
+    const uintptr_t number = number_of_expiry(timer);
     visit->seen[number]++;
     visit->count++;
     assert_int_equal(timer->deadline_ns, HOUR);
@@ -371,7 +395,7 @@ static void iterate(void **state) {
                 (void)schedule(visit.wheel, HOUR, i);
                 continue;
             }
-            visit.timeouts[i] = timeout_new(visit.wheel, i);
+            visit.timeouts[i] = timeout_new(i);
             if (i % 10 != 0) {
                 set(visit.wheel, visit.timeouts[i], HOUR);
             }
@@ -404,7 +428,7 @@ static void within_a_work_limit(void **state) {
         verge_wheel *wheel = wheel_new(&options);
         verge_timeout *timeouts[COUNT];
         for (uintptr_t k = 0; k < COUNT; k++) {
-            timeouts[k] = timeout_new(wheel, k);
+            timeouts[k] = timeout_new(k);
             set(wheel, timeouts[k], (50 + k % 3) * TICK);
         }
         size_t count = 0;
@@ -413,7 +437,7 @@ static void within_a_work_limit(void **state) {
             const size_t returned = verge_wheel_poll(wheel, 60 * TICK, out, COUNT_OF(out));
             assert_true(stats_of(wheel).last_poll_work <= options.work_limit);
             for (size_t k = 0; k < returned; k++) {
-                const uintptr_t number = number_of(out[k].data);
+                const uintptr_t number = number_of_expiry(&out[k]);
                 assert_int_equal(out[k].timer, 0);
                 assert_int_equal(verge_timeout_clear(wheel, timeouts[number]), -ENOENT);
                 timeout_end(wheel, timeouts[number]);
@@ -429,12 +453,13 @@ static void within_a_work_limit(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_life),
+        cmocka_unit_test(zeroed_memory_is_not_set),
         cmocka_unit_test(from_wheel_to_wheel),
         cmocka_unit_test(a_wheel_may_end_before_them),
         cmocka_unit_test(order_beside_handles),
         cmocka_unit_test(changed_while_it_is_sorted),
         cmocka_unit_test(the_next_deadline),
-        cmocka_unit_test(the_earliest_is_detached),
+        cmocka_unit_test(the_earliest_is_freed),
         cmocka_unit_test(poll_exact_and_to_next),
         cmocka_unit_test(clear_of_the_wheel),
         cmocka_unit_test(another_start),

@@ -7,18 +7,18 @@
 
 #include "wheel/support.h"
 
-static inline verge_timeout *timeout_new(verge_wheel *wheel, uintptr_t number) {
-    verge_timeout *timeout = malloc(sizeof(*timeout));
-    assert_non_null(timeout);
-    memset(timeout, 0xa5, sizeof(*timeout)); /* what is in it does not matter */
-    assert_int_equal(verge_timeout_attach(wheel, timeout, data_of(number)), 0);
-    assert_int_equal(verge_timeout_deadline(timeout), VERGE_NEVER);
-    return timeout;
+static inline verge_timeout *timeout_new(uintptr_t number) {
+    struct numbered *object = calloc(1, sizeof(*object));
+    assert_non_null(object);
+    object->number = number;
+    assert_int_equal(verge_timeout_deadline(&object->timeout), VERGE_NEVER);
+    return &object->timeout;
 }
 
 /* Its memory is gone at once: AddressSanitizer sees later accesses. */
 static inline void timeout_end(verge_wheel *wheel, verge_timeout *timeout) {
-    assert_int_equal(verge_timeout_detach(wheel, timeout), 0);
+    const bool is_set = verge_timeout_deadline(timeout) != VERGE_NEVER;
+    assert_int_equal(verge_timeout_clear(wheel, timeout), is_set ? 0 : -ENOENT);
     free(timeout);
 }
 
@@ -32,6 +32,11 @@ static inline void clear(verge_wheel *wheel, verge_timeout *timeout) {
     assert_int_equal(verge_timeout_deadline(timeout), VERGE_NEVER);
 }
 
+static inline void stop(verge_wheel *wheel, verge_timeout *timeout) {
+    assert_int_equal(verge_timeout_stop(wheel, timeout), 0);
+    assert_int_equal(verge_timeout_deadline(timeout), VERGE_NEVER);
+}
+
 /* A poll returns just this timeout, which is not set then. */
 static inline void assert_strikes(verge_wheel *wheel, uint64_t now_ns, const verge_timeout *timeout, uintptr_t number) {
     verge_expiry out[4];
@@ -39,7 +44,8 @@ static inline void assert_strikes(verge_wheel *wheel, uint64_t now_ns, const ver
     assert_int_equal(verge_wheel_poll(wheel, now_ns, out, COUNT_OF(out)), 1);
     assert_int_equal(out[0].timer, 0);
     assert_int_equal(out[0].deadline_ns, deadline_ns);
-    assert_int_equal(number_of(out[0].data), number);
+    assert_ptr_equal(out[0].data, timeout);
+    assert_int_equal(number_of_expiry(&out[0]), number);
     assert_int_equal(verge_timeout_deadline(timeout), VERGE_NEVER);
 }
 

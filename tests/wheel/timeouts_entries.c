@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* G3 of timeouts: an object is freed, and another one gets its memory. The timeout of the first must not fire for the
- * second, or keep it from firing. An entry that serves again is kept. */
+ * second, or keep it from firing. A node that serves again stays where it is. */
 #include "wheel/timeouts.h"
+#include "wheel/wheel_internal.h"
 
 /* ---- one after the other in the same memory ---- */
 
 /* The object goes, and another takes its memory. */
 static void replace(verge_wheel *wheel, verge_timeout *timeout, uintptr_t number) {
-    assert_int_equal(verge_timeout_detach(wheel, timeout), 0);
+    (void)verge_timeout_clear(wheel, timeout);
     memset(timeout, 0xa5, sizeof(*timeout));
-    assert_int_equal(verge_timeout_attach(wheel, timeout, data_of(number)), 0);
+    memset(timeout, 0, sizeof(*timeout));
+    ((struct numbered *)timeout)->number = number;
 }
 
 static void another_in_the_same_memory(void **state) {
@@ -19,7 +21,7 @@ static void another_in_the_same_memory(void **state) {
         const verge_wheel_options options = options_with(timeout_orders[i % COUNT_OF(timeout_orders)]);
         const uint64_t second_tick = second_ticks[i / COUNT_OF(timeout_orders)];
         verge_wheel *wheel = wheel_new(&options);
-        verge_timeout *first = timeout_new(wheel, 1);
+        verge_timeout *first = timeout_new(1);
         set(wheel, first, 10 * TICK);
         set(wheel, first, 5 * TICK); /* its entry comes along */
         replace(wheel, first, 2);
@@ -47,7 +49,7 @@ static void another_in_the_same_memory(void **state) {
 static void lives_leave_nothing_behind(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
-    verge_timeout *timeout = timeout_new(wheel, 1);
+    verge_timeout *timeout = timeout_new(1);
     const uint64_t far = 1000 + (UINT64_C(1) << 32);
     for (size_t i = 0; i < 100; i++) {
         set(wheel, timeout, (i % 2 == 0 ? 1000 : far) * TICK);
@@ -73,7 +75,7 @@ static void another_in_the_memory_of_the_backlog(void **state) {
         verge_expiry out[8];
         verge_timeout *timeouts[4];
         for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
-            timeouts[k] = timeout_new(wheel, k);
+            timeouts[k] = timeout_new(k);
             set(wheel, timeouts[k], 10 * TICK);
         }
         assert_int_equal(verge_wheel_poll(wheel, 10 * TICK, out, 1), 1);
@@ -109,19 +111,19 @@ static void beyond_the_cursor(void **state) {
         options.order = timeout_orders[i];
         verge_wheel *wheel = wheel_new(&options);
         verge_expiry out[8];
-        verge_timeout *first = timeout_new(wheel, 1);
-        verge_timeout *second = timeout_new(wheel, 2);
-        verge_timeout *third = timeout_new(wheel, 3);
+        verge_timeout *first = timeout_new(1);
+        verge_timeout *second = timeout_new(2);
+        verge_timeout *third = timeout_new(3);
         (void)schedule(wheel, 10 * TICK, 8);
         (void)schedule(wheel, 10 * TICK, 9);
         assert_int_equal(verge_wheel_poll(wheel, 3000 * TICK, out, 1), 1);
         set(wheel, first, 6000 * TICK);
         set(wheel, second, 6000 * TICK);
         set(wheel, third, 6001 * TICK);
-        clear(wheel, first);
+        stop(wheel, first);
         set(wheel, first, 5900 * TICK);
         timeout_end(wheel, second);
-        second = timeout_new(wheel, 20);
+        second = timeout_new(20);
         set(wheel, second, 5950 * TICK);
         clear(wheel, third);
         assert_well(wheel);
@@ -146,16 +148,16 @@ static void in_a_coarse_wheel(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
     const uint64_t resolution_ns = UINT64_C(1) << 30;
-    verge_timeout *timeout = timeout_new(wheel, 1);
+    verge_timeout *timeout = timeout_new(1);
     for (uint64_t turn = 1; turn < 50; turn++) {
         const uint64_t now_ns = verge_wheel_now(wheel);
         const uint64_t deadline_ns = now_ns + 2 * resolution_ns + turn * 12345;
         set(wheel, timeout, deadline_ns + 5 * resolution_ns);
-        clear(wheel, timeout);
+        stop(wheel, timeout);
         set(wheel, timeout, deadline_ns);
         if (turn % 3 == 0) {
             timeout_end(wheel, timeout);
-            timeout = timeout_new(wheel, 1);
+            timeout = timeout_new(1);
             set(wheel, timeout, deadline_ns);
         }
         assert_well(wheel);
@@ -166,32 +168,77 @@ static void in_a_coarse_wheel(void **state) {
     wheel_end(wheel);
 }
 
-/* ---- adoption ---- */
+/* AddressSanitizer sees accesses to freed memory. */
+static void clear_is_enough_before_free(void **state) {
+    (void)state;
+    enum { COUNT = 300 };
+    for (size_t order = 0; order < COUNT_OF(timeout_orders); order++) {
+        verge_wheel_options options = options_with(timeout_orders[order]);
+        verge_wheel *wheel = wheel_new(&options);
+        struct verge_test_random random = verge_test_random_from(verge_test_seed(17));
+        verge_timeout *timeouts[COUNT] = {NULL};
+        for (size_t n = 0; n < test_scaled(100000); n++) {
+            verge_timeout **at = &timeouts[verge_test_below(&random, COUNT)];
+            if (*at == NULL) {
+                *at = timeout_new(n);
+            } else if (verge_test_chance(&random, 4)) {
+                const bool was_set = verge_timeout_deadline(*at) != VERGE_NEVER;
+                assert_int_equal(verge_timeout_clear(wheel, *at), was_set ? 0 : -ENOENT);
+                free(*at);
+                *at = NULL;
+            } else {
+                if (verge_timeout_deadline(*at) != VERGE_NEVER && verge_test_chance(&random, 2)) {
+                    stop(wheel, *at);
+                } else {
+                    set(wheel, *at, verge_wheel_now(wheel) + verge_test_below(&random, 40) * 20 * TICK);
+                }
+            }
+            if (n % 64 == 0) {
+                verge_expiry out[64];
+                (void)verge_wheel_poll(wheel, verge_wheel_now(wheel) + 10 * TICK, out, COUNT_OF(out));
+            }
+        }
+        assert_well(wheel);
+        for (size_t i = 0; i < COUNT; i++) {
+            (void)(timeouts[i] != NULL && verge_timeout_clear(wheel, timeouts[i]));
+            free(timeouts[i]);
+        }
+        assert_int_equal(verge_wheel_count(wheel), 0);
+        verge_wheel_compact(wheel);
+        wheel_end(wheel);
+    }
+}
 
-/* To push it back, or to clear and set it again, files nothing. */
-static void set_later_files_nothing(void **state) {
+/* ---- nodes that stay ---- */
+
+/* A timeout that is pushed back, or stopped and set again, stays where it is. */
+static void set_later_moves_nothing(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
-    verge_timeout *timeout = timeout_new(wheel, 1);
+    verge_timeout *timeout = timeout_new(1);
+    const verge__node *node = (const verge__node *)(const void *)timeout;
     set(wheel, timeout, 1000 * TICK);
-    const uint64_t filed = stats_of(wheel).entries_filed;
-    assert_int_equal(filed, 1);
+    verge__node *const *place = node->pprev;
     for (uint64_t i = 0; i < 500; i++) {
         assert_quiet(wheel, i * TICK);
         set(wheel, timeout, (1000 + i) * TICK);
         if (i % 3 == 0) {
-            clear(wheel, timeout);
+            stop(wheel, timeout);
+            assert_int_equal(stats_of(wheel).garbage, 1);
             set(wheel, timeout, (1000 + i) * TICK);
         }
-        assert_int_equal(stats_of(wheel).entries_filed, filed);
+        if (i == 400) { /* the slot of an upper level has come down */
+            place = node->pprev;
+        }
+        assert_true(i < 400 ? node->pprev != NULL : node->pprev == place);
         assert_int_equal(stats_of(wheel).entries, 1);
+        assert_int_equal(stats_of(wheel).entries_refiled, 0);
     }
-    set(wheel, timeout, 900 * TICK); /* earlier, the entry is moved */
-    assert_int_equal(stats_of(wheel).entries_filed, filed);
+    set(wheel, timeout, 900 * TICK); /* earlier, it is moved */
     assert_int_equal(stats_of(wheel).entries, 1);
     assert_strikes(wheel, 900 * TICK, timeout, 1);
-    set(wheel, timeout, 2000 * TICK); /* only the first after it came out is new */
-    assert_int_equal(stats_of(wheel).entries_filed, filed + 1);
+    assert_int_equal(stats_of(wheel).entries, 0);
+    set(wheel, timeout, 2000 * TICK);
     assert_quiet(wheel, 1999 * TICK);
     assert_strikes(wheel, 2000 * TICK, timeout, 1);
     timeout_end(wheel, timeout);
@@ -202,17 +249,19 @@ static void set_later_files_nothing(void **state) {
 static void a_dropped_entry_is_not_adopted(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
-    verge_timeout *timeout = timeout_new(wheel, 1);
+    verge_timeout *timeout = timeout_new(1);
     set(wheel, timeout, 1000 * TICK);
-    clear(wheel, timeout);
+    stop(wheel, timeout);
+    assert_int_equal(stats_of(wheel).garbage, 1);
     verge_wheel_compact(wheel);
     assert_int_equal(stats_of(wheel).entries, 0);
     set(wheel, timeout, 1100 * TICK);
     assert_well(wheel);
     assert_strikes(wheel, 1100 * TICK, timeout, 1);
     set(wheel, timeout, 2000 * TICK);
-    clear(wheel, timeout);
-    assert_quiet(wheel, 2500 * TICK); /* its entry came up, idle */
+    stop(wheel, timeout);
+    assert_quiet(wheel, 2500 * TICK); /* it came up, idle */
+    assert_int_equal(stats_of(wheel).entries, 0);
     set(wheel, timeout, 3000 * TICK);
     assert_well(wheel);
     assert_strikes(wheel, 3000 * TICK, timeout, 1);
@@ -227,7 +276,8 @@ int main(void) {
         cmocka_unit_test(another_in_the_memory_of_the_backlog),
         cmocka_unit_test(beyond_the_cursor),
         cmocka_unit_test(in_a_coarse_wheel),
-        cmocka_unit_test(set_later_files_nothing),
+        cmocka_unit_test(clear_is_enough_before_free),
+        cmocka_unit_test(set_later_moves_nothing),
         cmocka_unit_test(a_dropped_entry_is_not_adopted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,18 +5,17 @@
 static void no_wheel_and_no_timeout(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
-    verge_timeout *timeout = timeout_new(wheel, 1);
+    verge_timeout *timeout = timeout_new(1);
     set(wheel, timeout, HOUR);
     const struct snapshot before = snapshot_of(wheel);
     const verge_timeout copy = *timeout;
-    assert_int_equal(verge_timeout_attach(NULL, timeout, NULL), -EINVAL);
-    assert_int_equal(verge_timeout_attach(wheel, NULL, NULL), -EINVAL);
-    assert_int_equal(verge_timeout_detach(NULL, timeout), -EINVAL);
-    assert_int_equal(verge_timeout_detach(wheel, NULL), -EINVAL);
     assert_int_equal(verge_timeout_set(NULL, timeout, 1), -EINVAL);
     assert_int_equal(verge_timeout_set(wheel, NULL, HOUR), -EINVAL);
+    assert_int_equal(verge_timeout_stop(NULL, timeout), -EINVAL);
+    assert_int_equal(verge_timeout_stop(wheel, NULL), -EINVAL);
     assert_int_equal(verge_timeout_clear(NULL, timeout), -EINVAL);
     assert_int_equal(verge_timeout_clear(wheel, NULL), -EINVAL);
+    assert_int_equal(verge_timeout_reserve(NULL, 1), -EINVAL);
     assert_int_equal(verge_timeout_deadline(NULL), VERGE_NEVER);
     assert_memory_equal(timeout, &copy, sizeof(copy));
     assert_unchanged(wheel, &before);
@@ -25,38 +24,37 @@ static void no_wheel_and_no_timeout(void **state) {
 }
 
 /* A set that is refused leaves zeroed memory. */
-static void assert_stranger(verge_wheel *wheel, verge_timeout *stranger) {
+static void assert_stranger(verge_wheel *wheel, verge_timeout *stranger, uint64_t refused_ns) {
     static const verge_timeout zeroed;
     const struct snapshot before = snapshot_of(wheel);
-    assert_int_equal(verge_timeout_set(wheel, stranger, VERGE_NEVER), -ERANGE);
+    assert_int_equal(verge_timeout_set(wheel, stranger, refused_ns), -ERANGE);
     assert_memory_equal(stranger, &zeroed, sizeof(zeroed));
     assert_int_equal(verge_timeout_clear(wheel, stranger), -ENOENT);
-    assert_int_equal(verge_timeout_detach(wheel, stranger), -EINVAL);
+    assert_int_equal(verge_timeout_stop(wheel, stranger), -ENOENT);
     assert_int_equal(verge_timeout_deadline(stranger), VERGE_NEVER);
     assert_unchanged(wheel, &before);
 }
 
-/* At every start, and where all keep their entries, so that the shortest way is taken. */
-static void zeroed_and_detached(void **state) {
+/* At every start, and beside others at the same time. */
+static void zeroed_memory(void **state) {
     (void)state;
     static const uint64_t starts_ns[] = {0, 1, HOUR, UINT64_C(1) << 36, UINT64_MAX / 2};
     for (size_t i = 0; i < COUNT_OF(starts_ns) * COUNT_OF(timeout_orders); i++) {
-        verge_wheel_options options = options_with(timeout_orders[i % COUNT_OF(timeout_orders)]);
+        verge_wheel_options options = options_of(VERGE_PRESET_TWO_LEVEL);
+        options.order = timeout_orders[i % COUNT_OF(timeout_orders)];
         options.start_ns = starts_ns[i / COUNT_OF(timeout_orders)];
         verge_wheel *wheel = wheel_new(&options);
-        verge_timeout zeroed;
-        memset(&zeroed, 0, sizeof(zeroed));
-        const uint64_t deadline_ns = options.start_ns + HOUR;
-        assert_stranger(wheel, &zeroed);
-        verge_timeout *timeout = timeout_new(wheel, 1);
+        verge_timeout zeroed = {{0}};
+        const uint64_t deadline_ns = options.start_ns + MINUTE;
+        const uint64_t refused_ns = options.start_ns + DAY;
+        assert_stranger(wheel, &zeroed, refused_ns);
+        verge_timeout *timeout = timeout_new(1);
         for (uint64_t times = 0; times < 20; times++) {
             set(wheel, timeout, deadline_ns + times);
             (void)schedule(wheel, deadline_ns, 2);
         }
-        assert_stranger(wheel, &zeroed); /* for a slot where there is room for its entry */
-        assert_int_equal(verge_timeout_detach(wheel, timeout), 0);
-        assert_stranger(wheel, timeout);
-        free(timeout);
+        assert_stranger(wheel, &zeroed, refused_ns);
+        timeout_end(wheel, timeout);
         wheel_end(wheel);
     }
 }
@@ -64,7 +62,7 @@ static void zeroed_and_detached(void **state) {
 static void clear_of_what_is_not_set(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
-    verge_timeout *timeout = timeout_new(wheel, 1);
+    verge_timeout *timeout = timeout_new(1);
     struct snapshot before = snapshot_of(wheel);
     assert_int_equal(verge_timeout_clear(wheel, timeout), -ENOENT); /* never set */
     assert_unchanged(wheel, &before);
@@ -99,7 +97,7 @@ static void beyond_the_range(void **state) {
         verge_wheel_options options = options_of_levels(TICK, bits);
         options.order = timeout_orders[i];
         verge_wheel *wheel = wheel_new(&options);
-        verge_timeout *timeout = timeout_new(wheel, 1);
+        verge_timeout *timeout = timeout_new(1);
         const uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
         for (int turn = 0; turn < 2; turn++) {
             assert_refused(wheel, timeout, largest_ns + 1, -ERANGE);
@@ -132,7 +130,7 @@ static void the_past_as_the_wheel_judges_it(void **state) {
         const uint64_t deadlines_ns[] = {0, 50 * TICK, 150 * TICK};
         const int errors[] = {rules[i].of_zero, rules[i].before_start, rules[i].before_now};
         for (size_t k = 0; k < COUNT_OF(errors); k++) {
-            verge_timeout *timeout = timeout_new(wheel, k);
+            verge_timeout *timeout = timeout_new(k);
             if (errors[k] != 0) {
                 assert_refused(wheel, timeout, deadlines_ns[k], errors[k]);
                 set(wheel, timeout, 300 * TICK);
@@ -151,7 +149,7 @@ static void the_past_as_the_wheel_judges_it(void **state) {
     }
 }
 
-/* Those that are set count, with the handles; those that are attached do not. */
+/* Those that are set count, with the handles. */
 static void the_cap(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
@@ -159,7 +157,7 @@ static void the_cap(void **state) {
     verge_wheel *wheel = wheel_new(&options);
     verge_timeout *timeouts[5];
     for (size_t i = 0; i < COUNT_OF(timeouts); i++) {
-        timeouts[i] = timeout_new(wheel, i);
+        timeouts[i] = timeout_new(i);
     }
     const verge_timer timer = schedule(wheel, HOUR, 9);
     set(wheel, timeouts[0], HOUR);
@@ -190,7 +188,7 @@ static void the_cap(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_wheel_and_no_timeout),         cmocka_unit_test(zeroed_and_detached),
+        cmocka_unit_test(no_wheel_and_no_timeout),         cmocka_unit_test(zeroed_memory),
         cmocka_unit_test(clear_of_what_is_not_set),        cmocka_unit_test(beyond_the_range),
         cmocka_unit_test(the_past_as_the_wheel_judges_it), cmocka_unit_test(the_cap),
     };

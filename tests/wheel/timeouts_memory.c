@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* G7 of timeouts: what they take, what they leave behind, and what happens when there is no more. */
+/* G7 of timeouts: they take nothing but their own memory, leave little behind, and need no more. */
 #include "wheel/support.h"
 #include "wheel/wheel_internal.h"
 
@@ -8,7 +8,7 @@ enum { GARBAGE_MORE = 4096 };
 struct fixture {
     struct verge_test_allocator memory;
     verge_wheel *wheel;
-    verge_timeout **timeouts; /* each has memory of its own, and AddressSanitizer an eye on it when it is gone */
+    struct numbered **timeouts; /* each has memory of its own, and AddressSanitizer an eye on it when it is gone */
     size_t count;
 };
 
@@ -24,32 +24,34 @@ static void set_up(struct fixture *fixture, verge_order order, size_t count) {
     fixture->count = count;
 }
 
-static void attach(struct fixture *fixture, size_t i) {
-    fixture->timeouts[i] = malloc(sizeof(**fixture->timeouts));
+static void make(struct fixture *fixture, size_t i) {
+    fixture->timeouts[i] = calloc(1, sizeof(**fixture->timeouts));
     assert_non_null(fixture->timeouts[i]);
-    assert_int_equal(verge_timeout_attach(fixture->wheel, fixture->timeouts[i], data_of(i)), 0);
+    fixture->timeouts[i]->number = i;
 }
 
-static void attach_all(struct fixture *fixture) {
+static void make_all(struct fixture *fixture) {
     for (size_t i = 0; i < fixture->count; i++) {
-        attach(fixture, i);
+        make(fixture, i);
     }
 }
 
-static void detach(struct fixture *fixture, size_t i) {
-    assert_int_equal(verge_timeout_detach(fixture->wheel, fixture->timeouts[i]), 0);
+static void end(struct fixture *fixture, size_t i) {
+    verge_timeout *timeout = &fixture->timeouts[i]->timeout;
+    const bool is_set = verge_timeout_deadline(timeout) != VERGE_NEVER;
+    assert_int_equal(verge_timeout_clear(fixture->wheel, timeout), is_set ? 0 : -ENOENT);
     free(fixture->timeouts[i]);
     fixture->timeouts[i] = NULL;
 }
 
 static void set(struct fixture *fixture, size_t i, uint64_t deadline_ns) {
-    assert_int_equal(verge_timeout_set(fixture->wheel, fixture->timeouts[i], deadline_ns), 0);
+    assert_int_equal(verge_timeout_set(fixture->wheel, &fixture->timeouts[i]->timeout, deadline_ns), 0);
 }
 
 static void tear_down(struct fixture *fixture) {
     for (size_t i = 0; i < fixture->count; i++) {
         if (fixture->timeouts[i] != NULL) {
-            detach(fixture, i);
+            end(fixture, i);
         }
     }
     assert_well(fixture->wheel);
@@ -70,44 +72,51 @@ static const verge_order orders[] = {VERGE_ORDER_ANY, VERGE_ORDER_FIFO, VERGE_OR
 
 /* ---- what they take ---- */
 
-/* Attach makes room for an entry, or fails; 8 bytes and a part of a chunk's header each, and the levels. */
-static void attach_makes_room(void **state) {
+/* The slots are made for more timers when a poll, or reserve, finds many; there is no more. */
+static void they_take_nothing(void **state) {
     (void)state;
+    enum { COUNT = 100000, SLOT_BYTES_MAX = 128 << 10 };
     struct fixture fixture;
-    set_up(&fixture, VERGE_ORDER_ANY, 10000);
-    verge_timeout refused = {{1, 2, 3, 4}};
-    const verge_timeout copy = refused;
-    fixture.memory.fail_from = fixture.memory.calls + 1;
-    const struct snapshot before = snapshot_of(fixture.wheel);
-    assert_int_equal(verge_timeout_attach(fixture.wheel, &refused, NULL), -ENOMEM);
-    assert_memory_equal(&refused, &copy, sizeof(copy));
-    assert_unchanged(fixture.wheel, &before);
-    fixture.memory.fail_from = 0;
-    attach_all(&fixture);
+    set_up(&fixture, VERGE_ORDER_ANY, COUNT);
+    const size_t empty = fixture.memory.bytes_in_use;
+    make_all(&fixture);
+    for (size_t i = 0; i < COUNT; i++) {
+        set(&fixture, i, HOUR + i * TICK);
+    }
+    set(&fixture, 0, 5 * TICK);
+    assert_int_equal(fixture.memory.bytes_in_use, empty);
+    assert_fires(fixture.wheel, 5 * TICK, 0);
+    set(&fixture, 0, HOUR);
+    assert_in_range(fixture.memory.bytes_in_use, empty + 1, SLOT_BYTES_MAX);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(verge_timeout_stop(fixture.wheel, &fixture.timeouts[i]->timeout), 0);
+        assert_bounded(&fixture);
+    }
+    assert_int_equal(stats_of(fixture.wheel).cancelled, COUNT);
+    verge_wheel_compact(fixture.wheel);
     assert_int_equal(stats_of(fixture.wheel).entries, 0);
-    const size_t slots = 1024 + 512 + 5 * 128; /* of the default levels */
-    assert_true(fixture.memory.bytes_in_use < fixture.count * 12 + slots * (256 + 10) + 65536);
+    assert_in_range(fixture.memory.bytes_in_use, 1, empty);
     tear_down(&fixture);
 }
 
 /* All of a backlog goes before it was handed out, whether it was sorted already or not: nothing is left to be handed
  * out, little is left behind, and what is set then comes out. */
-static void a_backlog_that_is_detached(void **state) {
+static void a_backlog_that_is_freed(void **state) {
     (void)state;
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
         struct fixture fixture;
         set_up(&fixture, orders[order], 1000);
-        attach_all(&fixture);
+        make_all(&fixture);
         for (size_t i = 0; i < fixture.count; i++) {
             set(&fixture, i, (10 + i % 3) * TICK);
         }
         verge_expiry out[16];
         assert_int_equal(verge_wheel_poll(fixture.wheel, 10 * TICK, out, COUNT_OF(out)), COUNT_OF(out));
         for (size_t i = fixture.count; i-- > 1;) {
-            detach(&fixture, i);
+            end(&fixture, i);
             assert_bounded(&fixture);
         }
-        (void)verge_timeout_clear(fixture.wheel, fixture.timeouts[0]);
+        (void)verge_timeout_clear(fixture.wheel, &fixture.timeouts[0]->timeout);
         assert_int_equal(verge_wheel_count(fixture.wheel), 0);
         assert_false(verge_wheel_has_backlog(fixture.wheel));
         assert_well(fixture.wheel);
@@ -116,7 +125,7 @@ static void a_backlog_that_is_detached(void **state) {
         set(&fixture, 0, 12 * TICK);
         assert_int_equal(verge_wheel_next_deadline(fixture.wheel), 12 * TICK);
         for (size_t i = 1; i < fixture.count; i++) {
-            attach(&fixture, i);
+            make(&fixture, i);
         }
         set(&fixture, 500, 11 * TICK);
         assert_well(fixture.wheel);
@@ -128,7 +137,7 @@ static void a_backlog_that_is_detached(void **state) {
     }
 }
 
-/* Attached, set, and detached before it strikes, as the timeout of a request is. */
+/* Set, and freed before it strikes, as the timeout of a request is. */
 static void many_lives_take_no_more(void **state) {
     (void)state;
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
@@ -139,9 +148,9 @@ static void many_lives_take_no_more(void **state) {
         for (size_t i = 0; i < lives; i++) {
             const size_t which = i * 7 % fixture.count;
             if (fixture.timeouts[which] != NULL) {
-                detach(&fixture, which);
+                end(&fixture, which);
             }
-            attach(&fixture, which);
+            make(&fixture, which);
             set(&fixture, which, verge_wheel_now(fixture.wheel) + HOUR + i % 50 * TICK);
             if (i % 100 == 0) {
                 assert_quiet(fixture.wheel, i * US);
@@ -159,12 +168,12 @@ static void many_lives_take_no_more(void **state) {
 /* Timeouts take no node of the table: those of timers that are gone go, however many timeouts are set. */
 static void records_go_while_timeouts_stay(void **state) {
     (void)state;
-    enum { COUNT = 200000, RECORDS_KEPT = 512, TICKS = 4000 };
+    enum { COUNT = 200000, RECORDS_KEPT = 512 };
     struct fixture fixture;
     set_up(&fixture, VERGE_ORDER_ANY, COUNT);
     verge_timer *timers = calloc(COUNT, sizeof(*timers));
     assert_non_null(timers);
-    attach_all(&fixture);
+    make_all(&fixture);
     for (size_t i = 0; i < COUNT; i++) {
         set(&fixture, i, HOUR + i * TICK);
         timers[i] = schedule(fixture.wheel, HOUR + i * TICK, i);
@@ -174,43 +183,8 @@ static void records_go_while_timeouts_stay(void **state) {
         assert_int_equal(verge_wheel_cancel(fixture.wheel, timers[i], NULL), 0);
     }
     free(timers);
-    for (uint64_t tick = 1; tick < TICKS; tick++) {
-        assert_quiet(fixture.wheel, tick * TICK);
-    }
     assert_true(stats_of(fixture.wheel).records <= RECORDS_KEPT);
     assert_well(fixture.wheel);
-    tear_down(&fixture);
-}
-
-/* Those that are set take no more than those that are attached; when they are gone, so is what they took. */
-static void room_goes_with_those_attached(void **state) {
-    (void)state;
-    enum { COUNT = 100000 };
-    struct fixture fixture;
-    set_up(&fixture, VERGE_ORDER_ANY, COUNT);
-    const uint64_t empty = stats_of(fixture.wheel).bytes;
-    attach_all(&fixture);
-    for (size_t i = 0; i < COUNT; i++) {
-        set(&fixture, i, HOUR + i * TICK);
-    }
-    const uint64_t full = stats_of(fixture.wheel).bytes;
-    assert_true(full > empty + (size_t)COUNT * 8 && full < empty + (size_t)COUNT * 12 + 1000000);
-    for (size_t i = 0; i < COUNT; i++) {
-        assert_int_equal(verge_timeout_clear(fixture.wheel, fixture.timeouts[i]), 0);
-        assert_bounded(&fixture);
-    }
-    assert_int_equal(stats_of(fixture.wheel).cancelled, COUNT);
-    verge_wheel_compact(fixture.wheel);
-    assert_int_equal(stats_of(fixture.wheel).entries, 0);
-    for (size_t i = 0; i < COUNT; i += 1000) {
-        set(&fixture, i, HOUR + i * TICK);
-    }
-    assert_well(fixture.wheel);
-    for (size_t i = 0; i < COUNT; i++) {
-        detach(&fixture, i);
-    }
-    verge_wheel_compact(fixture.wheel);
-    assert_true(stats_of(fixture.wheel).bytes <= empty + 4096);
     tear_down(&fixture);
 }
 
@@ -224,7 +198,7 @@ static void storm_of_sets_in_a_backlog(void **state) {
         for (size_t others = 0; others <= OTHERS_MAX; others += OTHERS_MAX) {
             struct fixture fixture;
             set_up(&fixture, orders[order], COUNT);
-            attach_all(&fixture);
+            make_all(&fixture);
             assert_quiet(fixture.wheel, HOUR);
             for (size_t i = 0; i < others; i++) {
                 set(&fixture, i, 2 * HOUR);
@@ -246,7 +220,7 @@ static void storm_of_sets_to_earlier_times(void **state) {
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
         struct fixture fixture;
         set_up(&fixture, orders[order], 1000);
-        attach_all(&fixture);
+        make_all(&fixture);
         const size_t rounds = test_scaled(2000) / 10;
         for (size_t round = 0; round < rounds; round++) {
             for (size_t i = 0; i < fixture.count; i++) {
@@ -260,36 +234,36 @@ static void storm_of_sets_to_earlier_times(void **state) {
 }
 
 /* All at once, and one after the other with others in their place; also among what is due. */
-static void storm_of_detaches(void **state) {
+static void storm_of_frees(void **state) {
     (void)state;
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
         struct fixture fixture;
         set_up(&fixture, orders[order], test_scaled(50000));
-        attach_all(&fixture);
+        make_all(&fixture);
         for (size_t i = 0; i < fixture.count; i++) {
             set(&fixture, i, 10 * TICK + i % 2 * HOUR);
         }
         verge_expiry out[1];
         assert_int_equal(verge_wheel_poll(fixture.wheel, 20 * TICK, out, 1), 1); /* half of them is a backlog */
         for (size_t i = 0; i < fixture.count; i++) {
-            detach(&fixture, i);
+            end(&fixture, i);
             assert_bounded(&fixture);
         }
         assert_well(fixture.wheel);
         for (size_t i = 0; i < fixture.count; i++) {
-            attach(&fixture, i);
+            make(&fixture, i);
             set(&fixture, i, i % 3 == 0 ? TICK : HOUR); /* the past, and when those were due that are gone */
         }
         assert_well(fixture.wheel);
         for (size_t i = 0; i < fixture.count; i++) {
-            detach(&fixture, i);
-            attach(&fixture, i);
+            end(&fixture, i);
+            make(&fixture, i);
             set(&fixture, i, i % 3 == 0 ? TICK : HOUR);
             assert_bounded(&fixture);
         }
         assert_well(fixture.wheel);
         for (size_t i = 0; i < fixture.count; i++) {
-            detach(&fixture, i);
+            end(&fixture, i);
             assert_bounded(&fixture);
         }
         tear_down(&fixture);
@@ -306,17 +280,17 @@ static void none_is_lost_in_a_storm(void **state) {
         struct fixture fixture;
         verge__idle_max = i < COUNT_OF(orders) ? 8 : VERGE__IDLE_MAX; /* few: most are withdrawn */
         set_up(&fixture, orders[i % COUNT_OF(orders)], COUNT);
-        attach_all(&fixture);
+        make_all(&fixture);
         for (size_t round = 0; round < test_scaled(300) / 10; round++) {
             const uint64_t now_ns = verge_wheel_now(fixture.wheel);
             for (size_t n = 0; n < COUNT; n++) {
                 const size_t which = (size_t)verge_test_below(&random, COUNT);
                 const uint64_t what = verge_test_below(&random, 8);
                 if (what == 0) {
-                    (void)verge_timeout_clear(fixture.wheel, fixture.timeouts[which]);
+                    (void)verge_timeout_clear(fixture.wheel, &fixture.timeouts[which]->timeout);
                 } else if (what < 4) {
-                    detach(&fixture, which);
-                    attach(&fixture, which);
+                    end(&fixture, which);
+                    make(&fixture, which);
                 }
                 if (what > 1) { /* few ticks: long lists */
                     set(&fixture, which, now_ns + (verge_test_below(&random, 6) * 40) * TICK);
@@ -327,14 +301,14 @@ static void none_is_lost_in_a_storm(void **state) {
             const uint64_t then_ns = now_ns + verge_test_below(&random, 60) * TICK;
             const size_t count = verge_wheel_poll(fixture.wheel, then_ns, out, limit);
             for (size_t k = 0; k < count; k++) {
-                const uintptr_t which = number_of(out[k].data);
-                assert_int_equal(verge_timeout_deadline(fixture.timeouts[which]), VERGE_NEVER);
+                const uintptr_t which = number_of_expiry(&out[k]);
+                assert_int_equal(verge_timeout_deadline(&fixture.timeouts[which]->timeout), VERGE_NEVER);
                 assert_true(out[k].deadline_ns <= then_ns);
             }
             assert_well(fixture.wheel);
             if (!verge_wheel_has_backlog(fixture.wheel)) {
                 for (size_t which = 0; which < COUNT; which++) {
-                    const uint64_t deadline_ns = verge_timeout_deadline(fixture.timeouts[which]);
+                    const uint64_t deadline_ns = verge_timeout_deadline(&fixture.timeouts[which]->timeout);
                     assert_true(deadline_ns > then_ns || then_ns - deadline_ns < TICK);
                 }
             }
@@ -346,8 +320,8 @@ static void none_is_lost_in_a_storm(void **state) {
 
 /* ---- when memory is refused ---- */
 
-/* From the first set on there is no memory: each timeout is set, moved to any time there is, and comes out in time.
- * Handles, which fail, and timeouts that were never attached, which fail too, take nothing away from them. */
+/* There is no memory: each timeout is set, moved to any time there is, and comes out in time. Handles, which fail, take
+ * nothing away from them. */
 static void set_without_memory(void **state) {
     (void)state;
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
@@ -356,11 +330,9 @@ static void set_without_memory(void **state) {
         for (size_t i = 0; i < 100; i++) { /* some nodes for handles, and some idle */
             assert_int_equal(verge_wheel_cancel(fixture.wheel, schedule(fixture.wheel, HOUR + i * TICK, i), NULL), 0);
         }
-        attach_all(&fixture);
+        make_all(&fixture);
         fixture.memory.fail_from = fixture.memory.calls + 1;
         struct verge_test_random random = verge_test_random_from(verge_test_seed(7));
-        static verge_timeout loose[1000];
-        memset(loose, 0, sizeof(loose));
         size_t failures = 0;
         for (size_t n = 0; n < 20000; n++) {
             const size_t i = (size_t)verge_test_below(&random, fixture.count);
@@ -372,10 +344,10 @@ static void set_without_memory(void **state) {
                 failures += verge_wheel_schedule(fixture.wheel, now_ns + far_ns, NULL, NULL) != 0;
                 break;
             case 1:
-                failures += verge_timeout_set(fixture.wheel, &loose[n % COUNT_OF(loose)], now_ns + far_ns) != 0;
+                (void)verge_timeout_stop(fixture.wheel, &fixture.timeouts[i]->timeout);
                 break;
             case 2:
-                (void)verge_timeout_clear(fixture.wheel, fixture.timeouts[i]);
+                (void)verge_timeout_clear(fixture.wheel, &fixture.timeouts[i]->timeout);
                 break;
             case 3:
                 for (size_t count = verge_wheel_poll(fixture.wheel, now_ns + far_ns % (700 * TICK), out, COUNT_OF(out));
@@ -410,15 +382,12 @@ static void set_without_memory(void **state) {
             while (verge_wheel_poll(fixture.wheel, now_ns + tick * TICK, out, COUNT_OF(out)) > 0) {
             }
             for (size_t i = 0; i < fixture.count; i++) {
-                const uint64_t deadline_ns = verge_timeout_deadline(fixture.timeouts[i]);
+                const uint64_t deadline_ns = verge_timeout_deadline(&fixture.timeouts[i]->timeout);
                 assert_true(deadline_ns > now_ns + (tick == 0 ? 0 : tick - 1) * TICK);
             }
         }
         assert_well(fixture.wheel);
         fixture.memory.fail_from = 0;
-        for (size_t i = 0; i < COUNT_OF(loose); i++) {
-            (void)verge_timeout_clear(fixture.wheel, &loose[i]);
-        }
         tear_down(&fixture);
     }
 }
@@ -430,8 +399,8 @@ static void no_allocation_after_reserve(void **state) {
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
         struct fixture fixture;
         set_up(&fixture, orders[order], ROOM);
-        attach_all(&fixture);
-        assert_int_equal(verge_wheel_reserve(fixture.wheel, ROOM), 0);
+        make_all(&fixture);
+        assert_int_equal(verge_timeout_reserve(fixture.wheel, ROOM), 0);
         const uint64_t calls = fixture.memory.calls;
         fixture.memory.fail_from = calls + 1;
         struct verge_test_random random = verge_test_random_from(verge_test_seed(11));
@@ -442,11 +411,11 @@ static void no_allocation_after_reserve(void **state) {
             const uint64_t delta_ns = verge_test_magnitude(&random);
             switch (verge_test_below(&random, 8)) {
             case 0:
-                (void)verge_timeout_clear(fixture.wheel, fixture.timeouts[i]);
+                (void)verge_timeout_clear(fixture.wheel, &fixture.timeouts[i]->timeout);
                 break;
             case 1:
-                detach(&fixture, i);
-                attach(&fixture, i);
+                end(&fixture, i);
+                make(&fixture, i);
                 break;
             case 2: {
                 verge_expiry out[64];
@@ -470,15 +439,15 @@ static void lives_for_one_tick_in_several_levels(void **state) {
     static const uint64_t ticks[] = {0, 16, LEVEL_START - (1 << 18) + 16, LEVEL_START - (1 << 12) + 16};
     struct fixture fixture;
     set_up(&fixture, VERGE_ORDER_ANY, COUNT);
-    attach_all(&fixture);
-    assert_int_equal(verge_wheel_reserve(fixture.wheel, COUNT), 0);
+    make_all(&fixture);
+    assert_int_equal(verge_timeout_reserve(fixture.wheel, COUNT), 0);
     const uint64_t calls = fixture.memory.calls;
     fixture.memory.fail_from = calls + 1;
     for (size_t round = 0; round < COUNT_OF(ticks); round++) {
         assert_quiet(fixture.wheel, ticks[round] * TICK);
         for (size_t i = 0; i < COUNT; i++) {
-            detach(&fixture, i);
-            attach(&fixture, i);
+            end(&fixture, i);
+            make(&fixture, i);
             set(&fixture, i, (LEVEL_START + 5) * TICK);
             assert_bounded(&fixture);
         }
@@ -488,56 +457,19 @@ static void lives_for_one_tick_in_several_levels(void **state) {
     tear_down(&fixture);
 }
 
-/* Room that was reserved stays when all timeouts have gone; it is given back when it is given up. */
-static void reserved_room_is_kept(void **state) {
-    (void)state;
-    enum { COUNT = 100000, TICKS = 2000 };
-    for (size_t order = 0; order < COUNT_OF(orders); order++) {
-        struct fixture fixture;
-        set_up(&fixture, orders[order], COUNT);
-        assert_int_equal(verge_timeout_reserve(fixture.wheel, COUNT), 0);
-        const uint64_t calls = fixture.memory.calls;
-        const size_t bytes = fixture.memory.bytes_in_use;
-        fixture.memory.fail_from = calls + 1;
-        for (uint64_t round = 0; round < 2; round++) {
-            attach_all(&fixture);
-            for (size_t i = 0; i < COUNT; i++) {
-                set(&fixture, i, HOUR + i * TICK);
-            }
-            for (size_t i = 0; i < COUNT; i++) {
-                detach(&fixture, i);
-            }
-            for (uint64_t tick = 0; tick < TICKS; tick++) {
-                assert_quiet(fixture.wheel, (round * TICKS + tick) * TICK);
-            }
-            verge_wheel_compact(fixture.wheel);
-        }
-        assert_int_equal(fixture.memory.calls, calls);
-        assert_int_equal(fixture.memory.bytes_in_use, bytes);
-        assert_well(fixture.wheel);
-        fixture.memory.fail_from = 0;
-        assert_int_equal(verge_timeout_reserve(fixture.wheel, 0), 0);
-        verge_wheel_compact(fixture.wheel);
-        assert_true(fixture.memory.bytes_in_use < bytes / 8);
-        tear_down(&fixture);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attach_makes_room),
-        cmocka_unit_test(a_backlog_that_is_detached),
+        cmocka_unit_test(they_take_nothing),
+        cmocka_unit_test(a_backlog_that_is_freed),
         cmocka_unit_test(many_lives_take_no_more),
         cmocka_unit_test(records_go_while_timeouts_stay),
-        cmocka_unit_test(room_goes_with_those_attached),
         cmocka_unit_test(storm_of_sets_in_a_backlog),
         cmocka_unit_test(storm_of_sets_to_earlier_times),
-        cmocka_unit_test(storm_of_detaches),
+        cmocka_unit_test(storm_of_frees),
         cmocka_unit_test(none_is_lost_in_a_storm),
         cmocka_unit_test(set_without_memory),
         cmocka_unit_test(no_allocation_after_reserve),
         cmocka_unit_test(lives_for_one_tick_in_several_levels),
-        cmocka_unit_test(reserved_room_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

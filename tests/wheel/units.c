@@ -50,7 +50,7 @@ static void the_end_of_time(void **state) {
         if (i / WAYS % 2 != 0) {
             assert_int_equal(verge_wheel_reserve(wheel, 100), 0);
         }
-        verge_timeout *timeout = timeout_new(wheel, 3);
+        verge_timeout *timeout = timeout_new(3);
         verge_timer timer = schedule(wheel, 0, 1);
         assert_int_equal(poll_count(wheel, 0), 1);
         if (way == IS_MOVED) {
@@ -62,12 +62,12 @@ static void the_end_of_time(void **state) {
         assert_true(largest < VERGE_NEVER - 1);
         const verge_timer first = schedule(wheel, now, 1); /* the others are not the earliest, whose ways are longer */
         for (uint64_t beyond = VERGE_NEVER; beyond > largest; beyond--) {
-            assert_int_equal(verge_wheel_schedule(wheel, beyond, NULL, &timer), -ERANGE);
-            assert_int_equal(verge_timeout_set(wheel, timeout, beyond), -ERANGE);
             timer = schedule(wheel, largest, 1);
-            assert_int_equal(verge_wheel_reschedule(wheel, timer, beyond), -ERANGE);
-            assert_int_equal(verge_wheel_rearm(wheel, &timer, beyond, NULL), -ERANGE);
+            assert_int_equal(verge_wheel_reschedule(wheel, timer, beyond), 0);
+            assert_int_equal(verge_wheel_rearm(wheel, &timer, beyond, NULL), 0);
             assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
+            assert_int_equal(verge_timeout_set(wheel, timeout, beyond), 0);
+            (void)schedule(wheel, beyond, 1); /* these stay, and never come out */
             assert_well(wheel);
         }
         assert_int_equal(verge_wheel_cancel(wheel, first, NULL), 0);
@@ -79,6 +79,8 @@ static void the_end_of_time(void **state) {
             assert_quiet(wheel, largest - 1);
             assert_strikes(wheel, largest, timeout, 3);
         }
+        assert_quiet(wheel, VERGE_NEVER);
+        assert_int_equal(verge_wheel_count(wheel), VERGE_NEVER - largest);
         timeout_end(wheel, timeout);
         wheel_end(wheel);
     }

@@ -135,8 +135,8 @@ static void the_end_of_time(void **state) {
         const uint64_t fires_ns = verge_wheel_fires_at(wheel, largest_ns);
         assert_true(fires_ns >= largest_ns && fires_ns != VERGE_NEVER);
         verge_timer timer = 0;
-        assert_int_equal(verge_wheel_schedule(wheel, largest_ns + 1, NULL, &timer), -ERANGE);
-        assert_int_equal(verge_wheel_schedule(wheel, VERGE_NEVER, NULL, &timer), -ERANGE);
+        assert_int_equal(verge_wheel_schedule(wheel, largest_ns + 1, NULL, &timer), 0); /* never comes out */
+        assert_int_equal(verge_wheel_schedule(wheel, VERGE_NEVER, NULL, NULL), 0);
         const verge_timer last = schedule(wheel, largest_ns, 1);
         const verge_timer middle = schedule(wheel, start_ns + TICK, 2);
         assert_fires(wheel, start_ns + 2 * TICK - 1, middle);
@@ -146,6 +146,8 @@ static void the_end_of_time(void **state) {
         assert_int_equal(verge_wheel_next_deadline(wheel), largest_ns);
         assert_fires(wheel, fires_ns, last);
         assert_quiet(wheel, UINT64_MAX);
+        assert_int_equal(verge_wheel_count(wheel), 2);
+        assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
         /* Time is over, but the past is still there. */
         assert_fires(wheel, UINT64_MAX, schedule(wheel, start_ns, 3));
         assert_well(wheel);
@@ -177,8 +179,77 @@ static void a_start_in_the_last_tick(void **state) {
     }
 }
 
+/* Deadlines beyond the last tick are accepted, in every order, and are pending for ever. */
+static void for_ever(void **state) {
+    (void)state;
+    static const uint64_t late_starts_ns[] = {0, HOUR, UINT64_MAX / 2, UINT64_MAX - HOUR};
+    static const verge_order orders[] = {VERGE_ORDER_ANY, VERGE_ORDER_FIFO, VERGE_ORDER_DEADLINE};
+    for (size_t i = 0; i < COUNT_OF(late_starts_ns) * COUNT_OF(orders); i++) {
+        verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+        options.order = orders[i % COUNT_OF(orders)];
+        options.start_ns = late_starts_ns[i / COUNT_OF(orders)];
+        verge_wheel *wheel = wheel_new(&options);
+        verge_timeout timeouts[2] = {{{0}}};
+        verge_timer timers[2];
+        for (size_t k = 0; k < 2; k++) {
+            assert_int_equal(verge_timeout_set(wheel, &timeouts[k], VERGE_NEVER - k), 0);
+            assert_true(verge_timeout_deadline(&timeouts[k]) != VERGE_NEVER); /* it is set */
+            timers[k] = schedule(wheel, VERGE_NEVER - k, k);
+        }
+        assert_int_equal(verge_wheel_count(wheel), 4);
+        assert_int_equal(verge_wheel_next_wakeup(wheel), VERGE_NEVER);
+        assert_quiet(wheel, options.start_ns + MINUTE);
+        const verge_timer moved = schedule(wheel, options.start_ns + 2 * MINUTE, 5);
+        const verge_timer back = schedule(wheel, VERGE_NEVER, 6);
+        assert_int_equal(verge_wheel_reschedule(wheel, moved, VERGE_NEVER), 0);
+        assert_int_equal(verge_wheel_reschedule(wheel, back, options.start_ns + 3 * MINUTE), 0);
+        assert_fires(wheel, options.start_ns + 4 * MINUTE, back);
+        assert_true(verge_wheel_next_deadline(wheel) > UINT64_MAX - 2 * TICK); /* it finds the first, and remembers */
+        assert_int_equal(verge_wheel_next_wakeup(wheel), VERGE_NEVER);
+        assert_well(wheel);
+        assert_quiet(wheel, VERGE_NEVER - 1);
+        assert_quiet(wheel, VERGE_NEVER);
+        assert_int_equal(verge_wheel_count(wheel), 5);
+        assert_int_equal(verge_timeout_clear(wheel, &timeouts[0]), 0);
+        assert_int_equal(verge_timeout_stop(wheel, &timeouts[1]), 0);
+        assert_int_equal(verge_wheel_cancel(wheel, timers[0], NULL), 0);
+        assert_int_equal(verge_wheel_cancel(wheel, timers[1], NULL), 0);
+        assert_int_equal(verge_wheel_cancel(wheel, moved, NULL), 0);
+        assert_int_equal(verge_wheel_count(wheel), 0);
+        wheel_end(wheel);
+    }
+}
+
+/* A coarse wheel has its lower levels up to the last ticks of time, though an upper slot would end beyond. */
+static void coarse_up_to_the_end(void **state) {
+    (void)state;
+    const uint64_t last_ns = UINT64_MAX - 2 * TICK + 1;
+    static const uint64_t before_ns[] = {5 * TICK, 100 * TICK, 1023 * TICK, 1500 * TICK, HOUR, DAY};
+    for (size_t i = 0; i < COUNT_OF(before_ns); i++) {
+        const uint64_t start_ns = last_ns - before_ns[i];
+        for (uint64_t ahead = 1; ahead < 1024 && ahead * TICK <= before_ns[i]; ahead += 1 + ahead / 4) {
+            verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, start_ns);
+            const uint64_t deadline_ns = start_ns + ahead * TICK;
+            const verge_timer timer = schedule(wheel, deadline_ns, 1);
+            assert_true(verge_wheel_largest_deadline(wheel) >= deadline_ns);
+            assert_quiet(wheel, deadline_ns - 1);
+            assert_fires(wheel, verge_wheel_fires_at(wheel, deadline_ns), timer); /* as in the lowest level */
+            wheel_end(wheel);
+        }
+        verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, start_ns);
+        assert_int_equal(verge_wheel_schedule(wheel, VERGE_NEVER, NULL, NULL), -ERANGE);
+        const uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
+        const verge_timer largest = schedule(wheel, largest_ns, 1);
+        assert_quiet(wheel, largest_ns - 1);
+        assert_fires(wheel, UINT64_MAX, largest); /* what is accepted comes out */
+        wheel_end(wheel);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(for_ever),
+        cmocka_unit_test(coarse_up_to_the_end),
         cmocka_unit_test(each_preset_from_each_start),
         cmocka_unit_test(each_start_set_later),
         cmocka_unit_test(idle_for_years_then_a_short_timer),

@@ -38,31 +38,23 @@ static bool is_joined(const verge_worker *worker) {
 
 /* ---- the wheel of one worker ---- */
 
-static void see_list(struct findings *findings, verge__list list, uint64_t start) {
-    while (list != NULL) {
-        const verge__chunk *chunk = verge__list_chunk(list);
-        for (const verge__entry *entry = chunk->entries; entry < list; entry++) {
-            uint32_t index = verge__timer_index(verge__timer_of(*entry));
-            findings->has_entry[rank(index)] = true;
-            findings->comes_up[rank(index)] = start;
-        }
-        list = verge__list_from_full_chunk(chunk->below);
-    }
+static const char *see_node(void *context, verge__node *node, uint64_t start) {
+    struct findings *findings = context;
+    uint32_t index = verge__table_index(&findings->service->table, verge__timer_of(node));
+    bool is_due = start < findings->worker->calendar.cursor;
+    findings->has_entry[rank(index)] = true;
+    findings->comes_up[rank(index)] = is_due ? 0 : start;
+    return NULL;
 }
 
 static void see_wheel(struct findings *findings) {
-    const verge__calendar *calendar = &findings->worker->calendar;
     memset(findings->has_entry, 0, rank(atomic_load(&findings->service->table.fresh)));
-    see_list(findings, calendar->own[0], 0);
-    see_list(findings, calendar->own[1], 0);
-    for (size_t k = 0; k < calendar->level_count; k++) {
-        const verge__level *level = &calendar->levels[k];
-        uint64_t first = calendar->cursor >> level->shift;
-        for (uint32_t i = 0; i <= level->mask; i++) {
-            const verge__list *slot = &level->slots[(uint32_t)(first + i) & level->mask];
-            see_list(findings, *slot, slot == calendar->due_slot ? 0 : (first + i) << level->shift);
+    for (size_t i = 0; i < 2; i++) {
+        for (verge__node *node = findings->worker->late[i]; node != NULL; node = node->next) {
+            (void)see_node(findings, node, 0);
         }
     }
+    (void)verge__calendar_each(&findings->worker->calendar, see_node, findings);
 }
 
 /* ---- inboxes and chains ---- */
@@ -105,7 +97,7 @@ static const char *check_entries(const struct findings *findings, uint64_t until
         if (verge__word_owner(word) != worker->id) {
             continue;
         }
-        bool has_entry = verge__timer_has_entry(timer);
+        bool has_entry = verge__timer_is_filed(timer);
         bool is_free = verge__word_state(word) == VERGE__FREE;
         live += has_entry && !is_free;
         idle += has_entry && is_free;
@@ -131,12 +123,21 @@ static const char *check_entries(const struct findings *findings, uint64_t until
     return live == verge__worker_live(worker) ? NULL : "the timers of a worker are miscounted";
 }
 
+static size_t late_count(const verge_worker *worker) {
+    size_t count = 0;
+    for (size_t i = 0; i < 2; i++) {
+        for (const verge__node *node = worker->late[i]; node != NULL; node = node->next) {
+            count++;
+        }
+    }
+    return count;
+}
+
 static const char *check_worker(struct findings *findings) {
     const verge_worker *worker = findings->worker;
     uint64_t until_ns = atomic_load(&worker->wait_until_ns);
     uint32_t in_inbox = (uint32_t)atomic_load(&worker->inbox.head);
     const char *wrong = see_links(findings, in_inbox);
-    wrong = wrong != NULL || worker->shelf.count == 0 ? wrong : see_links(findings, worker->shelf.first);
     wrong = wrong != NULL || worker->overdue.count == 0 ? wrong : see_links(findings, worker->overdue.first);
     wrong = wrong != NULL || worker->incoming.count == 0 ? wrong : see_links(findings, worker->incoming.first);
     if (wrong != NULL || !is_joined(worker)) {
@@ -146,7 +147,7 @@ static const char *check_worker(struct findings *findings) {
         return "G12: a worker sleeps beyond a timer in its inbox";
     }
     see_wheel(findings);
-    wrong = verge__calendar_check(&worker->calendar, NULL, NULL);
+    wrong = verge__calendar_check(&worker->calendar, late_count(worker));
     return wrong != NULL ? wrong : check_entries(findings, until_ns);
 }
 

@@ -47,7 +47,6 @@ static const struct figure {
     {"wake-ups", "wakeups", COUNT, AT(wakeups)},
     {"  in vain", "wakeups_in_vain", COUNT, AT(in_vain)},
     {"polls", "polls", COUNT, AT(polls)},
-    {"entries filed", "entries_filed", COUNT, AT(stats.entries_filed)},
     {"  moved down a level", "entries_moved", COUNT, AT(stats.entries_moved)},
     {"  filed again", "entries_refiled", COUNT, AT(stats.entries_refiled)},
     {"  dropped", "entries_dropped", COUNT, AT(stats.entries_dropped)},
