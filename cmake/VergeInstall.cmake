@@ -102,6 +102,7 @@ if(VERGE_INSTALL_DOCS)
             install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pages/${page} DESTINATION ${documents}/${folder} COMPONENT documents)
         endforeach()
     endif()
+    install(DIRECTORY ports DESTINATION ${documents} COMPONENT documents FILES_MATCHING PATTERN "*.md")
     install(DIRECTORY examples DESTINATION ${documents} COMPONENT documents PATTERN CMakeLists.txt EXCLUDE)
     file(RELATIVE_PATH headers "${CMAKE_INSTALL_FULL_DATADIR}/doc/verge/include" "${CMAKE_INSTALL_FULL_INCLUDEDIR}/verge")
     install(CODE "

@@ -16,6 +16,8 @@
  * Promises
  *   E1 order        a run calls back timers in the order of their deadlines, and those with equal deadlines in the
  *                   order in which they were started. Only due timers are sorted.
+ *                   In a run that a callback makes, timers that were started in the outer run for a time that had
+ *                   already come are called back first.
  *   E2 one turn     a run calls back each timer at most once, and none that was started during the run. If such a timer
  *                   is due already (a timeout of zero), the next run calls it back, and verge_loop_timeout returns 0
  *                   until then.

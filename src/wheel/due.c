@@ -268,7 +268,6 @@ static size_t work_limit(const verge_wheel *wheel) {
 /* What was deferred is past from now on. */
 static void admit_deferred(verge_wheel *wheel) {
     verge__calendar *calendar = &wheel->calendar;
-    VERGE__INVARIANT(wheel->runs == 0, "W5: what is deferred waits for the end of the outermost run");
     for (verge__node *node = NULL; VERGE__UNLIKELY((node = wheel->deferred) != NULL);) {
         verge__list_remove(node);
         verge__list_push(&wheel->past, node);
@@ -342,7 +341,11 @@ static VERGE__NOINLINE size_t run_due(verge_wheel *wheel, uint64_t now_ns, on_ex
 
 size_t verge__wheel_run_all(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry, void *context) {
     VERGE__ENTER(wheel);
-    return pass_quietly(wheel, now_ns) ? 0 : run_due(wheel, now_ns, on_expiry, context, SIZE_MAX);
+    if (pass_quietly(wheel, now_ns)) {
+        return 0;
+    }
+    admit_deferred(wheel); /* what a callback of an outer run has set comes out in the next run, and that is this one */
+    return run_due(wheel, now_ns, on_expiry, context, SIZE_MAX);
 }
 
 size_t verge_wheel_run(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry, void *context) {

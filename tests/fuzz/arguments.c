@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
+#include "scope/client.h"
 #include "tool.h"
 
 enum {
@@ -40,12 +41,14 @@ static const struct rule demo_rules[RULE_COUNT_MAX] = {
 
 static const struct rule scope_rules[RULE_COUNT_MAX] = {
     {TEXT, "--connect", 0, 0, 0, NULL},
+    {TEXT, "--browser", 0, 0, 0, NULL},
+    {NUMBER, "--port", 0, UINT16_MAX, 0, NULL},
     {FLAG, "--json", 0, 1, 0, NULL},
 };
 
 static const struct rule stress_rules[RULE_COUNT_MAX] = {
     {NUMBER, "--seed", 0, UINT64_MAX, 1, NULL},  {NUMBER, "--seconds", 1, 1000000, 10, NULL},
-    {NUMBER, "--workers", 1, 32, 4, NULL},       {CHOICE, "--threads", 0, 1, 0, " stepped real"},
+    {NUMBER, "--workers", 1, 32, 4, NULL},       {CHOICE, "--threads", 0, 2, 0, " stepped real tasks"},
     {NUMBER, "--steps", 1, UINT64_MAX, 0, NULL}, {FLAG, "--json", 0, 1, 0, NULL},
 };
 
@@ -297,6 +300,10 @@ static bool is_address(const char *text) {
     if (strncmp(text, "unix:", 5) == 0) {
         return text[5] != '\0' && strlen(text + 5) < 256;
     }
+    if (strncmp(text, "tcp:", 4) == 0) {
+        struct client_address address;
+        return client_parse(text, &address);
+    }
     if (strncmp(text, "http://", 7) != 0) {
         return false;
     }
@@ -312,8 +319,20 @@ static bool is_address(const char *text) {
 }
 
 static void check_scope(const struct run *run, const struct meaning *meaning) {
-    if (meaning->text == NULL || !is_address(meaning->text)) {
-        check_refused(run, "--connect");
+    size_t place_count = 0; /* of several, the one of the browser counts */
+    for (size_t i = 1; i < run->word_count; i++) {
+        place_count += strncmp(run->words[i], "--connect", 9) == 0 || strncmp(run->words[i], "--browser", 9) == 0;
+    }
+    if (meaning->text == NULL) {
+        FUZZ_CHECK(run->status == EXIT_SUCCESS && asked.job == LIST, "scopes are not listed");
+        return;
+    }
+    if (place_count > 1) {
+        FUZZ_CHECK(run->status == USAGE || asked.job == LOOK, "scope does neither");
+        return;
+    }
+    if (!is_address(meaning->text)) {
+        check_refused(run, meaning->text);
         return;
     }
     /* The output is no terminal here. */
@@ -322,7 +341,7 @@ static void check_scope(const struct run *run, const struct meaning *meaning) {
 
 static void check_stress(const struct run *run, const struct meaning *meaning) {
     enum { THREADS = 3, STEPS = 4, JSON = 5 };
-    if (meaning->values[THREADS] == 1 && meaning->values[STEPS] != 0) {
+    if (meaning->values[THREADS] != 0 && meaning->values[STEPS] != 0) {
         check_refused(run, "--steps");
         return;
     }

@@ -12,7 +12,7 @@ enum {
     BENCH_WORD_COUNT_MAX = 32,
 };
 
-enum job { NO_JOB, DEMO, STRESS, REPLAY, BENCH, LOOK };
+enum job { NO_JOB, DEMO, STRESS, REPLAY, BENCH, LOOK, LIST };
 
 struct asked {
     enum job job;

@@ -9,9 +9,12 @@
 #include "fuzz/fuzz.h"
 #include "replay/replay.h"
 #include "replay/sweep.h"
+#include "scope/bridge.h"
+#include "scope/list.h"
 #include "scope/look_on.h"
 #include "soak/soak.h"
 #include "stress/stepped.h"
+#include "stress/tasks.h"
 
 int __wrap_soak_run(const struct soak_options *options, struct status *status, struct soak_result *ret_result);
 int __wrap_stepped_run(const struct stepped_options *options, struct status *status, struct stepped_result *ret_result);
@@ -22,6 +25,10 @@ int __wrap_replay_run(const struct trace *trace, const struct replay_options *op
                       struct replay_result *ret_result);
 int __wrap_sweep_run(const struct trace *trace, const struct replay_options *options, uint64_t late_ns,
                      struct sweep *ret_sweep);
+int __wrap_tasks_run(const struct tasks_options *options, struct status *status, struct tasks_result *ret_result);
+int __wrap_list_print(void);
+bool __wrap_list_find(const char *what, struct listed *ret_scope, size_t *ret_count);
+int __wrap_bridge_serve(const struct client_address *to, uint16_t port);
 int __wrap_look_on_print(const struct client_address *address);
 int __wrap_look_on_terminal(const struct client_address *address);
 bool __wrap_bench_program_find(char path[PATH_MAX]);
@@ -63,6 +70,16 @@ int __wrap_stepped_run(const struct stepped_options *options, struct status *sta
     asked.job = STRESS;
     const uint64_t values[RULE_COUNT_MAX] = {options->seed, options->duration_ns / SECOND, options->worker_count_max, 0,
                                              options->step_count};
+    memcpy(asked.values, values, sizeof(values));
+    return 0;
+}
+
+int __wrap_tasks_run(const struct tasks_options *options, struct status *status, struct tasks_result *ret_result) {
+    (void)status;
+    *ret_result = (struct tasks_result){.backend = "none", .rounds = 1};
+    audit_expect(&ret_result->audit, true, "nothing was run");
+    asked.job = STRESS;
+    const uint64_t values[RULE_COUNT_MAX] = {options->seed, options->duration_ns / SECOND, options->worker_count_max, 2};
     memcpy(asked.values, values, sizeof(values));
     return 0;
 }
@@ -120,6 +137,23 @@ int __wrap_sweep_run(const struct trace *trace, const struct replay_options *opt
     asked.is_swept = true;
     asked.values[LATE] = late_ns;
     return 0;
+}
+
+int __wrap_list_print(void) {
+    asked.job = LIST;
+    return 0;
+}
+
+bool __wrap_list_find(const char *what, struct listed *ret_scope, size_t *ret_count) {
+    (void)what;
+    (void)ret_scope;
+    *ret_count = 0;
+    return false;
+}
+
+int __wrap_bridge_serve(const struct client_address *to, uint16_t port) {
+    (void)port;
+    return __wrap_look_on_print(to);
 }
 
 int __wrap_look_on_print(const struct client_address *address) {
