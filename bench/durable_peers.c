@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge-bench-durable-peers URL [--seconds N] [--fill N]: what bench/peers/durable.js does with job queues of Node, with
- * verge. Both print the same rows, a tab between a row's name and its figure. bench/durable-peers-run makes a table.
+ * verge-bench-durable-peers URL [--seconds N] [--fill N]: what bench/peers/durable.js does with job queues of Node,
+ * with verge. Both print the same rows, a tab between a row's name and its figure. bench/durable-peers-run makes a
+ * table.
  *
  *   schedule     16 callers, one timer a call: timers a second
  *   many         one caller, 1,000 timers a call: timers a second

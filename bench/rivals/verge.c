@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge, twice: with handles, and with timeouts. The user's object holds the one or the other, and is the timer's data; a
- * timeout is stopped, not cleared, as its object stays.
+ * verge, twice: with handles, and with timeouts. The user's object holds the one or the other, and is the timer's data;
+ * a timeout is stopped, not cleared, as its object stays.
  */
 #include <verge/wheel.h>
 

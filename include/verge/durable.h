@@ -36,8 +36,8 @@
  * All of them may return:
  *   -EHOSTUNREACH  the store could not be reached for patience_ns (open: at the first try); nothing has changed
  *   -EROFS         the server is a replica, or read-only; nothing has changed
- *   -EAGAIN        somebody's open transaction was in the way for patience_ns: it holds the key or, on SQLite, the file.
- *                  Or reading took longer than lease_ns. Nothing has changed
+ *   -EAGAIN        somebody's open transaction was in the way for patience_ns: it holds the key or, on SQLite, the
+ *                  file. Or reading took longer than lease_ns. Nothing has changed
  *   -EREMOTEIO     it is not known whether the call took effect
  *   -ENOSPC, -EIO  the store's disk is full or broken; nothing has changed
  *   -EPROTO        the tables are not verge's, or have a version that this library cannot use
@@ -94,8 +94,8 @@ typedef struct verge_durable_message {
     const char *text;    /* what has happened, and what to do, in the words of the store if they are known */
 } verge_durable_message;
 
-/* Called by threads of the node, one at a time. It must not call functions of this node. What it is given is valid until
- * it returns. */
+/* Called by threads of the node, one at a time. It must not call functions of this node. What it is given is valid
+ * until it returns. */
 typedef void (*verge_durable_log)(void *context, const verge_durable_message *message);
 
 /* Copies the store's own words about its last error in any call or thread of this node, as far as they fit. durable
@@ -139,10 +139,10 @@ VERGE_API int verge_durable_options_explain(const verge_durable_options *options
  * The defaults: 64 shards, 2 runners, a batch of 256, 131,072 timers in memory, a precision of 2^20 ns, a lease of 10
  * s, a horizon of 5 s, a rescan every 2 s, 30 s of patience.
  *
- * -EINVAL: an option or the URL makes no sense (verge_durable_options_explain). -EPROTONOSUPPORT: this library was built
- * without that store. -ENOENT: there is no such file or database, or it has no tables, and create is not set. -EPROTO:
- * see above. -EACCES: the store refuses the user. -EOPNOTSUPP: a pooler in transaction mode is between this program and
- * the server. -EHOSTUNREACH, -EROFS, -EAGAIN. verge_durable_error(NULL, ...) says more.
+ * -EINVAL: an option or the URL makes no sense (verge_durable_options_explain). -EPROTONOSUPPORT: this library was
+ * built without that store. -ENOENT: there is no such file or database, or it has no tables, and create is not set.
+ * -EPROTO: see above. -EACCES: the store refuses the user. -EOPNOTSUPP: a pooler in transaction mode is between this
+ * program and the server. -EHOSTUNREACH, -EROFS, -EAGAIN. verge_durable_error(NULL, ...) says more.
  */
 VERGE_API VERGE_MUST_USE int verge_durable_open(const verge_durable_options *options, verge_durable **ret_durable);
 
@@ -203,8 +203,8 @@ VERGE_API void verge_durable_retry_after(const verge_durable_firing *firing, uin
 
 /*
  * A sign of life of a handler that runs outside: it counts as lost when it has not returned run_ns from now. Call it
- * from time to time on the thread of the handler. -ECANCELED: the timer was cancelled or moved, or another node runs it.
- * The handler should stop, and what it returns does not matter. -ESHUTDOWN: the time was extended, but
+ * from time to time on the thread of the handler. -ECANCELED: the timer was cancelled or moved, or another node runs
+ * it. The handler should stop, and what it returns does not matter. -ESHUTDOWN: the time was extended, but
  * verge_durable_close waits for the handler, so it should stop soon. -EINVAL: the handler does not run outside.
  */
 VERGE_API VERGE_MUST_USE int verge_durable_extend(const verge_durable_firing *firing, uint64_t run_ns);

@@ -98,8 +98,8 @@ class durable {
         const verge_durable_firing *from_;
     };
 
-    // Gets each exception of a handler but retry_after and give_up, on the thread of the handler: to log it. It must not
-    // throw.
+    // Gets each exception of a handler but retry_after and give_up, on the thread of the handler: to log it. It must
+    // not throw.
     using exception_handler = std::function<void(const firing &, std::exception_ptr)>;
 
     // Opens a node with the default options, and creates the tables if there are none.
@@ -139,8 +139,8 @@ class durable {
         return durable_;
     }
 
-    // A handler takes a `const firing &` or nothing, and returns void or a verge_durable_verdict. It may be called until
-    // this object is destroyed. `handler` and `context` of the options are not used.
+    // A handler takes a `const firing &` or nothing, and returns void or a verge_durable_verdict. It may be called
+    // until this object is destroyed. `handler` and `context` of the options are not used.
     template <class Handler>
     void on(const std::string &name, Handler handler, verge_durable_handler_options options = handler_options()) {
         std::lock_guard<std::mutex> guard(lock_);
@@ -170,7 +170,8 @@ class durable {
         return schedule(request);
     }
 
-    // By a rule of verge/recurrence.h, such as "0 9 * * mon-fri Europe/Berlin". Missed ticks: one fires for all of them.
+    // By a rule of verge/recurrence.h, such as "0 9 * * mon-fri Europe/Berlin". Missed ticks: one fires for all of
+    // them.
     std::optional<id> schedule_by_rule(const std::string &handler, const std::string &rule,
                                        std::string_view payload = {}, std::string_view key = {}) {
         verge_durable_request request = request_of(handler, payload, key);

@@ -41,8 +41,8 @@ extern "C" {
 
 /*
  * How long a loop may sleep, as an argument for poll and epoll_wait: 0 if a timer is due, -1 if none is pending,
- * otherwise milliseconds, at most INT_MAX. Exact, and rounded up: the loop does not wake up before a timer is due. For a
- * wheel of nanoseconds.
+ * otherwise milliseconds, at most INT_MAX. Exact, and rounded up: the loop does not wake up before a timer is due. For
+ * a wheel of nanoseconds.
  */
 VERGE_API int verge_loop_timeout_ms(verge_wheel *wheel, uint64_t now_ns);
 
@@ -65,9 +65,9 @@ typedef struct verge_loop {
     verge_wheel *wheel;
 } verge_loop;
 
-/* The wheel stays the caller's. From now on its timers come out by deadline (VERGE_ORDER_DEADLINE). Destroy it after the
- * last use of the loop; the loop itself has nothing to free. -EINVAL: an argument is NULL. -EBUSY: the wheel has timers,
- * or has or had timers with handles, or its options ask for another order. -ENOMEM. */
+/* The wheel stays the caller's. From now on its timers come out by deadline (VERGE_ORDER_DEADLINE). Destroy it after
+ * the last use of the loop; the loop itself has nothing to free. -EINVAL: an argument is NULL. -EBUSY: the wheel has
+ * timers, or has or had timers with handles, or its options ask for another order. -ENOMEM. */
 VERGE_API int verge_loop_init(verge_loop *loop, verge_wheel *wheel);
 
 /*

@@ -28,12 +28,13 @@
  *   N1 later         next > after, and no occurrence lies between them.
  *   N2 the days      if the day of the month and the day of the week are both restricted, either is enough. A field
  *                    that begins with "*" does not restrict in this sense: then both must match. cron does the same.
- *   N3 fixed hours   a rule whose hour field does not begin with "*" has one occurrence for each of its local times: the
- *                    first moment at which the clock shows this time or a later one. So a local time in a gap comes at
- *                    the end of the gap (several in one gap come together, once), and one that the clock shows twice
+ *   N3 fixed hours   a rule whose hour field does not begin with "*" has one occurrence for each of its local times:
+ *                    the first moment at which the clock shows this time or a later one. So a local time in a gap comes
+ *                    at the end of the gap (several in one gap come together, once), and one that the clock shows twice
  *                    comes the first time only.
- *   N4 every hour    a rule whose hour field begins with "*", such as "30 * * * *", comes whenever the clock shows such a
- *                    time: not for times in a gap, and twice if the clock shows the time twice. So it comes every hour.
+ *   N4 every hour    a rule whose hour field begins with "*", such as "30 * * * *", comes whenever the clock shows such
+ *                    a time: not for times in a gap, and twice if the clock shows the time twice. So it comes every
+ *                    hour.
  *   N5 pure          the result depends on the arguments alone.
  *   N6 bounded       the time of a call is bounded, whatever the rule and the zone.
  *

@@ -27,8 +27,8 @@
  *                     past comes out next, before any backlog. Inside one tick: see verge_order.
  *   G6 next           next_wakeup() is O(levels) and never later than the next expiry. next_deadline() is exact. With
  *                     a backlog, both return now.
- *   G7 memory         a million live timers take at most 48 bytes each (in an ordered wheel 49), and timeouts nothing but
- *                     their own memory. At most 3,072 cancelled timers keep their place in a slot.
+ *   G7 memory         a million live timers take at most 48 bytes each (in an ordered wheel 49), and timeouts nothing
+ *                     but their own memory. At most 3,072 cancelled timers keep their place in a slot.
  *                     After reserve(n), the next n schedules allocate nothing and cannot fail for memory. cancel, poll
  *                     and the calls of timeouts never fail for memory. A poll allocates once, when it first finds more
  *                     than 128 timers that no reserve was for.
@@ -90,8 +90,8 @@ VERGE_API size_t verge_wheel_run(verge_wheel *wheel, uint64_t now_ns,
 VERGE_API uint64_t verge_wheel_next_wakeup(const verge_wheel *wheel);
 
 /* A timer that is part of an object, such as the idle timeout of a connection. Do not read or write its 32 bytes.
- * Zeroed memory is a timeout that is not set. One rule: clear it before its memory is freed, moved or used for something
- * else. Polls return its address as `data`. */
+ * Zeroed memory is a timeout that is not set. One rule: clear it before its memory is freed, moved or used for
+ * something else. Polls return its address as `data`. */
 typedef struct verge_timeout {
     uint64_t opaque[4];
 } verge_timeout;
@@ -134,13 +134,13 @@ typedef struct verge_wheel_level {
 /*
  * When memory goes back to the allocator. When a timer ends, by cancel or in a poll, and less than one in `ratio` of
  * the nodes is used, one slab without a timer goes back, and so on with each timer that ends, until there are
- * `multiplier` times as many nodes as timers, or `minimum`. verge_wheel_compact gives back at once all that can be given
- * back.
+ * `multiplier` times as many nodes as timers, or `minimum`. verge_wheel_compact gives back at once all that can be
+ * given back.
  *
  * Timers with handles are in slabs of 512 (20 KiB; in ordered wheels 24 KiB), because handles stay valid and timers do
- * not move in memory. A slab goes back when none of its timers is left, so each long-lived timer keeps at most one slab.
- * The slots of a default wheel take less than 100 KB. While it has no more than 128 timers, it has fewer slots: such a
- * wheel takes less than 4 KiB without timers, and less than 5 KiB with 10 of them.
+ * not move in memory. A slab goes back when none of its timers is left, so each long-lived timer keeps at most one
+ * slab. The slots of a default wheel take less than 100 KB. While it has no more than 128 timers, it has fewer slots:
+ * such a wheel takes less than 4 KiB without timers, and less than 5 KiB with 10 of them.
  */
 typedef struct verge_wheel_compaction {
     uint32_t minimum;
@@ -159,7 +159,7 @@ typedef struct verge_wheel_options {
     verge_order order; /* of timers that come out at one tick */
     verge_past past;
     size_t work_limit; /* how many nodes a poll may move, inspect, sort and return; 0: no limit */
-    size_t timer_cap; /* how many timers may be pending, then -ENOSPC; 0: as many as memory allows */
+    size_t timer_cap;  /* how many timers may be pending, then -ENOSPC; 0: as many as memory allows */
     verge_wheel_compaction compaction;
     const verge_allocator *allocator; /* NULL: verge_allocator_default(). It must outlive the wheel */
     uint32_t worker_id;               /* for the caller's own use; see verge_wheel_worker_id */
@@ -289,10 +289,10 @@ VERGE_API VERGE_MUST_USE int verge_wheel_get(const verge_wheel *wheel, verge_tim
  */
 
 /*
- * Makes a wheel large enough for many more timeouts than are set now. Without this call, the first poll that has work to
- * do and finds more than 128 timers does so, unless the work limit is below the number of timers. It allocates, once,
- * and if there is no memory, it goes on with the smaller wheel, which is slower. -ENOMEM: there is no memory. -EBUSY:
- * verge_wheel_iterate visits a timeout.
+ * Makes a wheel large enough for many more timeouts than are set now. Without this call, the first poll that has work
+ * to do and finds more than 128 timers does so, unless the work limit is below the number of timers. It allocates,
+ * once, and if there is no memory, it goes on with the smaller wheel, which is slower. -ENOMEM: there is no memory.
+ * -EBUSY: verge_wheel_iterate visits a timeout.
  */
 VERGE_API VERGE_MUST_USE int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count);
 

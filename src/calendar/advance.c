@@ -110,8 +110,8 @@ bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget) {
 }
 
 /*
- * Shares. If the next slot of a level has more than VERGE__SHARE nodes, it is drained evenly while the cursor approaches
- * its start: by so many nodes at a time, and again after so many ticks.
+ * Shares. If the next slot of a level has more than VERGE__SHARE nodes, it is drained evenly while the cursor
+ * approaches its start: by so many nodes at a time, and again after so many ticks.
  */
 typedef struct share {
     size_t nodes; /* 0: the slot has few */
@@ -151,8 +151,8 @@ static bool work_above(verge__calendar *calendar, size_t *budget) {
     bool is_done = verge__calendar_open_cursor(calendar, budget);
     for (size_t k = calendar->levels_used; k-- > 1 && is_done;) { /* what one drains, the one below may have to */
         share due = next_share(calendar, &calendar->levels[k]);
-        is_done = due.nodes == 0 || drain(calendar, k, (calendar->cursor >> calendar->levels[k].shift) + 1, due.nodes,
-                                          budget);
+        is_done = due.nodes == 0 ||
+                  drain(calendar, k, (calendar->cursor >> calendar->levels[k].shift) + 1, due.nodes, budget);
     }
     calendar->upper_quiet = is_done ? VERGE__NO_TICK : calendar->cursor;
     for (size_t k = calendar->levels_used; k-- > 1 && is_done;) {

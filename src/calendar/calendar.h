@@ -88,8 +88,8 @@ typedef struct verge__calendar {
     uint8_t level_count;
     uint8_t levels_used;
     bool is_narrow;
-    uint64_t upper_quiet;  /* quiet_until without level 0 */
-    verge__node **heads;   /* of all lanes of all slots: one piece of memory, and the rest of it after them */
+    uint64_t upper_quiet; /* quiet_until without level 0 */
+    verge__node **heads;  /* of all lanes of all slots: one piece of memory, and the rest of it after them */
     size_t head_count;
     verge__node **due_slot; /* of level 0: its nodes are being handed out, of tick cursor - 1; NULL: none are left */
     uint32_t due_lane;
@@ -268,8 +268,9 @@ static VERGE__ALWAYS_INLINE verge__node *verge__calendar_pop(verge__calendar *ca
     verge__node **head = &calendar->due_slot[lane & last_lane];
     verge__node *node = *head;
     calendar->due_lane = lane + 1;
-    VERGE__INVARIANT(node->pprev == head, "C2: a node is where its list says; if not, the object of a timeout was freed, "
-                                          "copied or zeroed before verge_timeout_clear");
+    VERGE__INVARIANT(node->pprev == head,
+                     "C2: a node is where its list says; if not, the object of a timeout was freed, "
+                     "copied or zeroed before verge_timeout_clear");
     *head = node->next;
     calendar->linked--;
     if (node->next != NULL) {

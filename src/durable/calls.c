@@ -264,8 +264,8 @@ static int give_ids(verge_durable *durable, verge__row *rows, size_t count) {
     return error;
 }
 
-/* Whether the row has the key of the periodic timer whose handler runs: this key is only free until the handler returns,
- * and then belongs to the next tick. */
+/* Whether the row has the key of the periodic timer whose handler runs: this key is only free until the handler
+ * returns, and then belongs to the next tick. */
 static bool has_own_key(const verge__current *current, const verge__row *row) {
     const verge__row *own = current->row;
     return own->period_ns != 0 && own->key != NULL && row->key != NULL && own->key_size == row->key_size &&

@@ -7,8 +7,8 @@
  * wheel as may run: when a batch has ended, or at next_allowed_ns.
  *
  * A handler with limits gets a share of the window. Otherwise the timers of a slow handler would fill the window, and
- * those of all others would have to wait. The handlers with limits have half of the window, in equal shares. Rows beyond
- * the share are cut off, as if the window was full; when half of the share is free, a scan finds them.
+ * those of all others would have to wait. The handlers with limits have half of the window, in equal shares. Rows
+ * beyond the share are cut off, as if the window was full; when half of the share is free, a scan finds them.
  */
 #define _GNU_SOURCE
 

@@ -111,8 +111,8 @@ static int read_session(verge__postgres *c, uint64_t *ret_process) {
 }
 
 /* If the server's process is not the one that libpq was told of, there is a pooler in between. In session mode, each of
- * our connections has a process of its own all the time. In transaction mode, two idle connections usually share one, or
- * the process of a connection changes: what a session is told would be told to others, and be forgotten. */
+ * our connections has a process of its own all the time. In transaction mode, two idle connections usually share one,
+ * or the process of a connection changes: what a session is told would be told to others, and be forgotten. */
 static int refuse_pooler(verge__postgres *c, uint64_t process) {
     enum { ROUNDS = 4 };
     int error = 0;

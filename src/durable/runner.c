@@ -389,8 +389,8 @@ static void end_entry(verge_durable *durable, uint32_t index, const verge__fired
 }
 
 /* After a success, batches grow again. After an error, they begin anew with one timer, so that a timer that cannot be
- * fired does not hold up others. If the connection was lost while handlers ran, one of them may be the reason: a handler
- * that is slower than the lease, say. As after a death, attempts are counted then (is_careful). */
+ * fired does not hold up others. If the connection was lost while handlers ran, one of them may be the reason: a
+ * handler that is slower than the lease, say. As after a death, attempts are counted then (is_careful). */
 static void note_success(verge_durable *durable, int error, bool has_run) {
     const uint32_t batch = durable->options.batch;
     if (verge__is_lost(error) && has_run) {

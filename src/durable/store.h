@@ -20,8 +20,8 @@
 #include "verge/durable.h"
 
 enum {
-    /* An id is incarnation << 35 | counter << 8 | shard. An incarnation is given out once, to one node. A store that was
-     * replaced by an older state of it may give it out again: see verge__check_incarnation. */
+    /* An id is incarnation << 35 | counter << 8 | shard. An incarnation is given out once, to one node. A store that
+     * was replaced by an older state of it may give it out again: see verge__check_incarnation. */
     VERGE__ID_SHARD_BITS = 8,
     VERGE__ID_COUNTER_BITS = 27,
     VERGE__ID_INCARNATION_BITS = 27, /* ids from 2^62 on are those of postgres_functions.c */
@@ -32,12 +32,12 @@ enum {
 
 #define VERGE__TIME_MAX_NS ((uint64_t)INT64_MAX)
 
-/* The outcome of a row whose id another timer has. Two nodes then have the same incarnation: an older state of the store
- * was restored, or a replica was promoted that lacked the last commits. */
+/* The outcome of a row whose id another timer has. Two nodes then have the same incarnation: an older state of the
+ * store was restored, or a replica was promoted that lacked the last commits. */
 #define VERGE__ID_TAKEN (-EADDRINUSE)
 
-/* A library of this version and newer ones may use tables that this library has made. Older ones would lose the rules of
- * timers. */
+/* A library of this version and newer ones may use tables that this library has made. Older ones would lose the rules
+ * of timers. */
 #define VERGE__MIN_VERSION 3
 
 /* If a store's clock is set back by no more than this, store time stands still until the clock has caught up. */
@@ -188,7 +188,8 @@ typedef struct verge__store {
     int (*claim)(verge__connection *connection, const verge__target *targets, size_t count, const uint64_t *run_ns,
                  verge__visit_row visit, void *context);
     int (*complete)(verge__connection *connection, verge__change *changes, size_t count);
-    /* Moves the end of a claim to run_ns from now. Outcome -ENOENT: it was cancelled or moved, or another node has it. */
+    /* Moves the end of a claim to run_ns from now. Outcome -ENOENT: it was cancelled or moved, or another node has
+     * it. */
     int (*extend)(verge__connection *connection, verge__change *change, uint64_t run_ns);
     int (*count_attempt)(verge__connection *connection, const verge__target *target);
     /* Finds out which rows exist, and when they are due. Outcomes: 0, -ENOENT. */

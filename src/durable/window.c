@@ -5,8 +5,8 @@
  *
  *   V1  an entry that waits has a timer in the wheel; an entry that fires or is held has none
  *   V2  every entry that is not free is in the chain of its id in the hash table, once
- *   V3  if there was no room for a row, the window or the row's handler has a cut: rows at or beyond the cut need not be
- *       in the window
+ *   V3  if there was no room for a row, the window or the row's handler has a cut: rows at or beyond the cut need not
+ *       be in the window
  *   V4  an entry that is held is in the list of its handler; handlers count their entries
  */
 #define _GNU_SOURCE

@@ -36,8 +36,8 @@ void verge__worker_deinit_wheel(verge_worker *worker) {
 
 /* ---- filing ---- */
 
-/* A free record is counted, whether it is in the wheel or not. So a timer that has just been one, and is still filed, is
- * counted, too: then the count stays. */
+/* A free record is counted, whether it is in the wheel or not. So a timer that has just been one, and is still filed,
+ * is counted, too: then the count stays. */
 void verge__worker_file(verge_worker *worker, verge__timer *timer) {
     uint64_t tick = verge__worker_tick(worker, verge__timer_deadline(timer));
     if (verge__timer_is_filed(timer)) {
@@ -71,5 +71,6 @@ verge__timer *verge__worker_pop_late(verge_worker *worker) {
 }
 
 verge__timer *verge__worker_pop_due(verge_worker *worker) {
-    return verge__calendar_has_due(&worker->calendar) ? taken_out(worker, verge__calendar_pop(&worker->calendar)) : NULL;
+    return verge__calendar_has_due(&worker->calendar) ? taken_out(worker, verge__calendar_pop(&worker->calendar))
+                                                      : NULL;
 }

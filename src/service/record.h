@@ -69,21 +69,22 @@
  *                  still the same.
  *
  * Why T6 may be relaxed. T6 publishes nothing, and reads nothing that another thread has written: the place of a timer
- * in the wheel, and its link if it is not LINKED, belong to the owner. But the owner uses the record again. What it then writes (T1) must come
- * after what other threads did with the timer that has ended: after the deadline that a reset wrote before T11, and
- * after the reads of a query, which ends by changing the word to the same value. Both of these release, and T6 compares
- * the word with the value they stored. All later stores depend on the result of this comparison. No processor makes a
- * store before the branch that it depends on, and no compiler moves a store up over verge__exchange_relaxed. (C11 has
- * no name for this order. An acquire would delay all later loads, which costs a fifth of the time of a start and a
- * cancel.)
+ * in the wheel, and its link if it is not LINKED, belong to the owner. But the owner uses the record again. What it
+ * then writes (T1) must come after what other threads did with the timer that has ended: after the deadline that a
+ * reset wrote before T11, and after the reads of a query, which ends by changing the word to the same value. Both of
+ * these release, and T6 compares the word with the value they stored. All later stores depend on the result of this
+ * comparison. No processor makes a store before the branch that it depends on, and no compiler moves a store up over
+ * verge__exchange_relaxed. (C11 has no name for this order. An acquire would delay all later loads, which costs a fifth
+ * of the time of a start and a cancel.)
  *
  * Why a record is in the wheel of its owner or in none. Only its owner files it. The thread that holds the owner's turn
  * takes it out before it gets another owner (T3, T12) or none (free.c).
  *
- * Why a place in the wheel comes up in time. While a record is SCHEDULED, not LINKED and not WRITING, its place comes up
- * no later than its deadline: the owner files it there, and who makes the deadline earlier LINKs it (T11), so that the
- * owner files it anew (T3). A record that ends in this state (T6) may keep its place, and its deadline: a later timer of
- * this record uses the place, if its deadline is no earlier. A record that ends in another way is taken out first.
+ * Why a place in the wheel comes up in time. While a record is SCHEDULED, not LINKED and not WRITING, its place comes
+ * up no later than its deadline: the owner files it there, and who makes the deadline earlier LINKs it (T11), so that
+ * the owner files it anew (T3). A record that ends in this state (T6) may keep its place, and its deadline: a later
+ * timer of this record uses the place, if its deadline is no earlier. A record that ends in another way is taken out
+ * first.
  */
 #ifndef VERGE_SRC_SERVICE_RECORD_H
 #define VERGE_SRC_SERVICE_RECORD_H

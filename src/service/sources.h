@@ -117,9 +117,10 @@ static inline verge_interval_policy verge__timer_policy(const verge__timer *time
 /* The source of a timer. For another thread than its owner's it is a guess, which is wrong if the record is used anew
  * at this moment. */
 static inline uint32_t verge__timer_source(verge__sources *sources, const verge__timer *timer) {
-    const uint32_t source = atomic_load_explicit(&timer->period_ns, memory_order_relaxed) == 0
-                                ? 0
-                                : (uint32_t)(atomic_load_explicit(&timer->source_and_policy, memory_order_relaxed) & VERGE__SOURCE_MASK);
+    const uint32_t source =
+        atomic_load_explicit(&timer->period_ns, memory_order_relaxed) == 0
+            ? 0
+            : (uint32_t)(atomic_load_explicit(&timer->source_and_policy, memory_order_relaxed) & VERGE__SOURCE_MASK);
     return source != 0 ? source
                        : verge__source_find(sources, verge__key_of_function((void (*)(void))atomic_load_explicit(
                                                          &timer->callback, memory_order_relaxed)));

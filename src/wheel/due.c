@@ -333,8 +333,8 @@ size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, verge_expiry 
     return wheel == NULL ? 0 : poll_within(wheel, now_ns, out, limit, true, work_limit(wheel));
 }
 
-static VERGE__NOINLINE size_t run_due(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry,
-                                      void *context, size_t budget) {
+static VERGE__NOINLINE size_t run_due(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry, void *context,
+                                      size_t budget) {
     verge__handout to = {.limit = SIZE_MAX, .on_expiry = on_expiry, .context = context, .budget = budget};
     return advance(wheel, now_ns, &to, false);
 }
@@ -353,7 +353,8 @@ size_t verge_wheel_run(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *
     if (VERGE__UNLIKELY(wheel == NULL) || VERGE__LIKELY(pass_quietly(wheel, now_ns))) {
         return 0;
     }
-    return on_expiry == NULL ? verge_wheel_poll(wheel, now_ns, NULL, 0) : run_due(wheel, now_ns, on_expiry, context, work_limit(wheel));
+    return on_expiry == NULL ? verge_wheel_poll(wheel, now_ns, NULL, 0)
+                             : run_due(wheel, now_ns, on_expiry, context, work_limit(wheel));
 }
 
 /* ---- to the next timer ---- */

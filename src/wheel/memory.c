@@ -122,7 +122,8 @@ int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count) {
     if (wheel == NULL) {
         return -EINVAL;
     }
-    bool is_enough = !wheel->calendar.is_narrow || verge__larger(timeout_count, verge__wheel_pending(wheel)) <= verge__narrow_max / 2;
+    bool is_enough = !wheel->calendar.is_narrow ||
+                     verge__larger(timeout_count, verge__wheel_pending(wheel)) <= verge__narrow_max / 2;
     return is_enough ? 0 : rebuild(wheel, false);
 }
 

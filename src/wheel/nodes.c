@@ -108,7 +108,8 @@ static void move_nodes(const verge__nodes *nodes, unsigned char *to, unsigned ch
 
 /* A slab gets memory for `after` nodes; it has memory for `before` of them already. */
 static int grow_slab(verge__nodes *nodes, uint32_t slab, uint32_t before, uint32_t after) {
-    unsigned char *memory = (unsigned char *)verge__allocate(nodes->allocator, slab_bytes(nodes, after), _Alignof(verge__table_node));
+    unsigned char *memory =
+        (unsigned char *)verge__allocate(nodes->allocator, slab_bytes(nodes, after), _Alignof(verge__table_node));
     if (memory == NULL) {
         return -ENOMEM;
     }
@@ -122,7 +123,8 @@ static int grow_slab(verge__nodes *nodes, uint32_t slab, uint32_t before, uint32
     nodes->vacant = slab + 1 > nodes->vacant ? slab + 1 : nodes->vacant;
     nodes->slabs[slab].nodes = memory;
     nodes->first_room = slab == 0 ? after : nodes->first_room;
-    nodes->index_limit = ((nodes->slab_count - 1) << VERGE__SLAB_BITS) + verge__nodes_room(nodes, nodes->slab_count - 1);
+    nodes->index_limit =
+        ((nodes->slab_count - 1) << VERGE__SLAB_BITS) + verge__nodes_room(nodes, nodes->slab_count - 1);
     add_nodes(nodes, slab, before, after);
     return 0;
 }

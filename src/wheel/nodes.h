@@ -8,7 +8,8 @@
  *     a timer with a handle   index << 32 | generation: while it is pending, the tag is its handle. The generation is
  *                             odd while the node is a timer and even while it is free, and only grows. So a handle is
  *                             live if and only if it is the tag of its node
- *     a timeout               TIMEOUT | sequence << 1 | 1 if it is pending. The sequence is for ordered wheels (order.h)
+ *     a timeout               TIMEOUT | sequence << 1 | 1 if it is pending. The sequence is for ordered wheels
+ *                             (order.h)
  *     a marker                0 (visit.c)
  *
  * Nodes with handles are in slabs of 512. A slab without a timer goes back to the allocator. The highest generation

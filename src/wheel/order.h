@@ -21,10 +21,10 @@ enum { VERGE__RUN_SIZES = 36 }; /* 2^31 nodes, and some steps more to reverse th
 
 typedef struct verge__sorting {
     verge__node *runs[VERGE__RUN_SIZES][2];
-    int merging;   /* the size that is being merged; -1: none */
-    int out;       /* which run of the next size is the result */
-    int size_end;  /* runs of this size and larger are empty */
-    bool is_done;  /* all nodes are in one run, which is handed out */
+    int merging;  /* the size that is being merged; -1: none */
+    int out;      /* which run of the next size is the result */
+    int size_end; /* runs of this size and larger are empty */
+    bool is_done; /* all nodes are in one run, which is handed out */
 } verge__sorting;
 
 typedef struct verge__order {

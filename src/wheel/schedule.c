@@ -28,7 +28,8 @@ static VERGE__ALWAYS_INLINE int schedule(verge_wheel *wheel, verge__table_node *
 
 static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline_ns, void *data,
                                            verge_timer *ret_timer) {
-    int error = wheel == NULL ? -EINVAL : verge__wheel_judge(wheel, false, deadline_ns); /* before memory is asked for */
+    int error =
+        wheel == NULL ? -EINVAL : verge__wheel_judge(wheel, false, deadline_ns); /* before memory is asked for */
     if (error == 0) {
         error = verge__wheel_find_node(wheel);
     }
@@ -88,7 +89,8 @@ int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data) {
         *ret_data = node->data;
     }
     verge__nodes_put_free(&wheel->nodes, node);
-    verge__wheel_disarm(wheel, &node->timer, (uint32_t)node->timer.tag != 0); /* one that is retired is not used again */
+    verge__wheel_disarm(wheel, &node->timer,
+                        (uint32_t)node->timer.tag != 0); /* one that is retired is not used again */
     VERGE__PROBE2(cancel, wheel, timer);
     if (VERGE__UNLIKELY(wheel->nodes.empty_count > 0)) {
         verge__wheel_give_back(wheel);

@@ -50,8 +50,7 @@ verge__calendar_setup verge__wheel_calendar_setup(const verge_wheel *wheel, bool
 
 /* Its nodes have sequences. */
 static int make_ordered(verge_wheel *wheel) {
-    verge__order *order =
-        (verge__order *)verge__allocate(&wheel->allocator, sizeof(*order), _Alignof(verge__order));
+    verge__order *order = (verge__order *)verge__allocate(&wheel->allocator, sizeof(*order), _Alignof(verge__order));
     if (order == NULL) {
         return -ENOMEM;
     }

@@ -70,10 +70,10 @@ struct verge_wheel {
     verge__node *past;
     verge__node *deferred;
     uint64_t sequence; /* of the last call that set a timer, in ordered wheels */
-    bool is_plain;       /* exact, past fires, no cap: the short ways apply */
-    uint32_t visits;     /* of timeouts, under way: the calendar is not rebuilt, and nodes are not moved to look at them */
-    size_t runs;         /* under way, one in the other */
-    size_t narrow_max;   /* verge__narrow_max, or more if there was no memory */
+    bool is_plain;     /* exact, past fires, no cap: the short ways apply */
+    uint32_t visits; /* of timeouts, under way: the calendar is not rebuilt, and nodes are not moved to look at them */
+    size_t runs;     /* under way, one in the other */
+    size_t narrow_max; /* verge__narrow_max, or more if there was no memory */
     uint64_t cleared;
     uint64_t refiled; /* nodes that came up before their timer's later deadline */
     uint64_t dropped; /* idle nodes that came up, or were in the way */

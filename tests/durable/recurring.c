@@ -214,8 +214,8 @@ static void test_changed_zone(void **state) {
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
 }
 
-/* A machine without the zone does not run the handler, and counts the attempt. Retried where it is there, the timer goes
- * on by its rule. */
+/* A machine without the zone does not run the handler, and counts the attempt. Retried where it is there, the timer
+ * goes on by its rule. */
 static void test_missing_zone(void **state) {
     (void)state;
     verge_durable *durable = open_with("tick", false);

@@ -79,7 +79,8 @@ int __wrap_tasks_run(const struct tasks_options *options, struct status *status,
     *ret_result = (struct tasks_result){.backend = "none", .rounds = 1};
     audit_expect(&ret_result->audit, true, "nothing was run");
     asked.job = STRESS;
-    const uint64_t values[RULE_COUNT_MAX] = {options->seed, options->duration_ns / SECOND, options->worker_count_max, 2};
+    const uint64_t values[RULE_COUNT_MAX] = {options->seed, options->duration_ns / SECOND, options->worker_count_max,
+                                             2};
     memcpy(asked.values, values, sizeof(values));
     return 0;
 }

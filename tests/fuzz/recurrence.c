@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arbitrary bytes as a rule, and, after a byte that is 0, as the file of a zone. A text is refused with a reason, or is a
- * rule. A file is refused, or is a zone in which each time is in a span. Each occurrence is later than the one before,
- * and there is none between them (N1).
+ * Arbitrary bytes as a rule, and, after a byte that is 0, as the file of a zone. A text is refused with a reason, or is
+ * a rule. A file is refused, or is a zone in which each time is in a span. Each occurrence is later than the one
+ * before, and there is none between them (N1).
  */
 #include <errno.h>
 #include <string.h>

@@ -60,7 +60,7 @@ struct modelled {
 
 struct run {
     std::size_t calls = 0;
-    std::uint64_t starts_before = 0; // how many timers had been started when it began
+    std::uint64_t starts_before = 0;     // how many timers had been started when it began
     std::optional<std::uint64_t> thrown; // the first exception of a callback of this run
 };
 
@@ -183,8 +183,7 @@ class world {
     // Whether no timer of this turn, but those that may come before it, is due before this one.
     bool is_first(const modelled &it) const {
         for (const modelled &one : timers_) {
-            const bool is_before =
-                one.deadline < it.deadline || (one.deadline == it.deadline && one.start < it.start);
+            const bool is_before = one.deadline < it.deadline || (one.deadline == it.deadline && one.start < it.start);
             const bool may_wait = runs_.size() > 1 && one.start > runs_.front().starts_before;
             if (one.is_of_this_turn && is_before && !may_wait) {
                 return false;

@@ -279,7 +279,8 @@ bool model_is_due(const struct model *model, const struct model_timer *timer, en
 }
 
 bool model_may_fire(const struct model *model, const struct model_timer *timer, enum model_poll kind) {
-    return (timer->fires_ns <= model->now_ns && timer->fires_ns != VERGE_NEVER) || (is_exact(model, kind) && timer->deadline_ns <= model->now_ns);
+    return (timer->fires_ns <= model->now_ns && timer->fires_ns != VERGE_NEVER) ||
+           (is_exact(model, kind) && timer->deadline_ns <= model->now_ns);
 }
 
 static bool is_before_in_tick(const struct model *model, const struct model_timer *first,

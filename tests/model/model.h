@@ -58,8 +58,8 @@ struct model {
     uint64_t disturbed; /* moved + cancelled, when a poll returned the last timer */
     uint64_t expired;
     uint64_t cleared;
-    size_t timeouts;          /* of the timers */
-    size_t reserved_handles;  /* timers with handles up to which nothing may be allocated; 0: nothing was reserved */
+    size_t timeouts;         /* of the timers */
+    size_t reserved_handles; /* timers with handles up to which nothing may be allocated; 0: nothing was reserved */
 };
 
 enum model_poll {

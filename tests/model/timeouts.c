@@ -113,8 +113,7 @@ static void clear(struct run *run, verge_timeout *timeout) {
     struct model_timer *timer = known(run, timeout);
     const struct before before = before_call(run);
     const bool is_stop = verge_test_chance(&run->random, 2);
-    const int error =
-        is_stop ? verge_timeout_stop(run->wheel, timeout) : verge_timeout_clear(run->wheel, timeout);
+    const int error = is_stop ? verge_timeout_stop(run->wheel, timeout) : verge_timeout_clear(run->wheel, timeout);
     RUN_CHECK_EQUAL(run, error, timer != NULL ? 0 : -ENOENT, "clear");
     before_not_allocated(run, &before);
     if (error != 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge_recurrence_next against a search that looks at every minute of ten years, in twenty zones, and after 2037 by the
- * rules of five zones. What the local clock shows comes from localtime_r. Which
+ * verge_recurrence_next against a search that looks at every minute of ten years, in twenty zones, and after 2037 by
+ * the rules of five zones. What the local clock shows comes from localtime_r. Which
  * minutes match is decided by a table for each field, from which the text of the rule is made.
  */
 #define _GNU_SOURCE /* timegm, tm_gmtoff */

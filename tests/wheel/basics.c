@@ -445,7 +445,8 @@ static void levels_have_statistics(void **state) {
     wheel_end(wheel);
 }
 
-/* Level by level: what is there, and the bytes of it. A ring has two blocks of slots, with a bit and some lanes each. */
+/* Level by level: what is there, and the bytes of it. A ring has two blocks of slots, with a bit and some lanes
+ * each. */
 static void levels_say_what_they_hold(void **state) {
     (void)state;
     enum { COUNT = 140 };
