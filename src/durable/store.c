@@ -63,7 +63,7 @@ const char *verge__words(void) {
 }
 
 static bool are_same_bytes(const void *a, size_t a_size, const void *b, size_t b_size) {
-    return a_size == b_size && (a_size == 0 || memcmp(a, b, a_size) == 0);
+    return a_size == b_size && (a_size == 0 || (a != NULL && b != NULL && memcmp(a, b, a_size) == 0));
 }
 
 bool verge__is_same_timer(const verge__row *found, const verge__row *row) {

@@ -220,7 +220,8 @@ typedef struct verge__store {
     F(S, begin) F(S, commit) F(S, rollback) F(S, savepoint) F(S, end_savepoint) \
     F(S, join) F(S, renew) F(S, acquire) F(S, release) F(S, leave) F(S, new_incarnation) \
     F(S, scan) F(S, wait) F(S, insert) F(S, notify) \
-    F(S, take) F(S, claim) F(S, complete) F(S, extend) F(S, count_attempt) F(S, probe) F(S, make_dead) F(S, cancel) F(S, reset) \
+    F(S, take) F(S, claim) F(S, complete) F(S, extend) F(S, count_attempt) F(S, probe) \
+    F(S, make_dead) F(S, cancel) F(S, reset) \
     F(S, find) F(S, look) F(S, list) F(S, revive) F(S, forget) F(S, count) F(S, owners) F(S, check)
 /* clang-format on */
 #define VERGE__STORE_PROTOTYPE(S, function) extern __typeof__(*((verge__store *)0)->function) verge__##S##_##function;

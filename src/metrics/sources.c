@@ -52,7 +52,9 @@ static void name_source(const verge_service *service, uint32_t source, char name
         (void)snprintf(name, NAME_SIZE, "%s", (const char *)(uintptr_t)(key & ~VERGE__KEY_LABEL));
     }
     for (char *at = name; *at != '\0' && !verge__metrics_is_utf8(name); at++) {
-        *at = (unsigned char)*at < 0x80 ? *at : '?';
+        if ((unsigned char)*at >= 0x80) {
+            *at = '?';
+        }
     }
 }
 

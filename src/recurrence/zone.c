@@ -44,7 +44,7 @@ static verge__span span_by_rule(const verge__zone_rule *rule, int64_t since, int
         return span;
     }
     const int64_t year = verge__year_of_day(verge__floor_divide(time, SECONDS_OF_DAY));
-    verge__clock_change changes[YEARLY_CHANGES];
+    verge__clock_change changes[YEARLY_CHANGES] = {{.at = 0}};
     size_t count = 0;
     for (int64_t y = year - YEARS_AROUND; y <= year + YEARS_AROUND; y++) {
         const verge__clock_change begin = {.at = verge__yearly_at(&rule->summer_begin, y, rule->offset),

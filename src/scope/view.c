@@ -243,8 +243,13 @@ static void update_source(verge__source_view *source, const gain *gain_, double 
 
 /* The square root, by Newton's method: libverge does not need libm. */
 static double root(double x) {
+    enum { STEPS_MAX = 600 }; /* a double has 1,023 doublings at most, and each step halves the guess or does better */
     double guess = larger(x, 1);
-    for (double next = (guess + x / guess) / 2; next < guess * (1 - 1e-9); next = (guess + x / guess) / 2) {
+    for (int i = 0; i < STEPS_MAX; i++) {
+        const double next = (guess + x / guess) / 2;
+        if (next >= guess * (1 - 1e-9)) {
+            break;
+        }
         guess = next;
     }
     return guess;
@@ -296,7 +301,10 @@ static void update_lateness(verge__service_view *view) {
 
 uint64_t verge__view_lateness(const verge__source_view *source, double quantile, double count_min) {
     double all = 0;
-    for (uint32_t i = 0; source->lateness != NULL && i < VERGE__LATE_BUCKET_COUNT; i++) {
+    if (source->lateness == NULL) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < VERGE__LATE_BUCKET_COUNT; i++) {
         all += (double)source->lateness->past[i];
     }
     if (all < count_min || all < 0.01) {
@@ -356,7 +364,7 @@ static void update_worker(verge__service_view *view, uint32_t id, verge__seat_vi
 static void set_details(verge__service_view *view) {
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
         uint8_t number = 0;
-        for (uint8_t k = 0; k < VERGE__DETAILS_MAX; k++) {
+        for (uint32_t k = 0; k < VERGE__DETAILS_MAX; k++) {
             const verge__detail_want *want = &view->wants[k];
             number = want->until_ns != 0 && view->sources[i].stands_for == want->source ? (uint8_t)(k + 1) : number;
         }

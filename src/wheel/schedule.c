@@ -33,7 +33,9 @@ static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline
     if (error == 0) {
         error = verge__wheel_find_node(wheel);
     }
-    return error != 0 ? error : schedule(wheel, verge__nodes_peek(&wheel->nodes), deadline_ns, data, ret_timer);
+    verge__table_node *node = error != 0 ? NULL : verge__nodes_peek(&wheel->nodes);
+    VERGE__INVARIANT(error != 0 || node != NULL, "WN3: a slab that has a free node was found");
+    return node == NULL ? error : schedule(wheel, node, deadline_ns, data, ret_timer);
 }
 
 int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer) {

@@ -150,7 +150,7 @@ static void test_nodes(void **state) {
         (void)snprintf(name, sizeof(name), "n%d-", i);
         schedule_some(nodes[i], name, 10 * MS, HANDLED);
     }
-    WAIT_UNTIL(sql_ask(standby_url, "SELECT count(*) FROM ledger") >= 3 * HANDLED);
+    WAIT_UNTIL(sql_ask(standby_url, "SELECT count(*) FROM ledger") >= INT64_C(3) * HANDLED);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(verge_durable_close(nodes[i], VERGE_NEVER), 0);
     }

@@ -103,7 +103,7 @@ static void test_handlers_outside_starve_nobody(void **state) {
     WAIT_UNTIL(quick_runs == QUICK);
     int cancelled = 0;
     for (int i = 0; i < CANCELLED; i++) {
-        const int verdict = verge_durable_cancel(durable, ids[i * 3]);
+        const int verdict = verge_durable_cancel(durable, ids[(size_t)i * 3]);
         assert_true(verdict == 0 || verdict == VERGE_RUNNING);
         cancelled += verdict == 0;
     }

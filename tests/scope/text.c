@@ -26,7 +26,8 @@ static void strings_are_escaped(void **state) {
     assert_string_equal(written(&text, "<script>'&"), "\"\\u003cscript\\u003e\\u0027\\u0026\"");
     assert_string_equal(written(&text, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x95\x92"),
                         "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x95\x92\"");
-    /* Control characters of Unicode, and those that turn the direction of the text. */
+    /* Control characters of Unicode, and those that turn the direction of the text.
+     * NOLINTNEXTLINE(misc-misleading-bidirectional) */
     assert_string_equal(written(&text, "\xc2\x9b"
                                        "31m\xe2\x80\xae"
                                        "gpj\xe2\x81\xa6\xef\xbb\xbf"),

@@ -105,7 +105,7 @@ static void be_still(void) {
     for (int i = 0; i < 9; i++) {
         (void)start("caf\xc3\xa9 \xff", expire_session, 30 * HOUR, 0); /* one byte of it is no UTF-8 */
     }
-    /* It would be read from right to left, and would ring a bell. */
+    /* It would be read from right to left, and would ring a bell. NOLINTNEXTLINE(misc-misleading-bidirectional) */
     (void)start("bill\xe2\x80\xaegpj.exe\a", expire_session, 30 * HOUR, 0);
     for (int i = 0; i < 120; i++) {
         must(verge_service_start_after(service, HOUR / 2, rebuild_index, NULL, NULL));
