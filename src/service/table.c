@@ -57,8 +57,8 @@ static void *allocate(verge__table *table, size_t size, size_t alignment) {
 /* Makes the next segment. */
 static int grow(verge__table *table) {
     uint32_t segment = table->next >> VERGE__TABLE_SEGMENT_BITS;
-    if (segment == UINT32_MAX >> VERGE__TABLE_SEGMENT_BITS) {
-        return -ENOSPC; /* the last index is not used */
+    if (segment == VERGE__TABLE_SEGMENTS_MAX) {
+        return -ENOSPC;
     }
     verge__table_part *part = segment_part(table, segment);
     if (part == NULL) {

@@ -30,7 +30,8 @@ enum {
     VERGE__TABLE_SEGMENT_BITS = 15,
     VERGE__TABLE_SEGMENT_RECORDS = 1 << VERGE__TABLE_SEGMENT_BITS,
     VERGE__TABLE_GROUP_BITS = 8, /* log2 of the segments in a group */
-    VERGE__TABLE_GROUPS = 1 << (31 - VERGE__TABLE_SEGMENT_BITS - VERGE__TABLE_GROUP_BITS), /* 2^16 segments */
+    VERGE__TABLE_GROUPS = 1 << (32 - VERGE__TABLE_SEGMENT_BITS - VERGE__TABLE_GROUP_BITS), /* for any index */
+    VERGE__TABLE_SEGMENTS_MAX = 1 << 16, /* a record knows its segment by 16 bits */
 };
 
 typedef struct verge__table_part {
