@@ -32,11 +32,7 @@ static bool may_be_of(const verge_wheel *wheel, const verge__node *node) {
     return true;
 }
 #else
-static bool may_be_of(const verge_wheel *wheel, const verge__node *node) {
-    (void)wheel;
-    (void)node;
-    return true;
-}
+#define may_be_of(wheel, node) true
 #endif
 
 static VERGE__ALWAYS_INLINE int set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns, bool is_past) {
