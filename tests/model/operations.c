@@ -174,6 +174,7 @@ static void do_cancel(struct run *run) {
     const int error = verge_wheel_cancel(run->wheel, timer, verge_test_chance(&run->random, 8) ? NULL : &data);
     RUN_CHECK_VALUES(run, error == 0 ? expected == 0 : is_refusal(run, timer, error), "G4: cancel", -error, -expected);
     before_not_allocated(run, &b);
+    before_gave_back(run, &b);
     if (error != 0) {
         RUN_CHECK(run, data == &run->out, "ret_data was touched");
         before_unchanged(run, &b);
@@ -390,6 +391,7 @@ static void do_reserve(struct run *run) {
     const size_t cap = run->model.options.timer_cap;
     const struct before b = before_call(run);
     const int error = verge_wheel_reserve(run->wheel, more);
+    before_gave_back(run, &b);
     if (cap != 0 && run->model.count + more > cap) {
         RUN_CHECK_EQUAL(run, error, -ENOSPC, "reserve beyond the cap");
         before_unchanged(run, &b);
