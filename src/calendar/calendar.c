@@ -91,6 +91,8 @@ static int allocate_levels(verge__calendar *calendar) {
     }
     memset(memory, 0, calendar->bytes);
     calendar->heads = (verge__node **)memory;
+    calendar->head_bytes = calendar->head_count * sizeof(verge__node *);
+    calendar->due_lanes = verge__level_lane_count(&calendar->levels[0]) - 1;
     verge__node **heads = calendar->heads;
     uint64_t *bits = (uint64_t *)(void *)(heads + calendar->head_count);
     uint32_t *count = (uint32_t *)(void *)(bits + words);
@@ -120,7 +122,7 @@ void verge__calendar_restart(verge__calendar *calendar, uint64_t first_tick) {
 
 int verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup *setup) {
     *calendar = (verge__calendar){
-        .bias_ns = setup->bias_ns, .shift = setup->shift, .is_narrow = setup->is_narrow, .allocator = setup->allocator};
+        .bias_ns = setup->bias_ns, .shift = setup->shift, .is_narrow = setup->is_narrow, .has_places = setup->has_places, .allocator = setup->allocator};
     add_levels(calendar, setup);
     verge__calendar_restart(calendar, setup->first_tick);
     return allocate_levels(calendar);
@@ -135,6 +137,35 @@ void verge__calendar_choose_lanes(verge__calendar *calendar) {
     for (size_t k = 0; k < calendar->level_count; k++) {
         verge__level *level = &calendar->levels[k];
         level->lanes_used = are_many ? (uint8_t)(verge__level_lane_count(level) - 1) : (uint8_t)0;
+    }
+}
+
+/* There is something to do at a tick, in level k. */
+static void note_tick(verge__calendar *calendar, size_t k, uint64_t tick) {
+    if (tick < calendar->quiet_until) {
+        calendar->quiet_until = tick;
+    }
+    if (k > 0 && tick < calendar->upper_quiet) {
+        calendar->upper_quiet = tick;
+    }
+}
+
+void verge__calendar_note_put(verge__calendar *calendar, size_t k, uint64_t tick, uint32_t count) {
+    verge__level *level = &calendar->levels[k];
+    uint64_t position = tick >> level->shift;
+    uint32_t slot = (uint32_t)position & level->mask;
+    uint64_t bit = UINT64_C(1) << (slot & 63);
+    if ((level->occupied[slot >> 6] & bit) == 0) {
+        level->occupied[slot >> 6] |= bit;
+        note_tick(calendar, k, position << level->shift);
+        calendar->levels_used = k < calendar->levels_used ? calendar->levels_used : (uint8_t)(k + 1);
+    }
+    if (count == VERGE__SHARE + 1) {
+        uint64_t begin = (position - 1) << level->shift; /* of its shares: the start of the slot before */
+        note_tick(calendar, k, begin > calendar->cursor ? begin : calendar->cursor);
+    }
+    if ((calendar->turn - 1) % 4096 == 0) {
+        verge__calendar_choose_lanes(calendar);
     }
 }
 

@@ -44,6 +44,7 @@
  *   C5  before quiet_until no slot starts and no share is due; before upper_quiet, none above level 0
  *   C6  an upper slot has at most as many nodes as `counts` says
  *   C7  levels from levels_used on are empty
+ *   C8  a node is in the slot of its place, if it has one
  */
 #ifndef VERGE_SRC_CALENDAR_CALENDAR_H
 #define VERGE_SRC_CALENDAR_CALENDAR_H
@@ -88,11 +89,14 @@ typedef struct verge__calendar {
     uint8_t level_count;
     uint8_t levels_used;
     bool is_narrow;
+    bool has_places;      /* node.h */
     uint64_t upper_quiet; /* quiet_until without level 0 */
     verge__node **heads;  /* of all lanes of all slots: one piece of memory, and the rest of it after them */
     size_t head_count;
+    size_t head_bytes;
     verge__node **due_slot; /* of level 0: its nodes are being handed out, of tick cursor - 1; NULL: none are left */
-    uint32_t due_lane;
+    uint32_t due_lane;      /* of it, that is next */
+    uint32_t due_lanes;     /* number of them, - 1 */
     uint64_t nodes_moved; /* from a level to a lower one */
     size_t bytes;         /* of the piece of memory */
     const verge_allocator *allocator;
@@ -107,6 +111,7 @@ typedef struct verge__calendar_setup {
     uint8_t shift;       /* ticks of 2^shift ns */
     uint64_t first_tick; /* the cursor */
     bool is_narrow;
+    bool has_places; /* the highest VERGE__PLACE_SHIFT bits of a tick are 0 */
     const verge_allocator *allocator;
 } verge__calendar_setup;
 
@@ -131,6 +136,10 @@ void verge__calendar_lane_emptied(verge__calendar *calendar, verge__node **head)
 
 /* Chooses how many lanes nodes go to, by how many nodes are linked. */
 void verge__calendar_choose_lanes(verge__calendar *calendar);
+
+/* What verge__calendar_put does now and then: the node may be the first of its slot, or the one with which the slot has
+ * more than one share; or it is time to choose the lanes anew. */
+VERGE__NOINLINE void verge__calendar_note_put(verge__calendar *calendar, size_t k, uint64_t tick, uint32_t count);
 
 /* ---- advance.c: time passes ---- */
 
@@ -184,39 +193,24 @@ static inline bool verge__level_has(const verge__level *level, uint64_t position
     return (level->occupied[slot >> 6] >> (slot & 63) & 1) != 0;
 }
 
-/* There is something to do at a tick, in level k. */
-static VERGE__ALWAYS_INLINE void verge__calendar_note_tick(verge__calendar *calendar, size_t k, uint64_t tick) {
-    if (tick < calendar->quiet_until) {
-        calendar->quiet_until = tick;
-    }
-    if (k > 0 && tick < calendar->upper_quiet) {
-        calendar->upper_quiet = tick;
-    }
-}
-
 /* Links a node into a slot of level k, and does not count it. */
 static VERGE__ALWAYS_INLINE void verge__calendar_put(verge__calendar *calendar, size_t k, uint64_t tick,
                                                      verge__node *node) {
-    verge__level *level = &calendar->levels[k];
-    uint64_t position = tick >> level->shift;
-    uint32_t slot = (uint32_t)position & level->mask;
+    const verge__level *level = &calendar->levels[k];
+    uint32_t slot = (uint32_t)(tick >> level->shift) & level->mask;
     uint32_t turn = calendar->turn++;
     verge__node **head = &level->heads[((size_t)slot << level->lane_bits) + (turn & level->lanes_used)];
-    VERGE__INVARIANT(position << level->shift >= calendar->cursor, "C3: every slot starts at or after the cursor");
-    if (*head == NULL) {
-        level->occupied[slot >> 6] |= UINT64_C(1) << (slot & 63);
-        verge__calendar_note_tick(calendar, k, position << level->shift);
-        if (VERGE__UNLIKELY(k >= calendar->levels_used)) {
-            calendar->levels_used = (uint8_t)(k + 1);
-        }
-    }
+    bool is_first = *head == NULL;
+    VERGE__INVARIANT(tick >> level->shift << level->shift >= calendar->cursor,
+                     "C3: every slot starts at or after the cursor");
     verge__list_push(head, node);
-    if (level->counts != NULL && VERGE__UNLIKELY(++level->counts[slot] == VERGE__SHARE + 1)) {
-        uint64_t begin = (position - 1) << level->shift; /* of its shares: the start of the slot before */
-        verge__calendar_note_tick(calendar, k, begin > calendar->cursor ? begin : calendar->cursor);
+    if (calendar->has_places) {
+        verge__placed_node *placed = (verge__placed_node *)(void *)node;
+        placed->word = (placed->word & ((1 << VERGE__PLACE_SHIFT) - 1)) | tick << VERGE__PLACE_SHIFT;
     }
-    if (VERGE__UNLIKELY(turn % 4096 == 0)) {
-        verge__calendar_choose_lanes(calendar);
+    uint32_t count = level->counts == NULL ? 0 : ++level->counts[slot];
+    if (VERGE__UNLIKELY(is_first || count == VERGE__SHARE + 1 || turn % 4096 == 0)) {
+        verge__calendar_note_put(calendar, k, tick, count);
     }
 }
 
@@ -247,7 +241,7 @@ static VERGE__ALWAYS_INLINE void verge__calendar_withdraw(verge__calendar *calen
     VERGE__INVARIANT(calendar->linked > 0, "C4: nodes are counted");
     verge__list_remove(node);
     calendar->linked--;
-    if (was_last && (uintptr_t)head - (uintptr_t)calendar->heads < calendar->head_count * sizeof(verge__node *)) {
+    if (was_last && (uintptr_t)head - (uintptr_t)calendar->heads < calendar->head_bytes) {
         verge__calendar_lane_emptied(calendar, head);
     }
 }
@@ -259,27 +253,28 @@ static inline bool verge__calendar_has_due(const verge__calendar *calendar) {
 
 /* Takes the next node of due_slot, which is not empty, from its lanes in turn. */
 static VERGE__ALWAYS_INLINE verge__node *verge__calendar_pop(verge__calendar *calendar) {
-    uint32_t last_lane = verge__level_lane_count(&calendar->levels[0]) - 1;
+    uint32_t last_lane = calendar->due_lanes;
     uint32_t lane = calendar->due_lane;
     VERGE__INVARIANT(calendar->due_slot != NULL, "C3: nodes are taken while there are some");
-    while (calendar->due_slot[lane & last_lane] == NULL) {
-        lane++;
+    while (calendar->due_slot[lane] == NULL) {
+        lane = (lane + 1) & last_lane;
     }
-    verge__node **head = &calendar->due_slot[lane & last_lane];
+    verge__node **head = &calendar->due_slot[lane];
     verge__node *node = *head;
-    calendar->due_lane = lane + 1;
+    verge__node *next = node->next;
+    calendar->due_lane = (lane + 1) & last_lane;
     VERGE__INVARIANT(node->pprev == head,
                      "C2: a node is where its list says; if not, the object of a timeout was freed, "
                      "copied or zeroed before verge_timeout_clear");
-    *head = node->next;
+    *head = next;
     calendar->linked--;
-    if (node->next != NULL) {
-        VERGE__PREFETCH_WRITE(node->next);
-        node->next->pprev = head;
+    node->pprev = NULL;
+    if (VERGE__LIKELY(next != NULL)) {
+        VERGE__PREFETCH_WRITE(next);
+        next->pprev = head;
     } else {
         verge__calendar_lane_emptied(calendar, head);
     }
-    node->pprev = NULL;
     return node;
 }
 

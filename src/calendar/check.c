@@ -29,6 +29,11 @@ const char *verge__calendar_each(const verge__calendar *calendar, verge__calenda
     return NULL;
 }
 
+static bool is_at_place(const verge__placed_node *placed, const verge__level *level, uint64_t start) {
+    uint64_t place = placed->word >> VERGE__PLACE_SHIFT;
+    return placed->word == 0 || place >> level->shift == start >> level->shift;
+}
+
 static const char *check_slot(const verge__calendar *calendar, size_t k, uint32_t slot, size_t *count) {
     const verge__level *level = &calendar->levels[k];
     verge__node **lanes = verge__level_slot(level, slot);
@@ -39,6 +44,9 @@ static const char *check_slot(const verge__calendar *calendar, size_t k, uint32_
             in_slot++;
             if ((*at)->pprev != at) {
                 return "C2: next and pprev agree";
+            }
+            if (calendar->has_places && !is_at_place((const verge__placed_node *)(const void *)*at, level, start)) {
+                return "C8: a node is in the slot of its place";
             }
         }
     }

@@ -29,6 +29,18 @@ struct VERGE__MAY_ALIAS verge__node {
     uint64_t deadline_ns;
 };
 
+/*
+ * In a calendar with places, the word behind a node says for which tick the node was filed last: word >> 3. So its
+ * owner knows whether a new deadline can leave the node where it is. The lowest three bits are the owner's; all of them
+ * are 0 if the node has no place.
+ */
+typedef struct VERGE__MAY_ALIAS verge__placed_node {
+    verge__node node;
+    uint64_t word;
+} verge__placed_node;
+
+enum { VERGE__PLACE_SHIFT = 3 };
+
 static inline bool verge__node_is_linked(const verge__node *node) {
     return node->pprev != NULL;
 }

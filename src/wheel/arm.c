@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A timer gets a deadline: the long way, for every order and every mode. */
+/* A timer gets a deadline, and its node another place. */
 #include <errno.h>
 
 #include "wheel/wheel_internal.h"
@@ -42,6 +42,31 @@ void verge__wheel_refile(verge_wheel *wheel, verge__timer_node *timer) {
     verge__calendar_file(&wheel->calendar, &timer->node, tick);
 }
 
+int verge__wheel_arm(verge_wheel *wheel, verge__timer_node *timer, uint64_t deadline_ns) {
+    verge__calendar *calendar = &wheel->calendar;
+    verge__node *node = &timer->node;
+    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
+    /* A deadline beyond the end of time wraps to tick 0, which is the past. */
+    if (VERGE__UNLIKELY(tick - calendar->cursor >= calendar->short_reach)) {
+        return verge__wheel_arm_slowly(wheel, timer, deadline_ns, false);
+    }
+    /* Where there are no places, the deadline says how early the node comes up at the latest. */
+    bool is_linked = verge__node_is_linked(node);
+    bool is_kept = is_linked && !calendar->has_places && deadline_ns >= node->deadline_ns;
+    verge__wheel_note_move(wheel, node->deadline_ns, deadline_ns);
+    node->deadline_ns = deadline_ns;
+    if (VERGE__UNLIKELY(wheel->order != NULL)) {
+        verge__wheel_set_sequence(wheel, timer);
+    }
+    if (is_linked && !is_kept) {
+        verge__calendar_withdraw(calendar, node);
+    }
+    if (!is_kept) {
+        verge__calendar_file(calendar, node, tick);
+    }
+    return 0;
+}
+
 int verge__wheel_arm_slowly(verge_wheel *wheel, verge__timer_node *timer, uint64_t deadline_ns, bool is_past) {
     verge__calendar *calendar = &wheel->calendar;
     verge__node *node = &timer->node;
@@ -55,9 +80,7 @@ int verge__wheel_arm_slowly(verge_wheel *wheel, verge__timer_node *timer, uint64
     uint64_t tick = verge__wheel_rounded(wheel, verge__wheel_tick(wheel, deadline_ns));
     uint64_t target = verge__wheel_target(wheel);
     is_past = is_past || tick < target;
-    if (node->deadline_ns == wheel->earliest_ns) {
-        wheel->earliest_ns = 0;
-    }
+    verge__wheel_note_move(wheel, node->deadline_ns, deadline_ns);
     /* A link is kept only where it is known to come up in time, and in order. */
     bool is_kept = verge__node_is_linked(node) && deadline_ns >= node->deadline_ns && calendar->cursor == target &&
                    verge__wheel_tick(wheel, node->deadline_ns) >= target && !wheel->options.coarse && !is_past &&
@@ -72,8 +95,7 @@ int verge__wheel_arm_slowly(verge_wheel *wheel, verge__timer_node *timer, uint64
     if (is_past) { /* it waits for the next poll; while a run is under way, for the end of that */
         verge__calendar_file_in(calendar, wheel->runs == 0 ? &wheel->past : &wheel->deferred, node);
         calendar->quiet_until = 0; /* W5 */
-        calendar->short_reach = 0;
-        wheel->idle_limit = 0;
+        verge__wheel_end_short_reach(wheel);
     } else if (!is_kept) {
         verge__calendar_file(calendar, node, tick);
     }

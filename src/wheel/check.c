@@ -13,8 +13,8 @@ typedef struct timer_counts {
 static void count_one(timer_counts *counts, verge__timer_node *timer) {
     bool is_pending = verge__timer_is_pending(timer);
     counts->pending += is_pending;
-    counts->markers += timer->tag == 0;
-    counts->idle += !is_pending && timer->tag != 0;
+    counts->markers += verge__timer_is_marker(timer);
+    counts->idle += !is_pending && !verge__timer_is_marker(timer);
     if (is_pending && timer->node.deadline_ns < counts->earliest_ns) {
         counts->earliest_ns = timer->node.deadline_ns;
     }

@@ -32,12 +32,12 @@ static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, verge__timer_node 
     VERGE__INVARIANT(to->count < to->limit, "G3: a limit defers timers");
     verge_expiry expiry = verge__wheel_expiry(timer);
     if (expiry.timer != 0) {
-        verge__nodes_put_free(&wheel->nodes, (verge__table_node *)(void *)timer);
+        (void)verge__nodes_put_free(&wheel->nodes, (verge__table_node *)(void *)timer, expiry.timer);
         if (VERGE__UNLIKELY(wheel->nodes.empty_count > 0)) {
             verge__wheel_give_back(wheel);
         }
     } else {
-        timer->tag &= ~UINT64_C(1);
+        timer->word &= ~VERGE__PENDING;
         wheel->timeout_count--;
     }
     wheel->expired++;
@@ -284,8 +284,7 @@ static size_t advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to, b
         return 0;
     }
     wheel->now_ns = now_ns > wheel->now_ns ? now_ns : wheel->now_ns;
-    wheel->calendar.short_reach = 0; /* the short ways do not apply before the cursor has caught up */
-    wheel->idle_limit = 0;
+    verge__wheel_end_short_reach(wheel); /* before the cursor has caught up */
     wheel->runs += is_run;
     hand_out_until_full(wheel, to);
     VERGE__INVARIANT(wheel->runs >= is_run, "W5: runs under way are counted");

@@ -49,7 +49,7 @@ int verge__wheel_find_node(verge_wheel *wheel) {
 /* A slab goes back; its nodes may be idle. */
 static void release_slab(verge_wheel *wheel, uint32_t slab) {
     for (uint32_t i = 0; i < verge__nodes_room(&wheel->nodes, slab); i++) {
-        verge__node *node = &verge__slab_node(&wheel->nodes, &wheel->nodes.slabs[slab], i)->timer.node;
+        verge__node *node = &wheel->nodes.slabs[slab].nodes[i].timer.node;
         if (verge__node_is_linked(node)) {
             wheel->dropped++;
             verge__calendar_withdraw(&wheel->calendar, node);
@@ -129,7 +129,7 @@ int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count) {
 
 static void drop_idle(void *context, verge_wheel *wheel, verge__timer_node *timer) {
     (void)context;
-    if (!verge__timer_is_pending(timer) && timer->tag != 0) {
+    if (!verge__timer_is_pending(timer) && !verge__timer_is_marker(timer)) {
         wheel->dropped++;
         verge__calendar_withdraw(&wheel->calendar, &timer->node);
     }

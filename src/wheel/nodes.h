@@ -3,14 +3,15 @@
  * wheel/nodes.h - the nodes of a wheel's timers: timeouts, which lie in the caller's objects, and the table of those
  * with handles.
  *
- * The tag of a node says what it is, and whether it is pending:
+ * The word of a node says what it is, and whether it is pending:
  *
- *     a timer with a handle   index << 32 | generation: while it is pending, the tag is its handle. The generation is
- *                             odd while the node is a timer and even while it is free, and only grows. So a handle is
- *                             live if and only if it is the tag of its node
- *     a timeout               TIMEOUT | sequence << 1 | 1 if it is pending. The sequence is for ordered wheels
- *                             (order.h)
- *     a marker                0 (visit.c)
+ *     bit 0        PENDING
+ *     bit 1, 2     HANDLE: it is of the table; TIMEOUT. Neither: a timeout that was never set; a marker (visit.c)
+ *     bits 3..63   its place (calendar/node.h); in ordered wheels the number of the call that set it last (order.h)
+ *
+ * A node of the table has a tag: index << 32 | generation. While the node is a timer, the tag is its handle. The
+ * generation is odd while the node is a timer and even while it is free, and only grows. So a handle is live if and
+ * only if it is the tag of its node.
  *
  * Nodes with handles are in slabs of 512. A slab without a timer goes back to the allocator. The highest generation
  * that it reached is remembered, so that no handle is ever issued twice. The free nodes of a slab are a list, threaded
@@ -21,7 +22,7 @@
  * Invariants (verge__nodes_check)
  *   WN1  a node is a timer, free in its slab's list, or retired, as all its generations were used
  *   WN2  `used` of a slab is how many of its nodes are not free; free nodes have even generations
- *   WN3  the table's counts are those of its slabs
+ *   WN3  the table's counts are those of its slabs, and with_free has all slabs with free nodes
  */
 #ifndef VERGE_SRC_WHEEL_NODES_H
 #define VERGE_SRC_WHEEL_NODES_H
@@ -40,33 +41,31 @@ enum {
 };
 
 #define VERGE__NO_INDEX UINT32_MAX
-#define VERGE__TIMEOUT (UINT64_C(1) << 63)
+#define VERGE__PENDING UINT64_C(1)
+#define VERGE__HANDLE UINT64_C(2)
+#define VERGE__TIMEOUT UINT64_C(4)
 
-typedef struct VERGE__MAY_ALIAS verge__timer_node {
-    verge__node node;
-    uint64_t tag;
-} verge__timer_node;
+typedef verge__placed_node verge__timer_node;
 
 _Static_assert(sizeof(verge__timer_node) <= sizeof(verge_timeout), "a timeout is a node");
 
 typedef struct VERGE__MAY_ALIAS verge__table_node {
     verge__timer_node timer;
-    void *data;        /* of a free node: the next free one of its slab */
-    uint64_t sequence; /* in ordered wheels alone: see `stride` */
+    uint64_t tag;
+    void *data; /* of a free node: the next free one of its slab */
 } verge__table_node;
 
 typedef struct verge__slab {
-    unsigned char *nodes; /* NULL: given back, or not there yet */
+    verge__table_node *nodes; /* NULL: given back, or not there yet */
     uint16_t used;
     uint16_t first_free;
     uint32_t generation_floor; /* what its nodes start with, if it has no memory */
 } verge__slab;
 
-/* Begins zeroed, but for the allocator, stride and generation_base. */
+/* Begins zeroed, but for the allocator and generation_base. */
 typedef struct verge__nodes {
     verge__slab *slabs;
     uint32_t index_limit; /* indexes below this may be in use */
-    uint32_t stride;      /* bytes from a node to the next */
     uint32_t current;     /* the slab from which nodes are taken */
     uint32_t empty_count; /* slabs with memory and without a timer, but for slab 0 */
     size_t live;          /* timers with handles */
@@ -78,7 +77,7 @@ typedef struct verge__nodes {
     uint32_t vacant;      /* slabs below this one have memory */
     uint32_t retired_count;
     uint32_t generation_base;
-    uint64_t *with_free; /* a bit a slab: it has free nodes */
+    uint64_t *with_free;  /* a bit a slab: it may have free nodes */
     bool is_shrinking;   /* slabs are given back until few are empty */
     const verge_allocator *allocator;
 } verge__nodes;
@@ -90,9 +89,6 @@ int verge__nodes_grow(verge__nodes *nodes);
 
 /* Makes the lowest slab with a free node the current one; false: there is none. */
 bool verge__nodes_find_slab(verge__nodes *nodes);
-
-/* The current slab has no free node any more, or another slab has its first. */
-void verge__nodes_note_free(verge__nodes *nodes, uint32_t slab);
 
 /* Gives a slab back that has no timer, and no linked node. */
 void verge__nodes_release_slab(verge__nodes *nodes, uint32_t slab);
@@ -106,27 +102,31 @@ int verge__nodes_why_not(const verge__nodes *nodes, verge_timer timer);
 /* NULL, or the invariant that is broken. */
 const char *verge__nodes_check(const verge__nodes *nodes);
 
-/* ---- tags ---- */
+/* ---- words ---- */
 
 static inline verge__timer_node *verge__timer_of_node(verge__node *node) {
     return (verge__timer_node *)(void *)node;
 }
 
 static VERGE__ALWAYS_INLINE bool verge__timer_is_pending(const verge__timer_node *timer) {
-    return (timer->tag & 1) != 0;
+    return (timer->word & VERGE__PENDING) != 0;
 }
 
 static VERGE__ALWAYS_INLINE bool verge__timer_is_timeout(const verge__timer_node *timer) {
-    return timer->tag >= VERGE__TIMEOUT;
+    return (timer->word & VERGE__TIMEOUT) != 0;
+}
+
+static inline bool verge__timer_is_marker(const verge__timer_node *timer) {
+    return timer->word == 0;
+}
+
+/* Its place or, in ordered wheels, the number of the call that set it last. */
+static VERGE__ALWAYS_INLINE uint64_t verge__timer_place(const verge__timer_node *timer) {
+    return timer->word >> VERGE__PLACE_SHIFT;
 }
 
 static inline uint32_t verge__handle_index(verge_timer timer) {
     return (uint32_t)(timer >> 32);
-}
-
-/* The tag with the next generation of the same node: 0 comes after the last one. */
-static inline uint64_t verge__tag_next(uint64_t tag) {
-    return (tag & ~(uint64_t)UINT32_MAX) | (uint32_t)(tag + 1);
 }
 
 /* ---- the table ---- */
@@ -135,13 +135,8 @@ static inline uint32_t verge__nodes_room(const verge__nodes *nodes, uint32_t sla
     return slab == 0 ? nodes->first_room : (uint32_t)VERGE__SLAB_NODES;
 }
 
-static VERGE__ALWAYS_INLINE verge__table_node *verge__slab_node(const verge__nodes *nodes, const verge__slab *slab,
-                                                                uint32_t offset) {
-    return (verge__table_node *)(void *)(slab->nodes + (size_t)offset * nodes->stride);
-}
-
 static VERGE__ALWAYS_INLINE verge__table_node *verge__nodes_at(const verge__nodes *nodes, uint32_t index) {
-    return verge__slab_node(nodes, &nodes->slabs[index >> VERGE__SLAB_BITS], index & (VERGE__SLAB_NODES - 1));
+    return &nodes->slabs[index >> VERGE__SLAB_BITS].nodes[index & (VERGE__SLAB_NODES - 1)];
 }
 
 /* The node of a handle, or NULL if the handle is not live. */
@@ -152,7 +147,7 @@ static VERGE__ALWAYS_INLINE verge__table_node *verge__nodes_find(const verge__no
         return NULL;
     }
     verge__table_node *node = verge__nodes_at(nodes, index);
-    return VERGE__LIKELY(node->timer.tag == timer) ? node : NULL;
+    return VERGE__LIKELY(node->tag == timer) ? node : NULL;
 }
 
 /* The node that is taken next, from the current slab; NULL: that has none. */
@@ -161,7 +156,14 @@ static VERGE__ALWAYS_INLINE verge__table_node *verge__nodes_peek(const verge__no
         return NULL;
     }
     const verge__slab *slab = &nodes->slabs[nodes->current];
-    return VERGE__UNLIKELY(slab->first_free == VERGE__NO_NODE) ? NULL : verge__slab_node(nodes, slab, slab->first_free);
+    return VERGE__UNLIKELY(slab->first_free == VERGE__NO_NODE) ? NULL : &slab->nodes[slab->first_free];
+}
+
+/* A slab has a free node now. */
+static inline void verge__nodes_note_free(verge__nodes *nodes, uint32_t slab) {
+    uint32_t word = slab / 64;
+    nodes->with_free[word] |= UINT64_C(1) << (slab % 64);
+    nodes->lowest_word = word < nodes->lowest_word ? word : nodes->lowest_word;
 }
 
 /* Takes that node: it is a timer. */
@@ -169,35 +171,42 @@ static VERGE__ALWAYS_INLINE void verge__nodes_take(verge__nodes *nodes, verge__t
     verge__slab *slab = &nodes->slabs[nodes->current];
     VERGE__INVARIANT(!verge__timer_is_pending(&node->timer), "WN2: a free node has an even generation");
     slab->first_free = (uint16_t)(uintptr_t)node->data;
-    nodes->empty_count -= slab->used == 0 && nodes->current > 0;
-    slab->used++;
     nodes->live++;
-    node->timer.tag = verge__tag_next(node->timer.tag);
-    if (VERGE__UNLIKELY(slab->first_free == VERGE__NO_NODE)) {
-        verge__nodes_note_free(nodes, nodes->current);
+    node->tag++;
+    node->timer.word |= VERGE__PENDING;
+    if (VERGE__UNLIKELY(slab->used++ == 0)) {
+        nodes->empty_count -= nodes->current > 0;
     }
 }
 
-/* The timer of a node has ended. */
-static VERGE__ALWAYS_INLINE void verge__nodes_put_free(verge__nodes *nodes, verge__table_node *node) {
-    uint32_t index = verge__handle_index(node->timer.tag);
-    verge__slab *slab = &nodes->slabs[index >> VERGE__SLAB_BITS];
-    VERGE__INVARIANT(verge__timer_is_pending(&node->timer) && slab->used > 0, "WN2: a timer has an odd generation");
-    node->timer.tag = verge__tag_next(node->timer.tag);
+/* The timer of a node, with this handle, has ended. False: the node is retired, as its generations are used up. */
+static VERGE__ALWAYS_INLINE bool verge__nodes_put_free(verge__nodes *nodes, verge__table_node *node,
+                                                       verge_timer timer) {
+    uint64_t tag = timer + 1;
+    uint32_t index = verge__handle_index(timer);
+    uint32_t at = index >> VERGE__SLAB_BITS;
+    verge__slab *slab = &nodes->slabs[at];
+    VERGE__INVARIANT(verge__timer_is_pending(&node->timer) && node->tag == timer && slab->used > 0,
+                     "WN2: a timer has an odd generation");
     nodes->live--;
-    if (VERGE__UNLIKELY((uint32_t)node->timer.tag == 0)) { /* its generations are used up */
+    node->timer.word -= VERGE__PENDING;
+    if (VERGE__UNLIKELY((uint32_t)tag == 0)) {
+        node->tag = (uint64_t)index << 32;
         nodes->retired_count++;
-        return;
+        return false;
     }
-    bool is_first = slab->first_free == VERGE__NO_NODE;
-    node->data = (void *)(uintptr_t)slab->first_free;
+    node->tag = tag;
+    uint16_t first_free = slab->first_free;
+    node->data = (void *)(uintptr_t)first_free;
     slab->first_free = (uint16_t)(index & (VERGE__SLAB_NODES - 1));
-    slab->used--;
-    nodes->current = index >> VERGE__SLAB_BITS;
-    nodes->empty_count += slab->used == 0 && nodes->current > 0;
-    if (VERGE__UNLIKELY(is_first)) {
-        verge__nodes_note_free(nodes, nodes->current);
+    nodes->current = at;
+    if (VERGE__UNLIKELY(--slab->used == 0)) {
+        nodes->empty_count += at > 0;
     }
+    if (VERGE__UNLIKELY(first_free == VERGE__NO_NODE)) {
+        verge__nodes_note_free(nodes, at);
+    }
+    return true;
 }
 
 #endif

@@ -10,48 +10,58 @@
 #include "base/probes.h"
 #include "wheel/wheel_internal.h"
 
-static VERGE__ALWAYS_INLINE int schedule(verge_wheel *wheel, verge__table_node *node, uint64_t deadline_ns, void *data,
-                                         verge_timer *ret_timer) {
-    int error = verge__wheel_arm(wheel, &node->timer, deadline_ns);
-    if (VERGE__UNLIKELY(error != 0)) {
-        return error;
-    }
+/* A node that was armed is a timer. */
+static VERGE__ALWAYS_INLINE int scheduled(verge_wheel *wheel, verge__table_node *node, void *data,
+                                          verge_timer *ret_timer) {
     verge__nodes_take(&wheel->nodes, node);
-    verge__wheel_note_armed(wheel, node->timer.node.deadline_ns);
     node->data = data;
     if (ret_timer != NULL) {
-        *ret_timer = node->timer.tag;
+        *ret_timer = node->tag;
     }
-    VERGE__PROBE3(schedule, wheel, node->timer.tag, deadline_ns);
+    VERGE__PROBE3(schedule, wheel, node->tag, node->timer.node.deadline_ns);
     return 0;
 }
 
-static VERGE__NOINLINE int schedule_slowly(verge_wheel *wheel, uint64_t deadline_ns, void *data,
-                                           verge_timer *ret_timer) {
-    int error =
-        wheel == NULL ? -EINVAL : verge__wheel_judge(wheel, false, deadline_ns); /* before memory is asked for */
-    if (error == 0) {
-        error = verge__wheel_find_node(wheel);
+static VERGE__NOINLINE int schedule_anew(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer) {
+    if (wheel == NULL) {
+        return -EINVAL;
     }
-    verge__table_node *node = error != 0 ? NULL : verge__nodes_peek(&wheel->nodes);
-    VERGE__INVARIANT(error != 0 || node != NULL, "WN3: a slab that has a free node was found");
-    return node == NULL ? error : schedule(wheel, node, deadline_ns, data, ret_timer);
+    verge__table_node *node = verge__nodes_peek(&wheel->nodes);
+    if (VERGE__UNLIKELY(node == NULL)) {
+        int error = verge__wheel_judge(wheel, false, deadline_ns); /* before memory is asked for */
+        error = error == 0 ? verge__wheel_find_node(wheel) : error;
+        node = error != 0 ? NULL : verge__nodes_peek(&wheel->nodes);
+        if (node == NULL) {
+            VERGE__INVARIANT(error != 0, "WN3: a slab that has a free node was found");
+            return error;
+        }
+    }
+    int error = verge__wheel_arm(wheel, &node->timer, deadline_ns);
+    return VERGE__UNLIKELY(error != 0) ? error : scheduled(wheel, node, data, ret_timer);
 }
 
 int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer) {
     VERGE__ENTER(wheel);
     verge__table_node *node = VERGE__UNLIKELY(wheel == NULL) ? NULL : verge__nodes_peek(&wheel->nodes);
-    return VERGE__LIKELY(node != NULL) ? schedule(wheel, node, deadline_ns, data, ret_timer)
-                                       : schedule_slowly(wheel, deadline_ns, data, ret_timer);
+    return VERGE__LIKELY(node != NULL) && verge__wheel_arm_in_place(wheel, &node->timer, deadline_ns)
+               ? scheduled(wheel, node, data, ret_timer)
+               : schedule_anew(wheel, deadline_ns, data, ret_timer);
+}
+
+static VERGE__NOINLINE int move(verge_wheel *wheel, verge__table_node *node, uint64_t deadline_ns) {
+    int error = verge__wheel_arm(wheel, &node->timer, deadline_ns);
+    if (VERGE__LIKELY(error == 0)) {
+        VERGE__PROBE3(reschedule, wheel, node->tag, deadline_ns);
+    }
+    return error;
 }
 
 static VERGE__ALWAYS_INLINE int reschedule(verge_wheel *wheel, verge__table_node *node, uint64_t deadline_ns) {
-    int error = verge__wheel_arm(wheel, &node->timer, deadline_ns);
-    if (VERGE__LIKELY(error == 0)) {
-        verge__wheel_note_armed(wheel, node->timer.node.deadline_ns);
-        VERGE__PROBE3(reschedule, wheel, node->timer.tag, deadline_ns);
+    if (VERGE__UNLIKELY(!verge__wheel_arm_in_place(wheel, &node->timer, deadline_ns))) {
+        return move(wheel, node, deadline_ns);
     }
-    return error;
+    VERGE__PROBE3(reschedule, wheel, node->tag, deadline_ns);
+    return 0;
 }
 
 /* Why there is no timer with that handle. */
@@ -81,6 +91,17 @@ int verge_wheel_rearm(verge_wheel *wheel, verge_timer *timer, uint64_t deadline_
     return error;
 }
 
+/* What a cancel may have to do in the end: the node is withdrawn, or a slab goes back. */
+static VERGE__NOINLINE int tidy(verge_wheel *wheel, verge__table_node *node, bool is_idle) {
+    if (!is_idle) {
+        verge__calendar_withdraw(&wheel->calendar, &node->timer.node);
+    }
+    if (wheel->nodes.empty_count > 0) {
+        verge__wheel_give_back(wheel);
+    }
+    return 0;
+}
+
 int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data) {
     VERGE__ENTER(wheel);
     verge__table_node *node = VERGE__UNLIKELY(wheel == NULL) ? NULL : verge__nodes_find(&wheel->nodes, timer);
@@ -90,14 +111,10 @@ int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data) {
     if (ret_data != NULL) {
         *ret_data = node->data;
     }
-    verge__nodes_put_free(&wheel->nodes, node);
-    verge__wheel_disarm(wheel, &node->timer,
-                        (uint32_t)node->timer.tag != 0); /* one that is retired is not used again */
     VERGE__PROBE2(cancel, wheel, timer);
-    if (VERGE__UNLIKELY(wheel->nodes.empty_count > 0)) {
-        verge__wheel_give_back(wheel);
-    }
-    return 0;
+    bool is_retired = !verge__nodes_put_free(&wheel->nodes, node, timer); /* and not used again */
+    bool is_idle = verge__wheel_make_idle(wheel, &node->timer) && !is_retired;
+    return VERGE__LIKELY(is_idle && wheel->nodes.empty_count == 0) ? 0 : tidy(wheel, node, is_idle);
 }
 
 int verge_wheel_get(const verge_wheel *wheel, verge_timer timer, verge_expiry *ret_expiry) {

@@ -35,36 +35,48 @@ static bool may_be_of(const verge_wheel *wheel, const verge__node *node) {
 #define may_be_of(wheel, node) true
 #endif
 
-static VERGE__ALWAYS_INLINE int set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns, bool is_past) {
-    if (VERGE__UNLIKELY(wheel == NULL || timeout == NULL)) {
+/* A timeout that was armed is pending. */
+static VERGE__ALWAYS_INLINE int armed(verge_wheel *wheel, verge__timer_node *timer) {
+    wheel->timeout_count += !verge__timer_is_pending(timer);
+    timer->word |= VERGE__PENDING;
+    VERGE__PROBE3(schedule, wheel, timer, timer->node.deadline_ns);
+    return 0;
+}
+
+static VERGE__NOINLINE int set_anew(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns, bool is_past) {
+    if (wheel == NULL || timeout == NULL) {
         return -EINVAL;
     }
     verge__timer_node *timer = timer_of(timeout);
     VERGE__INVARIANT(!verge__node_is_linked(&timer->node) || may_be_of(wheel, &timer->node),
                      "a timeout of another wheel: clear it there first");
-    uint64_t tag = timer->tag;
-    timer->tag = tag | VERGE__TIMEOUT; /* its memory may be zeroed */
-    int error = is_past ? verge__wheel_arm_slowly(wheel, timer, deadline_ns, true)
-                        : verge__wheel_arm(wheel, timer, deadline_ns);
-    if (VERGE__UNLIKELY(error != 0)) {
-        timer->tag = tag;
-        return error;
-    }
-    wheel->timeout_count += !verge__timer_is_pending(timer);
-    timer->tag |= 1;
-    verge__wheel_note_armed(wheel, timer->node.deadline_ns);
-    VERGE__PROBE3(schedule, wheel, timeout, deadline_ns);
-    return 0;
+    timer->word = timer->word == 0 ? VERGE__TIMEOUT : timer->word; /* zeroed memory */
+    int error = VERGE__UNLIKELY(is_past) ? verge__wheel_arm_slowly(wheel, timer, deadline_ns, true)
+                                         : verge__wheel_arm(wheel, timer, deadline_ns);
+    return VERGE__UNLIKELY(error != 0) ? error : armed(wheel, timer);
 }
 
 int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
     VERGE__ENTER(wheel);
-    return set(wheel, timeout, deadline_ns, false);
+    verge__timer_node *timer = timer_of(timeout);
+    bool is_there = VERGE__LIKELY(wheel != NULL && timeout != NULL);
+    VERGE__INVARIANT(!is_there || !verge__node_is_linked(&timer->node) || may_be_of(wheel, &timer->node),
+                     "a timeout of another wheel: clear it there first");
+    return is_there && verge__wheel_arm_in_place(wheel, timer, deadline_ns)
+               ? armed(wheel, timer)
+               : set_anew(wheel, timeout, deadline_ns, false);
 }
 
 int verge__timeout_set_past(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
     VERGE__ENTER(wheel);
-    return set(wheel, timeout, deadline_ns, true);
+    return set_anew(wheel, timeout, deadline_ns, true);
+}
+
+static VERGE__NOINLINE int withdraw(verge_wheel *wheel, verge__timer_node *timer, int result) {
+    if (verge__node_is_linked(&timer->node)) {
+        verge__calendar_withdraw(&wheel->calendar, &timer->node);
+    }
+    return result;
 }
 
 static VERGE__ALWAYS_INLINE int end(verge_wheel *wheel, verge_timeout *timeout, bool may_be_idle) {
@@ -75,18 +87,14 @@ static VERGE__ALWAYS_INLINE int end(verge_wheel *wheel, verge_timeout *timeout, 
     VERGE__INVARIANT(!verge__node_is_linked(&timer->node) || may_be_of(wheel, &timer->node),
                      "a timeout of another wheel: clear it there");
     if (VERGE__UNLIKELY(!verge__timer_is_pending(timer))) {
-        if (!may_be_idle && verge__node_is_linked(&timer->node)) {
-            verge__calendar_withdraw(&wheel->calendar, &timer->node);
-        }
-        return -ENOENT;
+        return may_be_idle ? -ENOENT : withdraw(wheel, timer, -ENOENT);
     }
     VERGE__INVARIANT(wheel->timeout_count > 0 && verge__node_is_linked(&timer->node),
                      "W1: every pending timer is linked, and counted");
-    timer->tag &= ~UINT64_C(1);
+    timer->word -= VERGE__PENDING;
     wheel->timeout_count--;
-    verge__wheel_disarm(wheel, timer, may_be_idle);
     VERGE__PROBE2(cancel, wheel, timeout);
-    return 0;
+    return verge__wheel_make_idle(wheel, timer) && may_be_idle ? 0 : withdraw(wheel, timer, 0);
 }
 
 int verge_timeout_stop(verge_wheel *wheel, verge_timeout *timeout) {

@@ -46,7 +46,7 @@ static void put_behind(verge__calendar *calendar, verge__node *marker, verge__no
  * timeout, and all others. */
 static int visit_list(verge_wheel *wheel, verge__node *first, int (*visit)(void *context, const verge_expiry *timer),
                       void *context) {
-    verge__timer_node marker = {.tag = 0};
+    verge__timer_node marker = {.word = 0};
     int result = 0;
     for (verge__node *node = first; node != NULL && result == 0;) {
         verge__timer_node *timer = verge__timer_of_node(node);

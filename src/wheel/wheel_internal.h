@@ -61,6 +61,7 @@ struct verge_wheel {
     size_t timeout_count; /* that are pending */
     uint64_t cancelled;
     uint64_t expired;
+    uint64_t keep_end_ns; /* for deadlines below this, a linked node may stay where it is */
     uint64_t idle_limit;  /* with so many idle nodes, another is withdrawn at once; 0: none may stay */
     uint64_t earliest_ns; /* W4; VERGE_NEVER: nothing is pending */
     uint64_t now_ns;
@@ -138,7 +139,7 @@ static inline size_t verge__wheel_idle(const verge_wheel *wheel) {
 static inline verge_expiry verge__wheel_expiry(const verge__timer_node *timer) {
     bool is_timeout = verge__timer_is_timeout(timer);
     const verge__table_node *node = (const verge__table_node *)(const void *)timer;
-    return (verge_expiry){.timer = is_timeout ? 0 : timer->tag,
+    return (verge_expiry){.timer = is_timeout ? 0 : node->tag,
                           .deadline_ns = timer->node.deadline_ns,
                           .data = is_timeout ? (void *)(uintptr_t)timer : node->data};
 }
@@ -149,8 +150,12 @@ verge__calendar_setup verge__wheel_calendar_setup(const verge_wheel *wheel, bool
 
 /* ---- arm.c: a timer gets a deadline, or loses it ---- */
 
-/* The long way of verge__wheel_arm. is_past: the deadline has come, and the timer comes out next, although its tick may
- * not be over. */
+/* Gives a timer a deadline, whether it is pending or not; to mark it as pending and to count it is left to the caller.
+ * An error changes nothing. */
+int verge__wheel_arm(verge_wheel *wheel, verge__timer_node *timer, uint64_t deadline_ns);
+
+/* The same, for every order and every mode. is_past: the deadline has come, and the timer comes out next, although its
+ * tick may not be over. */
 VERGE__NOINLINE int verge__wheel_arm_slowly(verge_wheel *wheel, verge__timer_node *timer, uint64_t deadline_ns,
                                             bool is_past);
 
@@ -162,63 +167,45 @@ void verge__wheel_refile(verge_wheel *wheel, verge__timer_node *timer);
 
 /* In an ordered wheel: the timer comes after all that were set before. */
 static inline void verge__wheel_set_sequence(verge_wheel *wheel, verge__timer_node *timer) {
-    uint64_t sequence = ++wheel->sequence;
-    if (verge__timer_is_timeout(timer)) {
-        timer->tag = VERGE__TIMEOUT | sequence << 1 | (timer->tag & 1);
-    } else {
-        ((verge__table_node *)(void *)timer)->sequence = sequence;
-    }
+    timer->word = (timer->word & ((1 << VERGE__PLACE_SHIFT) - 1)) | ++wheel->sequence << VERGE__PLACE_SHIFT;
 }
 
-/* The timer with the earliest deadline may have gone. */
+/* The timer with the earliest deadline has ended. */
 static inline void verge__wheel_forget_earliest(verge_wheel *wheel) {
     wheel->earliest_ns = verge__wheel_pending(wheel) == 0 ? VERGE_NEVER : 0;
 }
 
-/* Gives a timer a deadline, whether it is pending or not; to mark it as pending and to count it is left to the caller.
- * An error changes nothing. */
-static VERGE__ALWAYS_INLINE int verge__wheel_arm(verge_wheel *wheel, verge__timer_node *timer, uint64_t deadline_ns) {
-    verge__calendar *calendar = &wheel->calendar;
-    verge__node *node = &timer->node;
-    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    /* A deadline beyond the end of time wraps to tick 0, which is the past. */
-    if (VERGE__UNLIKELY(tick - calendar->cursor >= calendar->short_reach)) {
-        return verge__wheel_arm_slowly(wheel, timer, deadline_ns, false);
-    }
-    bool is_linked = verge__node_is_linked(node);
-    bool is_kept = is_linked && deadline_ns >= node->deadline_ns;
-    if (VERGE__UNLIKELY(node->deadline_ns == wheel->earliest_ns)) {
+/* A timer gets a deadline: the earliest one may be another now. */
+static VERGE__ALWAYS_INLINE void verge__wheel_note_move(verge_wheel *wheel, uint64_t from_ns, uint64_t to_ns) {
+    uint64_t earliest_ns = wheel->earliest_ns;
+    if (VERGE__UNLIKELY(to_ns < earliest_ns)) {
+        wheel->earliest_ns = to_ns;
+    } else if (VERGE__UNLIKELY(from_ns == earliest_ns)) {
         wheel->earliest_ns = 0;
     }
-    if (!is_kept) {
-        if (is_linked) {
-            verge__calendar_withdraw(calendar, node);
-        }
-        verge__calendar_file(calendar, node, tick);
-    }
-    node->deadline_ns = deadline_ns;
-    if (VERGE__UNLIKELY(wheel->order != NULL)) {
-        verge__wheel_set_sequence(wheel, timer);
-    }
-    return 0;
 }
 
-/* A timer that was armed is pending. */
-static VERGE__ALWAYS_INLINE void verge__wheel_note_armed(verge_wheel *wheel, uint64_t deadline_ns) {
-    if (VERGE__UNLIKELY(deadline_ns < wheel->earliest_ns || verge__wheel_pending(wheel) == 1)) {
-        wheel->earliest_ns = deadline_ns;
+/* Gives a timer another deadline if its node can stay where it is, because it is linked, and the deadline is not before
+ * its place: the node comes up early, and is filed again then. False: it cannot, and nothing has changed. */
+static VERGE__ALWAYS_INLINE bool verge__wheel_arm_in_place(verge_wheel *wheel, verge__timer_node *timer,
+                                                           uint64_t deadline_ns) {
+    if (VERGE__UNLIKELY(!verge__node_is_linked(&timer->node) || deadline_ns >= wheel->keep_end_ns ||
+                        verge__wheel_tick(wheel, deadline_ns) < verge__timer_place(timer))) {
+        return false;
     }
+    verge__wheel_note_move(wheel, timer->node.deadline_ns, deadline_ns);
+    timer->node.deadline_ns = deadline_ns;
+    return true;
 }
 
-/* A timer has ended before its time, and is not pending any more: its node becomes idle, or is withdrawn. */
-static VERGE__ALWAYS_INLINE void verge__wheel_disarm(verge_wheel *wheel, verge__timer_node *timer, bool may_be_idle) {
+/* A timer has ended before its time, and is not pending any more. Its node becomes idle; false: there are idle ones
+ * enough, and it must be withdrawn. */
+static VERGE__ALWAYS_INLINE bool verge__wheel_make_idle(verge_wheel *wheel, const verge__timer_node *timer) {
     wheel->cancelled++;
-    if (!may_be_idle || VERGE__UNLIKELY(verge__wheel_idle(wheel) > wheel->idle_limit)) {
-        verge__calendar_withdraw(&wheel->calendar, &timer->node);
-    }
     if (VERGE__UNLIKELY(timer->node.deadline_ns == wheel->earliest_ns)) {
         verge__wheel_forget_earliest(wheel);
     }
+    return VERGE__LIKELY(verge__wheel_idle(wheel) <= wheel->idle_limit);
 }
 
 /* ---- for loops ---- */
@@ -251,9 +238,20 @@ static inline void verge__wheel_set_short_reach(verge_wheel *wheel) {
      * the short ways do not apply, not beyond the end of time. */
     uint64_t quiet_end = is_short ? middle : wheel->geometry.end_tick;
     calendar->short_reach = !is_short ? 0 : wheel->geometry.reach < middle ? wheel->geometry.reach : middle;
+    uint64_t reach_end = calendar->cursor + calendar->short_reach;
+    reach_end = reach_end < wheel->geometry.end_tick ? reach_end : wheel->geometry.end_tick - 1;
+    /* While a tick is handed out, its nodes are where they must not stay; and idle ones would look like a backlog. */
+    bool is_between = is_short && !verge__calendar_has_due(calendar);
+    wheel->keep_end_ns = is_between && calendar->has_places ? (reach_end << calendar->shift) - calendar->bias_ns : 0;
     calendar->quiet_until = quiet_end < calendar->quiet_until ? quiet_end : calendar->quiet_until;
-    /* An idle node in the tick that is being handed out would look like a backlog. */
-    wheel->idle_limit = is_short && !verge__calendar_has_due(calendar) ? verge__idle_max : 0;
+    wheel->idle_limit = is_between ? verge__idle_max : 0;
+}
+
+/* The short ways do not apply until then. */
+static inline void verge__wheel_end_short_reach(verge_wheel *wheel) {
+    wheel->calendar.short_reach = 0;
+    wheel->keep_end_ns = 0;
+    wheel->idle_limit = 0;
 }
 
 /* ---- next.c ---- */
