@@ -121,8 +121,11 @@ void verge__calendar_restart(verge__calendar *calendar, uint64_t first_tick) {
 }
 
 int verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup *setup) {
-    *calendar = (verge__calendar){
-        .bias_ns = setup->bias_ns, .shift = setup->shift, .is_narrow = setup->is_narrow, .has_places = setup->has_places, .allocator = setup->allocator};
+    *calendar = (verge__calendar){.bias_ns = setup->bias_ns,
+                                  .shift = setup->shift,
+                                  .is_narrow = setup->is_narrow,
+                                  .has_places = setup->has_places,
+                                  .allocator = setup->allocator};
     add_levels(calendar, setup);
     verge__calendar_restart(calendar, setup->first_tick);
     return allocate_levels(calendar);

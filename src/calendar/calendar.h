@@ -97,8 +97,8 @@ typedef struct verge__calendar {
     verge__node **due_slot; /* of level 0: its nodes are being handed out, of tick cursor - 1; NULL: none are left */
     uint32_t due_lane;      /* of it, that is next */
     uint32_t due_lanes;     /* number of them, - 1 */
-    uint64_t nodes_moved; /* from a level to a lower one */
-    size_t bytes;         /* of the piece of memory */
+    uint64_t nodes_moved;   /* from a level to a lower one */
+    size_t bytes;           /* of the piece of memory */
     const verge_allocator *allocator;
     uint8_t level_of_zeros[64]; /* by the leading zero bits of tick - cursor */
     verge__level levels[VERGE__LEVELS_MAX];
@@ -111,7 +111,7 @@ typedef struct verge__calendar_setup {
     uint8_t shift;       /* ticks of 2^shift ns */
     uint64_t first_tick; /* the cursor */
     bool is_narrow;
-    bool has_places; /* the highest VERGE__PLACE_SHIFT bits of a tick are 0 */
+    bool has_places; /* the highest two bits of a tick are 0 */
     const verge_allocator *allocator;
 } verge__calendar_setup;
 
@@ -204,9 +204,9 @@ static VERGE__ALWAYS_INLINE void verge__calendar_put(verge__calendar *calendar, 
     VERGE__INVARIANT(tick >> level->shift << level->shift >= calendar->cursor,
                      "C3: every slot starts at or after the cursor");
     verge__list_push(head, node);
-    if (calendar->has_places) {
-        verge__placed_node *placed = (verge__placed_node *)(void *)node;
-        placed->word = (placed->word & ((1 << VERGE__PLACE_SHIFT) - 1)) | tick << VERGE__PLACE_SHIFT;
+    verge__placed_node *placed = (verge__placed_node *)(void *)node;
+    if (calendar->has_places && placed->word >= VERGE__HAS_PLACE) {
+        placed->word = VERGE__HAS_PLACE | tick << 1 | (placed->word & 1);
     }
     uint32_t count = level->counts == NULL ? 0 : ++level->counts[slot];
     if (VERGE__UNLIKELY(is_first || count == VERGE__SHARE + 1 || turn % 4096 == 0)) {

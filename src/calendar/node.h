@@ -30,16 +30,20 @@ struct VERGE__MAY_ALIAS verge__node {
 };
 
 /*
- * In a calendar with places, the word behind a node says for which tick the node was filed last: word >> 3. So its
- * owner knows whether a new deadline can leave the node where it is. The lowest three bits are the owner's; all of them
- * are 0 if the node has no place.
+ * In a calendar with places, there is a word behind each node. If its highest bit is set, bits 1 to 62 are the node's
+ * place: the tick for which it was filed last. So its owner knows whether a new deadline can leave the node where it
+ * is. Everything else in the word is the owner's.
  */
 typedef struct VERGE__MAY_ALIAS verge__placed_node {
     verge__node node;
     uint64_t word;
 } verge__placed_node;
 
-enum { VERGE__PLACE_SHIFT = 3 };
+#define VERGE__HAS_PLACE (UINT64_C(1) << 63)
+
+static VERGE__ALWAYS_INLINE uint64_t verge__node_place(const verge__placed_node *placed) {
+    return (placed->word & ~VERGE__HAS_PLACE) >> 1;
+}
 
 static inline bool verge__node_is_linked(const verge__node *node) {
     return node->pprev != NULL;

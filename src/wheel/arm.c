@@ -50,9 +50,8 @@ int verge__wheel_arm(verge_wheel *wheel, verge__timer_node *timer, uint64_t dead
     if (VERGE__UNLIKELY(tick - calendar->cursor >= calendar->short_reach)) {
         return verge__wheel_arm_slowly(wheel, timer, deadline_ns, false);
     }
-    /* Where there are no places, the deadline says how early the node comes up at the latest. */
     bool is_linked = verge__node_is_linked(node);
-    bool is_kept = is_linked && !calendar->has_places && deadline_ns >= node->deadline_ns;
+    bool is_kept = is_linked && deadline_ns >= node->deadline_ns;
     verge__wheel_note_move(wheel, node->deadline_ns, deadline_ns);
     node->deadline_ns = deadline_ns;
     if (VERGE__UNLIKELY(wheel->order != NULL)) {

@@ -49,7 +49,7 @@ int verge__wheel_find_node(verge_wheel *wheel) {
 /* A slab goes back; its nodes may be idle. */
 static void release_slab(verge_wheel *wheel, uint32_t slab) {
     for (uint32_t i = 0; i < verge__nodes_room(&wheel->nodes, slab); i++) {
-        verge__node *node = &wheel->nodes.slabs[slab].nodes[i].timer.node;
+        verge__node *node = &verge__slab_node(&wheel->nodes, &wheel->nodes.slabs[slab], i)->timer.node;
         if (verge__node_is_linked(node)) {
             wheel->dropped++;
             verge__calendar_withdraw(&wheel->calendar, node);

@@ -17,8 +17,8 @@ static size_t words_for(uint32_t bits) {
     return (bits + 63) / 64;
 }
 
-static size_t slab_bytes(uint32_t node_count) {
-    return (size_t)node_count * sizeof(verge__table_node);
+static size_t slab_bytes(const verge__nodes *nodes, uint32_t node_count) {
+    return (size_t)node_count * nodes->stride;
 }
 
 /* The arrays `with_free` and `slabs` are one piece of memory. */
@@ -28,7 +28,7 @@ static size_t array_bytes(uint32_t room) {
 
 void verge__nodes_deinit(verge__nodes *nodes) {
     for (uint32_t i = 0; i < nodes->slab_count; i++) {
-        verge__release(nodes->allocator, nodes->slabs[i].nodes, slab_bytes(verge__nodes_room(nodes, i)));
+        verge__release(nodes->allocator, nodes->slabs[i].nodes, slab_bytes(nodes, verge__nodes_room(nodes, i)));
     }
     verge__release(nodes->allocator, nodes->with_free, array_bytes(nodes->slab_room));
 }
@@ -52,9 +52,9 @@ static void add_nodes(verge__nodes *nodes, uint32_t slab, uint32_t from, uint32_
     verge__slab *grown = &nodes->slabs[slab];
     for (uint32_t i = to; i-- > from;) {
         uint64_t index = (slab << VERGE__SLAB_BITS) + i;
-        grown->nodes[i] = (verge__table_node){.timer.word = VERGE__HANDLE,
-                                              .tag = index << 32 | grown->generation_floor,
-                                              .data = (void *)(uintptr_t)grown->first_free};
+        verge__table_node *node = verge__slab_node(nodes, grown, i);
+        node->timer = (verge__timer_node){.word = index << 32 | grown->generation_floor};
+        node->data = (void *)(uintptr_t)grown->first_free;
         grown->first_free = (uint16_t)i;
     }
     nodes->node_count += to - from;
@@ -85,10 +85,10 @@ static int grow_arrays(verge__nodes *nodes) {
 }
 
 /* Moves nodes to another place, one by one, and tells the neighbours of each, which may be among them. */
-static void move_nodes(verge__table_node *to, const verge__table_node *from, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        verge__node *node = &to[i].timer.node;
-        to[i] = from[i];
+static void move_nodes(const verge__nodes *nodes, unsigned char *to, unsigned char *from, uint32_t count) {
+    for (size_t at = 0; at < slab_bytes(nodes, count); at += nodes->stride) {
+        memcpy(to + at, from + at, nodes->stride);
+        verge__node *node = (verge__node *)(void *)(to + at);
         if (verge__node_is_linked(node)) {
             *node->pprev = node;
             if (node->next != NULL) {
@@ -100,15 +100,15 @@ static void move_nodes(verge__table_node *to, const verge__table_node *from, uin
 
 /* A slab gets memory for `after` nodes; it has memory for `before` of them already. */
 static int grow_slab(verge__nodes *nodes, uint32_t slab, uint32_t before, uint32_t after) {
-    verge__table_node *memory =
-        (verge__table_node *)verge__allocate(nodes->allocator, slab_bytes(after), _Alignof(verge__table_node));
+    unsigned char *memory =
+        (unsigned char *)verge__allocate(nodes->allocator, slab_bytes(nodes, after), _Alignof(verge__table_node));
     if (memory == NULL) {
         return -ENOMEM;
     }
-    verge__table_node *old = nodes->slabs[slab].nodes;
+    unsigned char *old = nodes->slabs[slab].nodes;
     if (old != NULL) {
-        move_nodes(memory, old, before);
-        verge__release(nodes->allocator, old, slab_bytes(before));
+        move_nodes(nodes, memory, old, before);
+        verge__release(nodes->allocator, old, slab_bytes(nodes, before));
     } else {
         nodes->empty_count += slab > 0;
     }
@@ -151,12 +151,12 @@ void verge__nodes_release_slab(verge__nodes *nodes, uint32_t slab) {
     uint32_t node_count = verge__nodes_room(nodes, slab);
     VERGE__INVARIANT(released->nodes != NULL && released->used == 0, "WN1: a slab that is given back has no timer");
     for (uint32_t i = 0; i < node_count; i++) {
-        const verge__table_node *node = &released->nodes[i];
+        const verge__table_node *node = verge__slab_node(nodes, released, i);
         VERGE__INVARIANT(!verge__node_is_linked(&node->timer.node), "C2: no list keeps a node that is given back");
-        uint32_t generation = (uint32_t)node->tag;
+        uint32_t generation = (uint32_t)node->timer.word;
         released->generation_floor = generation > released->generation_floor ? generation : released->generation_floor;
     }
-    verge__release(nodes->allocator, released->nodes, slab_bytes(node_count));
+    verge__release(nodes->allocator, released->nodes, slab_bytes(nodes, node_count));
     released->nodes = NULL;
     released->first_free = VERGE__NO_NODE;
     nodes->vacant = slab < nodes->vacant ? slab : nodes->vacant;
@@ -185,7 +185,7 @@ int verge__nodes_why_not(const verge__nodes *nodes, verge_timer timer) {
     }
     const verge__slab *slab = &nodes->slabs[index >> VERGE__SLAB_BITS];
     uint32_t reached =
-        slab->nodes == NULL ? slab->generation_floor : (uint32_t)verge__nodes_at(nodes, index)->tag;
+        slab->nodes == NULL ? slab->generation_floor : (uint32_t)verge__nodes_at(nodes, index)->timer.word;
     return reached == 0 || generation < reached ? -ENOENT : -EBADF;
 }
 
@@ -194,11 +194,11 @@ static const char *check_slab(const verge__nodes *nodes, uint32_t slab, size_t *
     uint32_t room = verge__nodes_room(nodes, slab);
     uint32_t used = 0;
     for (uint32_t i = 0; i < room; i++) {
-        const verge__table_node *node = &checked->nodes[i];
+        const verge__table_node *node = verge__slab_node(nodes, checked, i);
         bool is_pending = verge__timer_is_pending(&node->timer);
-        bool is_retired = (uint32_t)node->tag == 0;
-        if (verge__handle_index(node->tag) != (slab << VERGE__SLAB_BITS) + i || (node->tag & 1) != is_pending) {
-            return "WN2: a node's tag has its index, and is odd while it is a timer";
+        bool is_retired = (uint32_t)node->timer.word == 0;
+        if (verge__handle_index(node->timer.word) != (slab << VERGE__SLAB_BITS) + i) {
+            return "WN2: a node's word has its index";
         }
         *live += is_pending;
         *retired += is_retired;
@@ -206,8 +206,8 @@ static const char *check_slab(const verge__nodes *nodes, uint32_t slab, size_t *
     }
     uint32_t free_count = 0;
     for (uint32_t i = checked->first_free; i != VERGE__NO_NODE && free_count <= room; free_count++) {
-        const verge__table_node *node = &checked->nodes[i];
-        if (verge__timer_is_pending(&node->timer) || (uint32_t)node->tag == 0) {
+        const verge__table_node *node = verge__slab_node(nodes, checked, i);
+        if (verge__timer_is_pending(&node->timer) || (uint32_t)node->timer.word == 0) {
             return "WN1: a free node is no timer, and not retired";
         }
         i = (uint32_t)(uintptr_t)node->data;

@@ -5,13 +5,12 @@
  *
  * The word of a node says what it is, and whether it is pending:
  *
- *     bit 0        PENDING
- *     bit 1, 2     HANDLE: it is of the table; TIMEOUT. Neither: a timeout that was never set; a marker (visit.c)
- *     bits 3..63   its place (calendar/node.h); in ordered wheels the number of the call that set it last (order.h)
- *
- * A node of the table has a tag: index << 32 | generation. While the node is a timer, the tag is its handle. The
- * generation is odd while the node is a timer and even while it is free, and only grows. So a handle is live if and
- * only if it is the tag of its node.
+ *     a timer with a handle   index << 32 | generation: while it is pending, the word is its handle. The generation is
+ *                             odd while the node is a timer and even while it is free, and only grows. So a handle is
+ *                             live if and only if it is the word of its node
+ *     a timeout               TIMEOUT | place << 1 | 1 if it is pending. In ordered wheels, the number of the call that
+ *                             set it last (order.h) is where the place would be (calendar/node.h)
+ *     a marker                0 (visit.c)
  *
  * Nodes with handles are in slabs of 512. A slab without a timer goes back to the allocator. The highest generation
  * that it reached is remembered, so that no handle is ever issued twice. The free nodes of a slab are a list, threaded
@@ -42,8 +41,7 @@ enum {
 
 #define VERGE__NO_INDEX UINT32_MAX
 #define VERGE__PENDING UINT64_C(1)
-#define VERGE__HANDLE UINT64_C(2)
-#define VERGE__TIMEOUT UINT64_C(4)
+#define VERGE__TIMEOUT VERGE__HAS_PLACE
 
 typedef verge__placed_node verge__timer_node;
 
@@ -51,21 +49,22 @@ _Static_assert(sizeof(verge__timer_node) <= sizeof(verge_timeout), "a timeout is
 
 typedef struct VERGE__MAY_ALIAS verge__table_node {
     verge__timer_node timer;
-    uint64_t tag;
-    void *data; /* of a free node: the next free one of its slab */
+    void *data;        /* of a free node: the next free one of its slab */
+    uint64_t sequence; /* in ordered wheels alone: see `stride` */
 } verge__table_node;
 
 typedef struct verge__slab {
-    verge__table_node *nodes; /* NULL: given back, or not there yet */
+    unsigned char *nodes; /* NULL: given back, or not there yet */
     uint16_t used;
     uint16_t first_free;
     uint32_t generation_floor; /* what its nodes start with, if it has no memory */
 } verge__slab;
 
-/* Begins zeroed, but for the allocator and generation_base. */
+/* Begins zeroed, but for the allocator, stride and generation_base. */
 typedef struct verge__nodes {
     verge__slab *slabs;
     uint32_t index_limit; /* indexes below this may be in use */
+    uint32_t stride;      /* bytes from a node to the next */
     uint32_t current;     /* the slab from which nodes are taken */
     uint32_t empty_count; /* slabs with memory and without a timer, but for slab 0 */
     size_t live;          /* timers with handles */
@@ -77,7 +76,7 @@ typedef struct verge__nodes {
     uint32_t vacant;      /* slabs below this one have memory */
     uint32_t retired_count;
     uint32_t generation_base;
-    uint64_t *with_free;  /* a bit a slab: it may have free nodes */
+    uint64_t *with_free; /* a bit a slab: it may have free nodes */
     bool is_shrinking;   /* slabs are given back until few are empty */
     const verge_allocator *allocator;
 } verge__nodes;
@@ -113,16 +112,11 @@ static VERGE__ALWAYS_INLINE bool verge__timer_is_pending(const verge__timer_node
 }
 
 static VERGE__ALWAYS_INLINE bool verge__timer_is_timeout(const verge__timer_node *timer) {
-    return (timer->word & VERGE__TIMEOUT) != 0;
+    return timer->word >= VERGE__TIMEOUT;
 }
 
 static inline bool verge__timer_is_marker(const verge__timer_node *timer) {
     return timer->word == 0;
-}
-
-/* Its place or, in ordered wheels, the number of the call that set it last. */
-static VERGE__ALWAYS_INLINE uint64_t verge__timer_place(const verge__timer_node *timer) {
-    return timer->word >> VERGE__PLACE_SHIFT;
 }
 
 static inline uint32_t verge__handle_index(verge_timer timer) {
@@ -135,8 +129,13 @@ static inline uint32_t verge__nodes_room(const verge__nodes *nodes, uint32_t sla
     return slab == 0 ? nodes->first_room : (uint32_t)VERGE__SLAB_NODES;
 }
 
+static VERGE__ALWAYS_INLINE verge__table_node *verge__slab_node(const verge__nodes *nodes, const verge__slab *slab,
+                                                                uint32_t offset) {
+    return (verge__table_node *)(void *)(slab->nodes + (size_t)offset * nodes->stride);
+}
+
 static VERGE__ALWAYS_INLINE verge__table_node *verge__nodes_at(const verge__nodes *nodes, uint32_t index) {
-    return &nodes->slabs[index >> VERGE__SLAB_BITS].nodes[index & (VERGE__SLAB_NODES - 1)];
+    return verge__slab_node(nodes, &nodes->slabs[index >> VERGE__SLAB_BITS], index & (VERGE__SLAB_NODES - 1));
 }
 
 /* The node of a handle, or NULL if the handle is not live. */
@@ -147,7 +146,7 @@ static VERGE__ALWAYS_INLINE verge__table_node *verge__nodes_find(const verge__no
         return NULL;
     }
     verge__table_node *node = verge__nodes_at(nodes, index);
-    return VERGE__LIKELY(node->tag == timer) ? node : NULL;
+    return VERGE__LIKELY(node->timer.word == timer) ? node : NULL;
 }
 
 /* The node that is taken next, from the current slab; NULL: that has none. */
@@ -156,7 +155,7 @@ static VERGE__ALWAYS_INLINE verge__table_node *verge__nodes_peek(const verge__no
         return NULL;
     }
     const verge__slab *slab = &nodes->slabs[nodes->current];
-    return VERGE__UNLIKELY(slab->first_free == VERGE__NO_NODE) ? NULL : &slab->nodes[slab->first_free];
+    return VERGE__UNLIKELY(slab->first_free == VERGE__NO_NODE) ? NULL : verge__slab_node(nodes, slab, slab->first_free);
 }
 
 /* A slab has a free node now. */
@@ -172,8 +171,7 @@ static VERGE__ALWAYS_INLINE void verge__nodes_take(verge__nodes *nodes, verge__t
     VERGE__INVARIANT(!verge__timer_is_pending(&node->timer), "WN2: a free node has an even generation");
     slab->first_free = (uint16_t)(uintptr_t)node->data;
     nodes->live++;
-    node->tag++;
-    node->timer.word |= VERGE__PENDING;
+    node->timer.word++;
     if (VERGE__UNLIKELY(slab->used++ == 0)) {
         nodes->empty_count -= nodes->current > 0;
     }
@@ -182,20 +180,19 @@ static VERGE__ALWAYS_INLINE void verge__nodes_take(verge__nodes *nodes, verge__t
 /* The timer of a node, with this handle, has ended. False: the node is retired, as its generations are used up. */
 static VERGE__ALWAYS_INLINE bool verge__nodes_put_free(verge__nodes *nodes, verge__table_node *node,
                                                        verge_timer timer) {
-    uint64_t tag = timer + 1;
+    uint64_t word = timer + 1;
     uint32_t index = verge__handle_index(timer);
     uint32_t at = index >> VERGE__SLAB_BITS;
     verge__slab *slab = &nodes->slabs[at];
-    VERGE__INVARIANT(verge__timer_is_pending(&node->timer) && node->tag == timer && slab->used > 0,
+    VERGE__INVARIANT(verge__timer_is_pending(&node->timer) && node->timer.word == timer && slab->used > 0,
                      "WN2: a timer has an odd generation");
     nodes->live--;
-    node->timer.word -= VERGE__PENDING;
-    if (VERGE__UNLIKELY((uint32_t)tag == 0)) {
-        node->tag = (uint64_t)index << 32;
+    if (VERGE__UNLIKELY((uint32_t)word == 0)) {
+        node->timer.word = (uint64_t)index << 32;
         nodes->retired_count++;
         return false;
     }
-    node->tag = tag;
+    node->timer.word = word;
     uint16_t first_free = slab->first_free;
     node->data = (void *)(uintptr_t)first_free;
     slab->first_free = (uint16_t)(index & (VERGE__SLAB_NODES - 1));

@@ -5,7 +5,7 @@ static bool comes_first(verge__node *a, verge__node *b, bool is_by_deadline) {
     if (is_by_deadline && a->deadline_ns != b->deadline_ns) {
         return a->deadline_ns < b->deadline_ns;
     }
-    return verge__timer_place(verge__timer_of_node(a)) < verge__timer_place(verge__timer_of_node(b));
+    return verge__timer_sequence(verge__timer_of_node(a)) < verge__timer_sequence(verge__timer_of_node(b));
 }
 
 /* Merges the runs of a size, of which there is one at least. */

@@ -33,6 +33,12 @@ typedef struct verge__order {
     bool is_by_deadline;
 } verge__order;
 
+/* The number of the call that set the timer last. */
+static inline uint64_t verge__timer_sequence(const verge__timer_node *timer) {
+    return verge__timer_is_timeout(timer) ? verge__node_place(timer)
+                                          : ((const verge__table_node *)(const void *)timer)->sequence;
+}
+
 /* Adds a node that is in no list, between merges, before the sorting is done. */
 void verge__sorting_add(verge__sorting *sorting, verge__node *node);
 

@@ -16,18 +16,19 @@ static VERGE__ALWAYS_INLINE int scheduled(verge_wheel *wheel, verge__table_node 
     verge__nodes_take(&wheel->nodes, node);
     node->data = data;
     if (ret_timer != NULL) {
-        *ret_timer = node->tag;
+        *ret_timer = node->timer.word;
     }
-    VERGE__PROBE3(schedule, wheel, node->tag, node->timer.node.deadline_ns);
+    VERGE__PROBE3(schedule, wheel, node->timer.word, node->timer.node.deadline_ns);
     return 0;
 }
 
-static VERGE__NOINLINE int schedule_anew(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer) {
-    if (wheel == NULL) {
-        return -EINVAL;
-    }
-    verge__table_node *node = verge__nodes_peek(&wheel->nodes);
+/* `node` is free, or NULL: one has to be found. */
+static VERGE__NOINLINE int schedule_anew(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer,
+                                         verge__table_node *node) {
     if (VERGE__UNLIKELY(node == NULL)) {
+        if (wheel == NULL) {
+            return -EINVAL;
+        }
         int error = verge__wheel_judge(wheel, false, deadline_ns); /* before memory is asked for */
         error = error == 0 ? verge__wheel_find_node(wheel) : error;
         node = error != 0 ? NULL : verge__nodes_peek(&wheel->nodes);
@@ -43,24 +44,24 @@ static VERGE__NOINLINE int schedule_anew(verge_wheel *wheel, uint64_t deadline_n
 int verge_wheel_schedule(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer) {
     VERGE__ENTER(wheel);
     verge__table_node *node = VERGE__UNLIKELY(wheel == NULL) ? NULL : verge__nodes_peek(&wheel->nodes);
-    return VERGE__LIKELY(node != NULL) && verge__wheel_arm_in_place(wheel, &node->timer, deadline_ns)
+    return VERGE__LIKELY(node != NULL) && verge__wheel_arm_in_place(wheel, &node->timer, deadline_ns, false)
                ? scheduled(wheel, node, data, ret_timer)
-               : schedule_anew(wheel, deadline_ns, data, ret_timer);
+               : schedule_anew(wheel, deadline_ns, data, ret_timer, node);
 }
 
 static VERGE__NOINLINE int move(verge_wheel *wheel, verge__table_node *node, uint64_t deadline_ns) {
     int error = verge__wheel_arm(wheel, &node->timer, deadline_ns);
     if (VERGE__LIKELY(error == 0)) {
-        VERGE__PROBE3(reschedule, wheel, node->tag, deadline_ns);
+        VERGE__PROBE3(reschedule, wheel, node->timer.word, deadline_ns);
     }
     return error;
 }
 
 static VERGE__ALWAYS_INLINE int reschedule(verge_wheel *wheel, verge__table_node *node, uint64_t deadline_ns) {
-    if (VERGE__UNLIKELY(!verge__wheel_arm_in_place(wheel, &node->timer, deadline_ns))) {
+    if (VERGE__UNLIKELY(!verge__wheel_arm_in_place(wheel, &node->timer, deadline_ns, false))) {
         return move(wheel, node, deadline_ns);
     }
-    VERGE__PROBE3(reschedule, wheel, node->tag, deadline_ns);
+    VERGE__PROBE3(reschedule, wheel, node->timer.word, deadline_ns);
     return 0;
 }
 

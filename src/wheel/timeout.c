@@ -50,10 +50,15 @@ static VERGE__NOINLINE int set_anew(verge_wheel *wheel, verge_timeout *timeout, 
     verge__timer_node *timer = timer_of(timeout);
     VERGE__INVARIANT(!verge__node_is_linked(&timer->node) || may_be_of(wheel, &timer->node),
                      "a timeout of another wheel: clear it there first");
-    timer->word = timer->word == 0 ? VERGE__TIMEOUT : timer->word; /* zeroed memory */
+    uint64_t before = timer->word;
+    timer->word |= VERGE__TIMEOUT; /* its memory may be zeroed */
     int error = VERGE__UNLIKELY(is_past) ? verge__wheel_arm_slowly(wheel, timer, deadline_ns, true)
                                          : verge__wheel_arm(wheel, timer, deadline_ns);
-    return VERGE__UNLIKELY(error != 0) ? error : armed(wheel, timer);
+    if (VERGE__UNLIKELY(error != 0)) {
+        timer->word = before;
+        return error;
+    }
+    return armed(wheel, timer);
 }
 
 int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
@@ -62,7 +67,7 @@ int verge_timeout_set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadl
     bool is_there = VERGE__LIKELY(wheel != NULL && timeout != NULL);
     VERGE__INVARIANT(!is_there || !verge__node_is_linked(&timer->node) || may_be_of(wheel, &timer->node),
                      "a timeout of another wheel: clear it there first");
-    return is_there && verge__wheel_arm_in_place(wheel, timer, deadline_ns)
+    return is_there && verge__wheel_arm_in_place(wheel, timer, deadline_ns, true)
                ? armed(wheel, timer)
                : set_anew(wheel, timeout, deadline_ns, false);
 }

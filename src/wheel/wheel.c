@@ -43,7 +43,7 @@ verge__calendar_setup verge__wheel_calendar_setup(const verge_wheel *wheel, bool
         .bias_ns = wheel->options.strict ? precision_ns : precision_ns - 1,
         .shift = (uint8_t)wheel->calendar.shift,
         .first_tick = verge__wheel_target(wheel),
-        .has_places = wheel->options.order == VERGE_ORDER_ANY && wheel->calendar.shift >= VERGE__PLACE_SHIFT,
+        .has_places = wheel->options.order == VERGE_ORDER_ANY && wheel->calendar.shift >= 2,
         .is_narrow = is_narrow && !wheel->options.coarse, /* which rounds up to slots of its own levels */
         .allocator = &wheel->allocator,
     };
@@ -59,7 +59,8 @@ static int make_ordered(verge_wheel *wheel) {
     order->tick.merging = -1;
     order->is_by_deadline = wheel->options.order == VERGE_ORDER_DEADLINE;
     wheel->order = order;
-    wheel->calendar.has_places = false; /* their words have the order instead */
+    wheel->nodes.stride = sizeof(verge__table_node);
+    wheel->calendar.has_places = false; /* the words of timeouts have the order there */
     return 0;
 }
 
@@ -70,6 +71,9 @@ int verge__wheel_order_by_deadline(verge_wheel *wheel) {
     }
     if (wheel->order != NULL) {
         return wheel->order->is_by_deadline ? 0 : -EBUSY;
+    }
+    if (wheel->nodes.node_count > 0) { /* they have no room for a sequence */
+        return -EBUSY;
     }
     wheel->options.order = VERGE_ORDER_DEADLINE;
     return make_ordered(wheel);
@@ -106,7 +110,8 @@ int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_whe
     wheel->is_plain = !options->coarse && options->past == VERGE_PAST_FIRES && options->timer_cap == 0;
     wheel->start_ns = options->start_ns;
     wheel->now_ns = options->start_ns;
-    wheel->nodes = (verge__nodes){.generation_base = next_generation_base(),
+    wheel->nodes = (verge__nodes){.stride = offsetof(verge__table_node, sequence),
+                                  .generation_base = next_generation_base(),
                                   .allocator = &wheel->allocator};
     const verge__calendar_setup setup = verge__wheel_calendar_setup(wheel, true);
     error = verge__calendar_init(&wheel->calendar, &setup);
@@ -151,8 +156,7 @@ static void end_one(void *context, verge_wheel *wheel, verge__timer_node *timer)
         timer->word &= ~VERGE__PENDING;
         wheel->timeout_count--;
     } else {
-        (void)verge__nodes_put_free(&wheel->nodes, (verge__table_node *)(void *)timer,
-                                    ((const verge__table_node *)(const void *)timer)->tag);
+        (void)verge__nodes_put_free(&wheel->nodes, (verge__table_node *)(void *)timer, timer->word);
     }
 }
 

@@ -139,7 +139,7 @@ static inline size_t verge__wheel_idle(const verge_wheel *wheel) {
 static inline verge_expiry verge__wheel_expiry(const verge__timer_node *timer) {
     bool is_timeout = verge__timer_is_timeout(timer);
     const verge__table_node *node = (const verge__table_node *)(const void *)timer;
-    return (verge_expiry){.timer = is_timeout ? 0 : node->tag,
+    return (verge_expiry){.timer = is_timeout ? 0 : timer->word,
                           .deadline_ns = timer->node.deadline_ns,
                           .data = is_timeout ? (void *)(uintptr_t)timer : node->data};
 }
@@ -167,7 +167,12 @@ void verge__wheel_refile(verge_wheel *wheel, verge__timer_node *timer);
 
 /* In an ordered wheel: the timer comes after all that were set before. */
 static inline void verge__wheel_set_sequence(verge_wheel *wheel, verge__timer_node *timer) {
-    timer->word = (timer->word & ((1 << VERGE__PLACE_SHIFT) - 1)) | ++wheel->sequence << VERGE__PLACE_SHIFT;
+    uint64_t sequence = ++wheel->sequence;
+    if (verge__timer_is_timeout(timer)) {
+        timer->word = VERGE__TIMEOUT | sequence << 1 | (timer->word & VERGE__PENDING);
+    } else {
+        ((verge__table_node *)(void *)timer)->sequence = sequence;
+    }
 }
 
 /* The timer with the earliest deadline has ended. */
@@ -185,12 +190,14 @@ static VERGE__ALWAYS_INLINE void verge__wheel_note_move(verge_wheel *wheel, uint
     }
 }
 
-/* Gives a timer another deadline if its node can stay where it is, because it is linked, and the deadline is not before
- * its place: the node comes up early, and is filed again then. False: it cannot, and nothing has changed. */
+/* Gives a timer another deadline if its node can stay where it is, because it is linked, and comes up early enough:
+ * then it is filed again. False: it cannot, and nothing has changed. How early it comes up, the place of a timeout
+ * says; in a node with a handle there is no room for a place, but the deadline is never before that. */
 static VERGE__ALWAYS_INLINE bool verge__wheel_arm_in_place(verge_wheel *wheel, verge__timer_node *timer,
-                                                           uint64_t deadline_ns) {
+                                                           uint64_t deadline_ns, bool is_timeout) {
     if (VERGE__UNLIKELY(!verge__node_is_linked(&timer->node) || deadline_ns >= wheel->keep_end_ns ||
-                        verge__wheel_tick(wheel, deadline_ns) < verge__timer_place(timer))) {
+                        (is_timeout ? verge__wheel_tick(wheel, deadline_ns) < verge__node_place(timer)
+                                    : deadline_ns < timer->node.deadline_ns))) {
         return false;
     }
     verge__wheel_note_move(wheel, timer->node.deadline_ns, deadline_ns);

@@ -7,7 +7,7 @@
 static verge_timer last_of_its_node(verge_wheel *wheel, uint64_t deadline_ns) {
     const verge_timer timer = schedule(wheel, deadline_ns, 1);
     const verge_timer last = timer | UINT32_MAX;
-    verge__nodes_at(&wheel->nodes, verge__handle_index(timer))->tag = last;
+    verge__nodes_at(&wheel->nodes, verge__handle_index(timer))->timer.word = last;
     return last;
 }
 
@@ -64,7 +64,7 @@ static void a_slab_with_a_retired_node_stays(void **state) {
         timers[i] = schedule(wheel, HOUR, i);
     }
     timers[COUNT - 1] |= UINT32_MAX;
-    verge__nodes_at(&wheel->nodes, verge__handle_index(timers[COUNT - 1]))->tag = timers[COUNT - 1];
+    verge__nodes_at(&wheel->nodes, verge__handle_index(timers[COUNT - 1]))->timer.word = timers[COUNT - 1];
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
     }
