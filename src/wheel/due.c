@@ -366,7 +366,9 @@ static uint64_t next_stop(verge_wheel *wheel, bool is_exact, bool was_there) {
         return verge_wheel_next_wakeup(wheel);
     }
     uint64_t next_ns = verge__wheel_earliest(wheel);
-    return !is_exact || (was_there && next_ns <= wheel->now_ns) ? verge_wheel_fires_at(wheel, next_ns) : next_ns;
+    uint64_t tick_ns = verge_wheel_fires_at(wheel, next_ns); /* at the end of time, VERGE_NEVER */
+    bool is_at_tick = !is_exact || tick_ns == VERGE_NEVER || (was_there && next_ns <= wheel->now_ns);
+    return is_at_tick ? tick_ns : next_ns;
 }
 
 size_t verge_wheel_poll_to_next(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {

@@ -276,6 +276,19 @@ static void poll_to_next_stops_at_each_deadline(void **state) {
 }
 
 /* A strict wheel goes on to the end of a tick of which poll_exact left some. */
+/* There is nothing to stop at before the time that was asked for. */
+static void poll_to_next_passes_a_deadline_whose_tick_never_comes(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    const uint64_t deadline_ns = VERGE_NEVER - 100;
+    assert_int_equal(verge_wheel_fires_at(wheel, deadline_ns), VERGE_NEVER);
+    (void)schedule(wheel, deadline_ns, 1);
+    verge_expiry out[4];
+    assert_int_equal(verge_wheel_poll_to_next(wheel, VERGE_NEVER - 1, out, 0), 0);
+    assert_int_equal(verge_wheel_now(wheel), VERGE_NEVER - 1);
+    wheel_end(wheel);
+}
+
 static void poll_to_next_ends_a_tick_that_poll_exact_began(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
@@ -540,6 +553,7 @@ int main(void) {
         cmocka_unit_test(poll_exact_has_no_lateness),
         cmocka_unit_test(poll_to_next_stops_at_each_deadline),
         cmocka_unit_test(poll_to_next_ends_a_tick_that_poll_exact_began),
+        cmocka_unit_test(poll_to_next_passes_a_deadline_whose_tick_never_comes),
         cmocka_unit_test(intervals_are_half_open),
         cmocka_unit_test(iterate_visits_each_once),
         cmocka_unit_test(iterate_stops_at_a_timeout),
