@@ -385,8 +385,9 @@ function renderFigures(now) {
 
 /* ---- a moment of the past ---- */
 function pointAt(second, pinned) {
-  const last = lastSecond(snapshot ? subject().kind : 'service'), first = last - SECONDS_KEPT + 1;
-  moment = Math.min(last, Math.max(first, second, 1));
+  const list = historyOf(snapshot ? subject().kind : 'service').seconds;
+  if (!list.length) { toNow(); return; }
+  moment = Math.min(list[list.length - 1][0], Math.max(list[0][0], second));
   isPinned = pinned || isPinned;
   const kept = past.get(moment) || past.get(moment + 1);
   snapshot = kept ? JSON.parse(kept) : live;

@@ -397,14 +397,21 @@ function renderHeat(now) {
   drawAxis(low, high);
 }
 function readHeat() {
-  if (!snapshot || moment === null) { set($('heat-read'), ''); return; }
-  const list = historyOf(subject().kind).late, column = list.find((c) => c[0] === moment);
+  const list = snapshot ? historyOf(subject().kind).late : [];
+  if (moment === null) { set($('heat-read'), list.length ? '' : 'Nothing is recorded yet.'); return; }
+  const column = list.find((c) => c[0] === moment);
   const ago = lastSecond(subject().kind) - moment + ' s ago';
   if (!column) { set($('heat-read'), ago + ': not recorded'); return; }
   const rows = column.slice(1), all = several(rows.reduce((a, b) => a + b, 0), 'callback', 'callbacks');
   const half = duration(quantile(rows, 0.5)), most = duration(quantile(rows, 0.99));
   const here = heatRow === null ? '' : '; ' + (heatRow ? duration(bound(heatRow - 1)) : '0') + ' to ' + duration(bound(heatRow)) + ' late: ' + count(rows[heatRow]);
   set($('heat-read'), ago + ', ' + all + ', half less than ' + half + ' late, 99 % less than ' + most + here);
+}
+/* A busy program misses a second now and then: the next one that it recorded, in the direction of the step. */
+function recorded(second, step) {
+  const all = historyOf(subject().kind).late.map((column) => column[0]);
+  const found = step > 0 ? all.find((s) => s >= second) : all.reverse().find((s) => s <= second);
+  return found === undefined ? second : found;
 }
 function moveRow(row) { heatRow = Math.min(heatRange[1], Math.max(heatRange[0], row)); }
 $('heat').addEventListener('keydown', (event) => {
@@ -413,7 +420,7 @@ $('heat').addEventListener('keydown', (event) => {
   if (!step || !snapshot) { return; }
   event.preventDefault();
   moveRow((heatRow === null ? heatRange[0] + 1 : heatRow) + step[1]);
-  pointAt((moment === null ? lastSecond(subject().kind) : moment) + step[0], true);
+  pointAt(recorded((moment === null ? lastSecond(subject().kind) : moment) + step[0], step[0]), true);
   keep();
 });
 $('heat').addEventListener('pointermove', (event) => {

@@ -71,6 +71,7 @@ class Chromium:
         self.events = []
         self.session = None
         self.console = []
+        self.planted = None
         targets = self.call("Target.getTargets")["targetInfos"]
         page = next(target for target in targets if target["type"] == "page")
         self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
@@ -118,7 +119,7 @@ class Chromium:
             self.console.append(values["entry"]["text"])
         self.events.append(message)
 
-    def call(self, method, seconds=600, **values):
+    def call(self, method, seconds=300, **values):
         self.number += 1
         message = {"id": self.number, "method": method, "params": values}
         if self.session:
@@ -148,6 +149,14 @@ class Chromium:
 
     # ---- what a test does ----
 
+    def plant(self, script):
+        """Runs a script in each page that is opened from now on, before the page's own, in place of the one before. None:
+        runs no script any more."""
+        if self.planted is not None:
+            self.call("Page.removeScriptToEvaluateOnNewDocument", identifier=self.planted)
+        planted = script and self.call("Page.addScriptToEvaluateOnNewDocument", source=script)
+        self.planted = planted and planted["identifier"]
+
     def open(self, address):
         self.call("Page.navigate", url=address)
 
@@ -158,8 +167,8 @@ class Chromium:
             raise RuntimeError(result["exceptionDetails"].get("exception", {}).get("description", str(result)))
         return result["result"].get("value")
 
-    def wait(self, script, seconds=600):
-        """Until a script gives something that is true, which is returned."""
+    def wait(self, script, seconds=120):
+        """Until a script gives something that is true, which is returned. Otherwise the error has what the page shows."""
         end = time.monotonic() + seconds
         while True:
             try:
@@ -169,8 +178,19 @@ class Chromium:
             except RuntimeError:
                 value = None  # the page is being loaded
             if time.monotonic() > end:
-                raise TimeoutError(script)
+                raise TimeoutError(f"waited {seconds} s for {script}\n{self.describe()}")
             time.sleep(0.05)
+
+    def describe(self):
+        """The page as text, for somebody who was not there."""
+        try:
+            shown = self.run(
+                "location.href + '\\nfocus: ' + document.activeElement.tagName + ' ' + document.activeElement.id +"
+                " '\\n' + document.body.innerText"
+            )
+        except (OSError, RuntimeError, TimeoutError) as error:
+            shown = f"the page does not answer: {error}"
+        return f"console: {self.console}\n{shown}"
 
     def resize(self, width, height, scale=1):
         self.call(

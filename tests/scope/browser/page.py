@@ -97,11 +97,59 @@ def test_stuck(browser, theatre):
     expect(seconds < 2, f"a stuck callback is shown within two seconds: {seconds:.1f} s")
 
 
-def test_keyboard(browser):
+# Of what comes, only the seconds in window.recorded are known.
+FEW_SECONDS = """
+window.recorded = [];
+const real = fetch, late = (s) => [s].concat(Array(26).fill(1)), second = (s) => [s, 1, 1, 1, 1, 1, 1, 0];
+window.fetch = async (path, options) => {
+  const answer = await real(path, options), seconds = window.recorded;
+  if (path !== 'history' && path !== 'next') { return answer; }
+  const data = await answer.json();
+  if (path === 'history') { data.service = { late: seconds.map(late), seconds: seconds.map(second) }; }
+  for (const subject of data.subjects || []) {
+    subject.late = late(seconds[seconds.length - 1] || 0);
+    subject.second = second(seconds[seconds.length - 1] || 0);
+  }
+  return new Response(JSON.stringify(data));
+};
+"""
+READING = "document.querySelector('#heat-read').textContent"
+
+
+def read_by_key(browser, key, text):
+    """A key, once; it has to lead to a second that was recorded."""
+    browser.press(key)
+    shown = browser.run(READING)
+    expect(shown.startswith(text) and "late: " in shown, f"{key} reads the heat map: {shown}")
+
+
+def test_few_seconds(browser, theatre):
+    """The keys of the heat map while nothing, one second, or not every second is recorded."""
+    browser.plant(FEW_SECONDS)
+    browser.open(theatre.address)
+    browser.wait(f"{LIVE} && {READING} === 'Nothing is recorded yet.'")
+    expect(True, "the first second has not passed, and the page says so")
     browser.run("document.querySelector('#heat').focus()")
     browser.press("ArrowLeft")
-    browser.wait("/late: /.test(document.querySelector('#heat-read').textContent)")
-    expect(True, "arrow keys read the heat map")
+    expect(browser.run(LIVE), "a key goes nowhere then")
+    browser.run("window.recorded = [7]")
+    browser.wait(f"{READING} === ''")
+    read_by_key(browser, "ArrowLeft", "0 s ago, ")
+    browser.press("Escape")
+    browser.run("window.recorded = [7, 10]")
+    browser.wait("document.querySelector('#tiles polyline').getAttribute('points').includes(' ')")
+    read_by_key(browser, "ArrowLeft", "3 s ago, ")
+    read_by_key(browser, "ArrowLeft", "3 s ago, ")
+    read_by_key(browser, "ArrowRight", "0 s ago, ")
+    read_by_key(browser, "PageUp", "3 s ago, ")
+    browser.press("Escape")
+
+
+def test_keyboard(browser):
+    browser.wait(f"{READING} === ''")  # a second was recorded
+    browser.run("document.querySelector('#heat').focus()")
+    browser.press("ArrowLeft")
+    expect("late: " in browser.run(READING), "arrow keys read the heat map")
     browser.press("Escape")
     browser.run("document.activeElement.blur()")
     browser.press("p", "p")
@@ -253,6 +301,8 @@ def main():
     browser = chromium.Chromium(browser_program)
     try:
         browser.dress("light")
+        test_few_seconds(browser, theatre)
+        browser.plant(None)
         browser.open(theatre.address)
         browser.wait(LIVE)
         expect(True, "the page loads")
