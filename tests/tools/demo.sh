@@ -10,6 +10,8 @@ trap 'rm -rf "$work"' EXIT
 grep -q '^  audit' "$work/out"
 [ "$(grep -c '^    ok ' "$work/out")" -ge 14 ]
 [ "$(grep -c 'FAILED' "$work/out")" -eq 0 ]
+[ "$(tail -n 1 "$work/out")" = "passed: all $(grep -c '^    ok ' "$work/out") checks" ]
+grep -q '^  The worst second was number [0-9]*: 99 % of ' "$work/out"
 grep -q ' pending | late ' "$work/out"
 [ "$(tr -d '[:print:]\n' <"$work/out" | wc -c)" -eq 0 ] # nothing but ASCII
 [ ! -s "$work/err" ]
@@ -40,4 +42,5 @@ grep -q '^interrupted after' "$work/interrupted"
 jq -e '.holds and (.audit | length >= 14 and all(.holds)) and .timers == 1000 and .seed == 7 and .workers == 3 and
     .started == .fired + .cancelled + .pending and .fired > 0 and .cancelled > 0 and .reset > 0 and
     .joined == 1 and .left == 1 and .lateness.count > 0 and
+    .worst_second.number >= 1 and .worst_second.callbacks > 0 and .worst_second.moved <= .migrated and
     .echoed > 0' "$work/json" >/dev/null || { cat "$work/json"; exit 1; }

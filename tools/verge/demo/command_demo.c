@@ -146,6 +146,24 @@ static void explain_lateness(const struct soak_result *result, const struct look
            share_of_machine(result->took_ns), core_count());
 }
 
+/* Most often it is the one in which a worker was retired: all of its timers have to move. */
+static void explain_worst_second(const struct soak_result *result, const struct look *look) {
+    const struct soak_second *worst = &result->worst;
+    if (worst->count == 0) {
+        return;
+    }
+    printf("\n  %sThe worst second%s was number %" PRIu64 ": 99 %% of %s callbacks were at most\n  %s late. ",
+           look->bold, look->plain, worst->number, text_grouped(worst->count), text_duration(worst->late_ns));
+    if (2 * worst->moved > result->stats.migrated) {
+        printf("A worker was retired half-way: %s timers moved to\n"
+               "  others in that second, and those that were due meanwhile had to wait.\n",
+               text_grouped(worst->moved));
+    } else {
+        printf("It was not the one in which a worker was retired:\n"
+               "  a crowd of timers was due, or another program had the cores.\n");
+    }
+}
+
 static void print_result(const struct soak_result *result, uint64_t echoed, const struct look *look) {
     const struct ledger_tally *tally = &result->tally;
     double seconds = (double)result->took_ns / 1e9;
@@ -163,7 +181,9 @@ static void print_result(const struct soak_result *result, uint64_t echoed, cons
            text_grouped(result->stats.migrated), look->plain);
     lateness_print(&result->lateness, look);
     explain_lateness(result, look);
+    explain_worst_second(result, look);
     audit_print(&result->audit, look);
+    audit_print_verdict(&result->audit, look);
 }
 
 static void write_result(const struct settings *settings, const struct soak_result *result, uint64_t echoed) {

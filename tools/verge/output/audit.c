@@ -29,6 +29,20 @@ void audit_print(const struct audit *audit, const struct look *look) {
     }
 }
 
+void audit_print_verdict(const struct audit *audit, const struct look *look) {
+    if (audit_holds(audit)) {
+        printf("\n%spassed%s: all %zu checks\n", look->good, look->plain, audit->count);
+        return;
+    }
+    printf("\n%sfailed%s: %zu of %zu checks", look->bad, look->plain, audit->failed, audit->count);
+    for (size_t i = 0; i < audit->count; i++) {
+        if (!audit->items[i].holds) {
+            printf("; not so: %s", audit->items[i].text);
+        }
+    }
+    printf("\n");
+}
+
 void audit_write_json(const struct audit *audit, struct json *json) {
     json_begin_array(json, "audit");
     for (size_t i = 0; i < audit->count; i++) {

@@ -25,6 +25,7 @@ void audit_expect(struct audit *audit, bool holds, const char *format, ...) __at
 bool audit_holds(const struct audit *audit);
 
 void audit_print(const struct audit *audit, const struct look *look);
-void audit_write_json(const struct audit *audit, struct json *json); /* the fields "audit" and "holds" */
+void audit_print_verdict(const struct audit *audit, const struct look *look); /* one line: passed, or what failed */
+void audit_write_json(const struct audit *audit, struct json *json);          /* the fields "audit" and "holds" */
 
 #endif

@@ -40,6 +40,10 @@ struct soak {
     struct rates {
         uint64_t at_ns, started, fired, cancelled, reset;
     } shown;
+    struct past {
+        uint64_t seconds, moved;
+        verge_histogram lateness;
+    } past; /* what there was until the last whole second */
 };
 
 static uint64_t real_now(void) {
@@ -163,6 +167,42 @@ static void show(struct soak *soak, struct status *status, uint64_t passed_ns) {
     }
 }
 
+/* Of what was counted since. */
+static uint64_t quantile_since(const verge_histogram *now, const verge_histogram *before, double share,
+                               uint64_t *ret_count) {
+    const uint64_t all = verge_histogram_count(now) - verge_histogram_count(before);
+    uint64_t upper_ns = 0;
+    uint64_t seen = 0;
+    for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT && (double)seen < share * (double)all; i++) {
+        uint64_t count = 0;
+        uint64_t counted = 0;
+        (void)verge_histogram_bucket(before, i, &upper_ns, &counted);
+        (void)verge_histogram_bucket(now, i, &upper_ns, &count);
+        seen += count - counted;
+    }
+    *ret_count = all;
+    return upper_ns;
+}
+
+static void note_second(struct soak *soak, uint64_t passed_ns) {
+    verge_service_stats stats = {.struct_size = sizeof(stats)};
+    struct soak_result *result = soak->result;
+    struct past *past = &soak->past;
+    if (passed_ns / SECOND <= past->seconds || verge_service_get_stats(soak->service, &stats) != 0) {
+        return;
+    }
+    verge_histogram_reset(&result->lateness);
+    (void)verge_service_get_histograms(soak->service, &result->lateness, NULL);
+    struct soak_second second = {.number = passed_ns / SECOND, .moved = stats.migrated - past->moved};
+    second.late_ns = quantile_since(&result->lateness, &past->lateness, 0.99, &second.count);
+    if (second.late_ns > result->worst.late_ns) {
+        result->worst = second;
+    }
+    past->seconds = second.number;
+    past->moved = stats.migrated;
+    past->lateness = result->lateness;
+}
+
 static bool is_interrupted(const struct soak_options *options) {
     return options->is_interrupted != NULL && *options->is_interrupted != 0;
 }
@@ -180,6 +220,7 @@ static void conduct(struct soak *soak, struct status *status) {
         } else {
             be_kind(soak, passed_ns);
         }
+        note_second(soak, passed_ns);
         show(soak, status, passed_ns);
     }
     soak->result->took_ns = passed_ns;

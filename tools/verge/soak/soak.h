@@ -30,6 +30,14 @@ struct soak_options {
     const volatile sig_atomic_t *is_interrupted; /* by a signal handler: it ends early; may be NULL */
 };
 
+/* The second in which callbacks were latest; count is 0 if it did not last a second. */
+struct soak_second {
+    uint64_t number;  /* 1: the first */
+    uint64_t count;   /* callbacks */
+    uint64_t late_ns; /* 99 % of them were late by at most this */
+    uint64_t moved;   /* timers that went to another worker in it */
+};
+
 struct soak_result {
     struct ledger_tally tally;
     verge_histogram lateness, callback_time;
@@ -37,6 +45,7 @@ struct soak_result {
     uint64_t took_ns;                   /* without the end */
     uint64_t periodic, periodic_missed; /* runs of a timer that is periodic, and ticks that it missed */
     uint64_t pending_max, joined, left, jumps, refused_allocations;
+    struct soak_second worst;
     struct audit audit;
 };
 

@@ -21,6 +21,12 @@ void soak_write_json(const struct soak_result *result, struct json *json) {
     json_number(json, "rescued", result->stats.rescued);
     json_number(json, "clock_jumps", result->jumps);
     json_number(json, "refused_allocations", result->refused_allocations);
+    json_begin_object(json, "worst_second");
+    json_number(json, "number", result->worst.number);
+    json_number(json, "callbacks", result->worst.count);
+    json_number(json, "late_99_ns", result->worst.late_ns);
+    json_number(json, "moved", result->worst.moved);
+    json_end_object(json);
     lateness_write_json(&result->lateness, json);
     audit_write_json(&result->audit, json);
 }
