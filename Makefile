@@ -16,6 +16,23 @@ export VERGE_LIBURING ?= ON
 build = cmake --preset $(1) -DVERGE_LIBURING=$(VERGE_LIBURING) >build/$(1).configure.log || { cat build/$(1).configure.log; exit 1; }; \
 	cmake --build --preset $(1)
 
+# The same for somebody who only wants the result: one line, and the rest goes to a log.
+build_quietly = echo "building verge; log in build/$(1).log"; \
+	($(call build,$(1))) >build/$(1).log 2>&1 || { tail -n 30 build/$(1).log; echo "not built: see build/$(1).log"; exit 1; }
+
+# A mistyped name must not mean the default. Compilers and their flags are CMake's matter.
+known = PREFIX DESTDIR JOBS SECONDS MUTANTS SEED PORTS TESTS MACHINES QUICK WRITE MODELS LAYER FILES DEEP TARGETS \
+	$(install_switches) VERGE_LIBURING CC CXX CFLAGS CXXFLAGS CPPFLAGS LDFLAGS DEB_MAINTAINER OUT NGINX_TESTS
+unknown = $(foreach v,$(filter-out $(known),$(.VARIABLES)),$(if $(filter command,$(firstword $(origin $v))),$v))
+install_switches = VERGE_ASSERTS VERGE_PROBES VERGE_DURABLE VERGE_UCONTEXT
+neither = $(foreach v,$(install_switches) VERGE_LIBURING,$(if $(filter-out ON OFF,$($v)),$v=$($v)))
+ifneq ($(strip $(unknown)),)
+$(error there is no option $(strip $(unknown)); there are: $(wordlist 1,21,$(known)))
+endif
+ifneq ($(strip $(neither)),)
+$(error $(strip $(neither)): it is ON or OFF)
+endif
+
 .DEFAULT_GOAL := help
 
 help:
@@ -43,6 +60,7 @@ help:
 	@echo "make fuzz       looks for inputs that break a promise (SECONDS=60 a target, TARGETS=...: some of them)"
 	@echo "make coverage   line coverage of src/, per folder"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) (VERGE_ASSERTS=ON: with run-time checks)"
+	@echo "make uninstall  removes what make install with the same PREFIX, DESTDIR and options has installed"
 	@echo "make deb        Debian packages of the library, for developers, of the tool: build/deb/"
 	@echo "make site       the documentation as a website that works from a file: build/site/index.html"
 	@echo "make setup      install the Debian packages that any of the above needs"
@@ -55,8 +73,9 @@ build:
 	@mkdir -p build
 
 demo: | build
+	@echo "demo: 15 s of timers; before that, the first time, packages are installed and verge is built: 1 to 3 minutes"
 	@scripts/setup build
-	@$(call build,release)
+	@$(call build_quietly,release)
 	@build/release/tools/verge/verge demo
 
 test: test-test
@@ -189,16 +208,27 @@ coverage: | build
 	@ctest --preset coverage --parallel $(JOBS)
 	@scripts/coverage
 
-# CMake options that can be given on the command line; those that are not have their default.
-install_options = $(foreach o,ASSERTS PROBES DURABLE UCONTEXT,$(if $(VERGE_$o),-DVERGE_$o=$(VERGE_$o),-UVERGE_$o))
+# Switches that are not given have their default.
+configure_release = cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" -DVERGE_LIBURING=$(VERGE_LIBURING) \
+	$(foreach o,$(install_switches),$(if $($o),-D$o=$($o),-U$o)) >build/release.configure.log \
+	|| { cat build/release.configure.log; exit 1; }
 
 install: | build
 	@scripts/setup build
-	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" -DVERGE_LIBURING=$(VERGE_LIBURING) $(install_options) >build/release.configure.log \
-		|| { cat build/release.configure.log; exit 1; }
+	@$(configure_release)
 	@cmake --build --preset release
 	@DESTDIR="$(DESTDIR)" cmake --install build/release
 	@# The loader finds a library in a new place only after this; staged or without root, it is for later.
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" -ne 0 ] || ldconfig
+
+# Removes what an install with the same options would put there: it is staged, to know the names.
+uninstall: | build
+	@scripts/setup build
+	@$(configure_release)
+	@cmake --build --preset release
+	@rm -rf build/staged
+	@DESTDIR="$(CURDIR)/build/staged" cmake --install build/release >build/uninstall.log
+	@scripts/uninstall build/staged "$(DESTDIR)"
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" -ne 0 ] || ldconfig
 
 deb: | build
@@ -213,6 +243,6 @@ clean:
 	@rm -rf build
 
 .PHONY: help setup demo test test-core test-busy test-cross test-test test-debug test-asan test-tsan test-clang test-clang-tsan \
-	test-msan bench bench-check instructions check format bench-tasks coverage install deb clean
+	test-msan bench bench-check instructions check format bench-tasks coverage install uninstall deb clean
 .PHONY: ports port-libevent port-libuv port-nginx port-bench
 .PHONY: fuzz floods mutate memcheck prove scope-cost scope-shots site amalgamation test-portable bench-durable bench-peers

@@ -46,6 +46,8 @@ install(FILES
 if(TARGET verge_durable_shared)
     install(FILES include/verge/durable.h include/verge/durable.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/verge COMPONENT headers)
+    # It finds libverge beside it, also under a prefix where the loader does not look.
+    set_target_properties(verge_durable_shared PROPERTIES INSTALL_RPATH "\$ORIGIN")
     install(TARGETS verge_durable_shared verge_durable_static EXPORT verge-durable-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
