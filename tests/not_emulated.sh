@@ -14,9 +14,9 @@ _uring$                         qemu-user has no io_uring
 ^service_fork$                  qemu-user does not survive a fork while there are several threads
 ^task_(stack|overflow)$         qemu-user has no guards below a stack, and reports a fault in its own way
 ^(task|io)_virtual$             qemu-user has a thread of its own, as if the program could still end a deadlock
-^scope_page$                    it tests what a browser does; scope_terminal and the others of scope are run
+^scope_(page|trouble)$          they test what a browser does; scope_terminal and the others of scope are run
 ^tools_(bench|install)$         they run a copy of the program, and not through the emulation
-^docs_(man|links|site|options|figures)$|^tools_completion$   they run no program of verge
+^docs_(man|links|options|figures|pictures)$|^tools_completion$   they run no program of verge
 '
 tests=$(ctest --test-dir "$1" --show-only | sed -n 's/^ *Test *#[0-9]*: //p')
 expression=

@@ -4,8 +4,8 @@
  *
  * There are two kinds, with the same meaning. io_uring hands operations to the kernel in batches: one system call a
  * turn submits, waits and collects. epoll tries an operation without blocking, waits for readiness if necessary, and
- * tries again. It does operations without readiness (regular files, fsync, openat, close) directly, and they block the
- * worker.
+ * tries again. Operations without readiness (regular files, fsync, openat) are made at once if they do not block, and
+ * else on a thread of the runtime (src/io).
  *
  * A reactor belongs to the thread that opens it. Other threads may only call verge__reactor_wake.
  *

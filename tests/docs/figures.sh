@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # figures.sh SOURCE [--write]: the table of figures in the README, and that of where verge is behind in docs/BENCHMARKS.md,
-# are those of docs/bench/results.csv, which `make bench QUICK=1 OUT=docs/bench` writes. --write puts them there.
+# are those of docs/bench/results.csv, which `make bench QUICK=1 OUT=docs/bench` writes. --write puts them there, and
+# draws docs/pictures/speed.svg anew.
 set -eu
 cd "$1"
 
@@ -53,8 +54,10 @@ awk -F, '
         is_behind = 1
         return sprintf("%.2f", value / baseline)
     }
-    function row(figure, rival, kind,    i, line) {
-        line = "| " figure " | " kind " |"
+    function row(figure, rival, kind,    i, line, name) {
+        name = figure
+        sub(/^part: /, "", name)
+        line = "| " name " | " kind " |"
         is_behind = 0
         for (i = 1; i <= count; i++) {
             line = line " " cell(figure, sizes[i], rival) " |"
@@ -67,7 +70,7 @@ awk -F, '
         count = split("1000 10000 100000 1000000", sizes, " ")
         print "| behind on aarch64 | | 1e3 | 1e4 | 1e5 | 1e6 |"
         print "|---|---|---|---|---|---|"
-        figures = split("connections,reset,churn-rand,churn,mixed,expire,burst,idle,tail p99,tail p99.99", all, ",")
+        figures = split("connections,reset,churn-rand,churn,mixed,part: schedule,expire,burst,idle,tail p99,tail p99.99", all, ",")
         for (figure = 1; figure <= figures; figure++) {
             row(all[figure], "verge-timeouts", "timeouts")
             row(all[figure], "verge", "handles")
@@ -100,4 +103,5 @@ put() { # put DOCUMENT TABLE: the table that starts with the same words becomes 
 mode=${2:-}
 put README.md "$work/figures"
 put docs/BENCHMARKS.md "$work/behind"
+[ "$mode" != --write ] || scripts/draw
 exit $status

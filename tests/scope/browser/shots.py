@@ -42,6 +42,10 @@ def main():
                 time.sleep(0.6)  # the wheel is drawn while it can be seen
                 browser.shoot(os.path.join(folder, f"{view}-{theme}.png"), selector)
             browser.run("scrollTo(0, 0)")
+            if theme == "light":  # what fits a screen, for the README
+                browser.resize(1280, 760)
+                time.sleep(0.6)
+                browser.shoot(os.path.join(folder, "top-light.png"))
             browser.resize(1440, browser.run("document.documentElement.scrollHeight"))
             time.sleep(0.6)
             browser.shoot(os.path.join(folder, f"page-{theme}.png"))
