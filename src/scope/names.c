@@ -158,7 +158,8 @@ void verge__view_take_round(verge__service_view *view, uint64_t now_ns) {
         if (source->name[0] == '\0' || source->stands_for != i) {
             continue;
         }
-        verge__growth_note(&source->growth, now_ns, source->pending);
+        /* What is overdue waits for a worker, and leaks nothing. */
+        verge__growth_note(&source->growth, now_ns, source->pending - source->overdue);
         if (i != VERGE__SOURCE_OTHERS && !view->keeps_numbers) {
             note_use(view, i, now_ns);
         }

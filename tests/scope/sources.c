@@ -424,6 +424,26 @@ static void a_leak_is_found_by_its_name(void **state) {
     end(&stepped, worker);
 }
 
+/* Its worker is stuck: more and more timers wait, but nobody has forgotten them. */
+static void what_waits_for_a_worker_is_no_leak(void **state) {
+    (void)state;
+    struct stepped stepped;
+    verge_worker *worker = NULL;
+    begin(&stepped, &worker);
+    look();
+    for (int i = 0; i < 4 * 60; i++) {
+        assert_int_equal(start(&stepped, "a queue", 10 * MS, 0, NULL), 0);
+        assert_int_equal(start(&stepped, "a leak", HOUR, 0, NULL), 0);
+        verge_manual_clock_advance(&stepped.clock, SECOND / 4);
+        look();
+    }
+    assert_int_equal(find("a queue")->pending, 4 * 60);
+    assert_true(find("a queue")->overdue > 4 * 50);
+    assert_false(verge__growth_is_suspect(&find("a queue")->growth));
+    assert_true(verge__growth_is_suspect(&find("a leak")->growth));
+    end(&stepped, worker);
+}
+
 static void get_stuck(const verge_firing *firing) { /* four seconds, of which somebody looks at each quarter */
     (void)firing;
     for (int i = 0; i < 16; i++) {
@@ -608,6 +628,7 @@ int main(void) {
         cmocka_unit_test(figures_add_up),
         cmocka_unit_test(rates_of_rare_sources_have_bounds),
         cmocka_unit_test(a_leak_is_found_by_its_name),
+        cmocka_unit_test(what_waits_for_a_worker_is_no_leak),
         cmocka_unit_test(who_was_stuck_is_kept),
         cmocka_unit_test(the_timers_of_a_source),
         cmocka_unit_test(nothing_is_counted_while_nobody_looks),
