@@ -40,7 +40,7 @@ help:
 	@echo "make test       build and run all tests; installs a browser and a PostgreSQL server for them"
 	@echo "make test-core  the same without what needs these"
 	@echo "make test-busy  the tests beside eight processes that keep the processors busy (TESTS=...: some of them, by a regular expression)"
-	@echo "make test-cross everything built for the other machine of x86-64 and aarch64, and the tests run there, emulated"
+	@echo "make test-cross everything built for the other machine of x86-64 and aarch64, and the tests run there, emulated (TESTS=...)"
 	@echo "make test-P     the same in another preset: debug, asan, tsan, clang, clang-tsan, msan"
 	@echo "make memcheck   the tests under valgrind, in some minutes"
 	@echo "make bench      measure against other libraries (QUICK=1: in about 4 minutes)"
@@ -93,13 +93,14 @@ test-core: | build
 test-busy: | build
 	@scripts/setup test
 	@$(call build,test)
-	@scripts/busy 8 ctest --preset test --parallel 8 $(if $(TESTS),--tests-regex '$(TESTS)')
+	@scripts/busy 8 ctest --preset test --parallel 8 $(if $(TESTS),--tests-regex '$(value TESTS)')
 
 test-cross: | build
 	@scripts/setup cross
 	@scripts/sysroot build/sysroot
 	@$(call build,cross)
-	@not_emulated=$$(tests/not_emulated.sh build/cross) && ctest --preset cross --parallel $(JOBS) --exclude-regex "$$not_emulated"
+	@not_emulated=$$(tests/not_emulated.sh build/cross) && ctest --preset cross --parallel $(JOBS) --exclude-regex "$$not_emulated" \
+		$(if $(TESTS),--tests-regex '$(value TESTS)')
 
 test-asan: | build
 	@scripts/setup test asan

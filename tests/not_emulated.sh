@@ -14,7 +14,6 @@ _uring$                         qemu-user has no io_uring
 ^service_fork$                  qemu-user does not survive a fork while there are several threads
 ^task_(stack|overflow)$         qemu-user has no guards below a stack, and reports a fault in its own way
 ^(task|io)_virtual$             qemu-user has a thread of its own, as if the program could still end a deadlock
-^scope_(page|trouble)$          they test what a browser does; scope_terminal and the others of scope are run
 ^tools_(bench|install)$         they run a copy of the program, and not through the emulation
 ^docs_(man|links|options|figures|pictures)$|^tools_completion$   they run no program of verge
 '

@@ -47,7 +47,7 @@ for compiler in $(each "$cxx" g++ clang++ clang++-19); do
     for standard in c++17 c++20; do
         step "compiled by $compiler as $standard"
         "$compiler" -std=$standard -x c++ -Wall -Wextra -Werror -DVERGE_ASSERTS=1 -fsyntax-only "$work/verge.c"
-        "$compiler" -std=$standard -x c++ -Wall -Wextra -Werror -O2 -I"$work" "$source/tests/portable/program.c" "$work/verge.c" -o "$work/program"
+        "$compiler" -std=$standard -x c++ -Wall -Wextra -Werror -I"$work" "$source/tests/portable/program.c" "$work/verge.c" -o "$work/program"
         "$work/program"
     done
 done
