@@ -32,7 +32,7 @@ let sortKey = 'pending', descending = true, allRows = false, subjectName = '', w
 let moment = null, isPinned = false, compared = null; /* moment: a second since scope began; null: now */
 const history = { service: { late: [], seconds: [] }, tasks: { late: [], seconds: [] } };
 const past = new Map(), trends = new Map(), opened = new Set(), openGroups = new Set();
-let pastSize = 0, trendSecond = -1;
+let pastSize = 0, trendSecond = -1, hasMissed = false; /* hasMissed: seconds that came while the page was slow or hidden */
 
 /* ---- text ---- */
 const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 }), collator = new Intl.Collator();
@@ -123,7 +123,7 @@ const rest = (ms) => new Promise((done) => setTimeout(done, ms));
 async function listen() {
   for (;;) {
     try {
-      if (!run) { takeHistory(JSON.parse(await ask('history'))); }
+      if (!run || (hasMissed && !document.hidden)) { takeHistory(JSON.parse(await ask('history'))); }
       const text = await ask('next');
       heardAt = performance.now();
       take(text);
@@ -148,12 +148,15 @@ function lose(error) {
 
 /* ---- what has come ---- */
 function takeHistory(data) {
+  hasMissed = false;
+  joinedAt = '';
   for (const kind of Object.keys(history)) {
     history[kind] = { late: (data[kind] || {}).late || [], seconds: (data[kind] || {}).seconds || [] };
   }
 }
 function push(list, item) {
   if (item[0] > 0 && (!list.length || list[list.length - 1][0] < item[0])) {
+    hasMissed = hasMissed || (list.length > 0 && list[list.length - 1][0] < item[0] - 1);
     list.push(item);
     while (list.length > SECONDS_KEPT) { list.shift(); }
   }
