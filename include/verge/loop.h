@@ -10,7 +10,7 @@
  *     }
  *
  * Units. A wheel does not know the unit of its times. If your loop counts milliseconds, create the wheel with
- * VERGE_PRESET_MILLISECONDS. A tick is 1 then, so all times that the wheel takes and returns are milliseconds, although
+ * VERGE_PRESET_YOUR_UNIT. A tick is 1 then, so all times that the wheel takes and returns are milliseconds, although
  * some parameters are named ..._ns, and each timer is exact to the millisecond. Any other unit works in the same way.
  *
  * Promises

@@ -44,6 +44,12 @@ static void stop_some(void) {
     one->is_of_this_turn = false;
 }
 
+/* A period may be changed at any time. */
+static void change_some(void) {
+    struct modelled *one = &timers[verge_test_below(&random_, COUNT)];
+    one->timer.repeat = one->repeat = verge_test_below(&random_, 3) * verge_test_below(&random_, 30);
+}
+
 static struct modelled *first_of_this_turn(void) {
     struct modelled *first = NULL;
     for (size_t i = 0; i < COUNT; i++) {
@@ -75,6 +81,7 @@ static void called_back(verge_loop_timer *timer) {
         } else {
             stop_some();
         }
+        change_some();
     }
 }
 
@@ -94,6 +101,7 @@ static void as_dumb_code_has_it(void **state) {
                 if (verge_test_chance(&random_, 2)) {
                     stop_some();
                 }
+                change_some();
             }
             now += verge_test_below(&random_, 20);
             for (size_t k = 0; k < COUNT; k++) {
