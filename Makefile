@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 SECONDS ?= 60
 MUTANTS ?= 200
 SEED ?= 1
-PORTS ?= libevent libuv nginx
+PORTS ?= libevent libuv nginx frr
 
 # VERGE_LIBURING=OFF in the environment or on the command line: without io_uring, and liburing is not asked for.
 export VERGE_LIBURING ?= ON
@@ -54,7 +54,7 @@ help:
 	@echo "make mutate     changes the sources and fails if the tests do not notice (MUTANTS=200 SEED=1 LAYER=service FILES=...)"
 	@echo "make check      formatting and static analysis (DEEP=1: all that clang's analyzer can do);   make format: apply the formatting"
 	@echo "make amalgamation    the library as one file to compile and one to include: build/amalgamation/"
-	@echo "make ports      libevent, libuv and nginx on verge, with their own tests (make port-libevent: one of them)"
+	@echo "make ports      libevent, libuv, nginx and FRRouting on verge, with their own tests (make port-libevent: one of them)"
 	@echo "make port-bench     user time and memory of the ports beside stock (WRITE=1: into README and COMPARISON)"
 	@echo "make test-portable   the wheel's one file on other machines, emulated, and for Windows (MACHINES=s390x: some of them)"
 	@echo "make fuzz       looks for inputs that break a promise (SECONDS=60 a target, TARGETS=...: some of them)"
@@ -124,7 +124,7 @@ amalgamation: | build
 ports: | build
 	@ports/port $(PORTS)
 
-port-libevent port-libuv port-nginx: port-%: | build
+port-libevent port-libuv port-nginx port-frr: port-%: | build
 	@ports/port $*
 
 port-bench: | build
@@ -245,5 +245,5 @@ clean:
 
 .PHONY: help setup demo test test-core test-busy test-cross test-test test-debug test-asan test-tsan test-clang test-clang-tsan \
 	test-msan bench bench-check instructions check format bench-tasks coverage install uninstall deb clean
-.PHONY: ports port-libevent port-libuv port-nginx port-bench
+.PHONY: ports port-libevent port-libuv port-nginx port-frr port-bench
 .PHONY: fuzz floods mutate memcheck prove scope-cost scope-shots site amalgamation test-portable bench-durable bench-peers
