@@ -209,6 +209,19 @@ VERGE_API void verge_durable_retry_after(const verge_durable_firing *firing, uin
  */
 VERGE_API VERGE_MUST_USE int verge_durable_extend(const verge_durable_firing *firing, uint64_t run_ns);
 
+/* Whether the handler should stop soon, and return VERGE_DURABLE_RETRY, say: verge_durable_close waits for it, or
+ * verge_durable_extend has returned -ECANCELED. For every handler; it does not ask the store. */
+VERGE_API bool verge_durable_should_stop(const verge_durable_firing *firing);
+
+/* Of the timers that are due, a node runs those of handlers with a higher priority first. It does not interrupt a
+ * handler. Timers with a low priority run when no others are due. For urgent timers of the same kind, register the
+ * function once more under another name. */
+typedef enum verge_durable_priority {
+    VERGE_DURABLE_LOW = -1,
+    VERGE_DURABLE_NORMAL = 0,
+    VERGE_DURABLE_HIGH = 1,
+} verge_durable_priority;
+
 typedef struct verge_durable_handler_options {
     size_t struct_size;            /* set by verge_durable_handler_init */
     verge_durable_handler handler; /* not NULL */
@@ -222,7 +235,9 @@ typedef struct verge_durable_handler_options {
     uint64_t backoff_max_ns;
     uint64_t age_max_ns;  /* a timer that is late by more than this (after an outage) becomes dead. 0: no limit */
     uint32_t concurrency; /* threads of this node that run it at one time; 0: no limit */
-    uint32_t rate;        /* calls a second on this node; 0: no limit */
+    uint32_t rate;        /* calls a second on this node; 0: no limit. Of all nodes: verge_durable_limit */
+    verge_durable_priority priority;
+    uint32_t reserved; /* 0 */
 } verge_durable_handler_options;
 
 VERGE_API int verge_durable_handler_init_sized(verge_durable_handler_options *options, size_t struct_size);
@@ -240,6 +255,41 @@ VERGE_API VERGE_MUST_USE int verge_durable_register(verge_durable *durable, cons
                                                     verge_durable_handler handler, void *context);
 VERGE_API VERGE_MUST_USE int verge_durable_register_with(verge_durable *durable, const char *name,
                                                          const verge_durable_handler_options *options);
+
+/* ---- handlers of all nodes ---- */
+
+/*
+ * What a handler is told in the whole cluster. It is kept in the store, until somebody changes it. The handler need not
+ * be registered here. A node that does not know of a change yet learns of it by a notification (PostgreSQL), or when it
+ * renews its lease: after rescan_ns at most. A node that is opened later knows it from the beginning.
+ */
+typedef struct verge_durable_control {
+    char handler[VERGE_DURABLE_HANDLER_NAME_MAX + 1];
+    bool is_paused;
+    uint32_t concurrency; /* 0: no limit */
+    uint32_t rate;        /* 0: no limit */
+} verge_durable_control;
+
+/* pause: timers of this handler wait, on all nodes. Handlers that run go on. resume: they fire again, now if they are
+ * overdue. (With age_max_ns they may be too old then.) -EINVAL: the name makes no sense. -EPROTO: the tables are not
+ * ready for this until verge_durable_contract was called, since older programs would not obey. */
+VERGE_API VERGE_MUST_USE int verge_durable_pause(verge_durable *durable, const char *handler);
+VERGE_API VERGE_MUST_USE int verge_durable_resume(verge_durable *durable, const char *handler);
+
+/*
+ * Limits for all nodes together, beside those of each node. concurrency: how many threads run the handler at one time.
+ * A thread whose node has died counts until its lease is over; a handler that is slower than the lease, or outside than
+ * run_ns, does not count any more. rate: calls a second, in the long run: a call that is late is not left out. 0: no
+ * limit. Before such a handler runs, the node asks the store, which costs a commit. -EINVAL: the name makes no sense,
+ * or the rate is above 10^9. -EPROTO: as for pause.
+ */
+VERGE_API VERGE_MUST_USE int verge_durable_limit(verge_durable *durable, const char *handler, uint32_t concurrency,
+                                                 uint32_t rate);
+
+/* Reads up to count handlers that are paused or have limits, in the order of their names. Returns how many. Nodes obey
+ * the first VERGE_DURABLE_HANDLERS_MAX of them. */
+VERGE_API VERGE_MUST_USE int verge_durable_list_controls(verge_durable *durable, verge_durable_control *ret_controls,
+                                                         size_t count);
 
 /* ---- timers ---- */
 

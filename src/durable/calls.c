@@ -70,9 +70,7 @@ static int give_first_tick(verge_durable *durable, verge__row *row) {
     if (row->rule == NULL) {
         return 0;
     }
-    (void)pthread_mutex_lock(&durable->lock);
-    uint64_t now_ns = verge__store_now(durable);
-    (void)pthread_mutex_unlock(&durable->lock);
+    uint64_t now_ns = verge_durable_now(durable);
     if (now_ns == 0) { /* the store's clock was set back, and is not known yet */
         const verge_clock clock = verge_clock_realtime();
         now_ns = clock.now_ns(clock.context);
@@ -141,7 +139,7 @@ static int wait_in_task(verge_durable *durable, verge__call *call) {
     return call->result;
 }
 
-static int perform(verge_durable *durable, verge__call *call) {
+int verge__perform(verge_durable *durable, verge__call *call) {
     if (verge_task_current() != NULL) {
         const int error = verge_channel_create(1, 1, NULL, &call->channel);
         if (error != 0) {
@@ -309,7 +307,7 @@ static int schedule_rows(verge_durable *durable, verge__row *rows, size_t count)
     for (size_t i = 0; i < count; i++) {
         call.size += rows[i].payload_size;
     }
-    return perform(durable, &call);
+    return verge__perform(durable, &call);
 }
 
 int verge_durable_schedule(verge_durable *durable, const verge_durable_request *request, verge_durable_id *ret_id) {
@@ -371,7 +369,7 @@ static int prepare_ids(verge_durable *durable, verge__connection *connection) {
         return -EAGAIN;
     }
     verge__call call = {.kind = VERGE__CALL_NOTHING};
-    return perform(durable, &call);
+    return verge__perform(durable, &call);
 }
 
 int verge_durable_schedule_in(verge_durable *durable, void *transaction, const verge_durable_request *request,
@@ -450,7 +448,7 @@ static int change(verge_durable *durable, verge__call_kind kind, verge_durable_i
     }
     verge__call call = {.kind = kind, .change = {.id = id, .due_ns = due_ns}};
     verge__current *current = verge__current_of(durable);
-    return current != NULL ? change_in_handler(current, &call) : perform(durable, &call);
+    return current != NULL ? change_in_handler(current, &call) : verge__perform(durable, &call);
 }
 
 static int change_key(verge_durable *durable, verge__call_kind kind, const char *handler, const void *key,
@@ -465,7 +463,7 @@ static int change_key(verge_durable *durable, verge__call_kind kind, const char 
     verge__call call = {.kind = kind, .change = {.due_ns = due_ns, .key = key, .key_size = key_size}};
     memcpy(call.change.handler, handler, strlen(handler));
     verge__current *current = verge__current_of(durable);
-    return current != NULL ? change_in_handler(current, &call) : perform(durable, &call);
+    return current != NULL ? change_in_handler(current, &call) : verge__perform(durable, &call);
 }
 
 int verge_durable_cancel_key(verge_durable *durable, const char *handler, const void *key, size_t key_size) {
@@ -495,15 +493,14 @@ int verge_durable_forget(verge_durable *durable, verge_durable_id id) {
 
 /* ---- what only reads ---- */
 
-/* Lets the writer, or in a handler this thread, call `read` with the question. */
-static int ask(verge_durable *durable,
+int verge__ask(verge_durable *durable,
                int (*read)(verge_durable *durable, verge__connection *connection, void *question), void *question) {
     verge__current *current = verge__current_of(durable);
     if (current != NULL) {
         return read(durable, current->runner->connection, question);
     }
     verge__call call = {.kind = VERGE__CALL_READ, .read = read, .question = question};
-    return perform(durable, &call);
+    return verge__perform(durable, &call);
 }
 
 typedef struct verge__find {
@@ -528,7 +525,7 @@ int verge_durable_find(verge_durable *durable, const char *handler, const void *
         return error;
     }
     verge__find question = {.handler = handler, .key = key, .key_size = key_size, .ret_id = ret_id};
-    return ask(durable, read_find, &question);
+    return verge__ask(durable, read_find, &question);
 }
 
 typedef struct verge__look {
@@ -552,7 +549,7 @@ int verge_durable_get(verge_durable *durable, verge_durable_id id, verge_durable
         return -ENOENT;
     }
     verge__look question = {.id = id, .ret_info = ret_info, .payload = payload, .size = size};
-    return ask(durable, read_look, &question);
+    return verge__ask(durable, read_look, &question);
 }
 
 typedef struct verge__list {
@@ -573,7 +570,7 @@ int verge_durable_list(verge_durable *durable, bool dead, verge_durable_id after
         return -EINVAL;
     }
     verge__list question = {.dead = dead, .after = after, .ret_infos = ret_infos, .count = count};
-    return ask(durable, read_list, &question);
+    return verge__ask(durable, read_list, &question);
 }
 
 typedef struct verge__counts {
@@ -595,7 +592,7 @@ static void put(uint64_t *ret, uint64_t value) {
 
 int verge_durable_count(verge_durable *durable, uint64_t *ret_pending, uint64_t *ret_overdue, uint64_t *ret_dead) {
     verge__counts question;
-    const int error = durable == NULL ? -EINVAL : ask(durable, read_count, &question);
+    const int error = durable == NULL ? -EINVAL : verge__ask(durable, read_count, &question);
     if (error == 0) {
         put(ret_pending, question.pending);
         put(ret_overdue, question.overdue);
@@ -620,7 +617,7 @@ int verge_durable_list_owners(verge_durable *durable, verge_durable_owner *ret_o
         return -EINVAL;
     }
     verge__owners question = {.ret_owners = ret_owners, .count = count};
-    const int found = ask(durable, read_owners, &question);
+    const int found = verge__ask(durable, read_owners, &question);
     for (int i = 0; i < found; i++) {
         ret_owners[i].is_this = ret_owners[i].node == durable->node && !durable->options.client;
     }
@@ -643,5 +640,5 @@ int verge_durable_check(verge_durable *durable, char *text, /* NOLINT(readabilit
         return -EINVAL;
     }
     verge__check question = {.text = text, .size = size};
-    return ask(durable, read_check, &question);
+    return verge__ask(durable, read_check, &question);
 }

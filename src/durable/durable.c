@@ -291,6 +291,7 @@ void verge__durable_free(verge_durable *durable) {
     free(durable->group_rows);
     free(durable->group_changes);
     free(durable->owners);
+    free(durable->controls);
     free(durable->url);
     free(durable->name);
     free(durable);
@@ -635,7 +636,8 @@ int verge_durable_register_with(verge_durable *durable, const char *name,
     memcpy(&given, options, options->struct_size < sizeof(given) ? options->struct_size : sizeof(given));
     if (given.handler == NULL || given.backoff_first_ns > given.backoff_max_ns ||
         given.backoff_max_ns > VERGE__TIME_MAX_NS / 4 || given.age_max_ns > VERGE__TIME_MAX_NS / 4 ||
-        given.run_ns == 0 || given.run_ns > VERGE__TIME_MAX_NS / 4 || given.rate > 1000000000) {
+        given.run_ns == 0 || given.run_ns > VERGE__TIME_MAX_NS / 4 || given.rate > 1000000000 ||
+        given.priority < VERGE_DURABLE_LOW || given.priority > VERGE_DURABLE_HIGH) {
         return -EINVAL;
     }
     int error = 0;
@@ -648,10 +650,8 @@ int verge_durable_register_with(verge_durable *durable, const char *name,
         verge__handler *handler = &durable->handlers[durable->handler_count++];
         (void)snprintf(handler->name, sizeof(handler->name), "%s", name);
         handler->options = given;
-        if (verge__has_limits(handler)) {
-            durable->limited_count++;
-            verge__window_trim(durable); /* the shares have become smaller */
-        }
+        verge__control_handler(durable, handler);
+        verge__count_limited(durable);
         durable->scan_now = true; /* finds the rows that have waited for this handler */
     }
     verge__unlock(durable);

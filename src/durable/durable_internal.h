@@ -45,13 +45,16 @@ typedef struct verge__handler {
     char name[VERGE_DURABLE_HANDLER_NAME_MAX + 1];
     verge_durable_handler_options options;
     uint32_t running;         /* how many batches under way have this handler */
-    uint64_t next_allowed_ns; /* rate: the next run, in store time */
+    uint64_t next_allowed_ns; /* a rate, or a permit that was refused: the next run, in store time */
     uint32_t window_count;    /* entries of the window */
     verge__cut cut;           /* of its rows */
     uint32_t held_first;      /* the list of held entries, the oldest first */
     uint32_t held_last;
     uint32_t held_count;
     uint32_t released_count; /* entries that were held, and wait in the wheel now */
+    verge_durable_control control;
+    uint32_t granted_count; /* timers that may run at next_allowed_ns, by the rate of the cluster */
+    uint64_t slots;         /* a bit for each of its batches that have a permit, or ask for one */
 } verge__handler;
 
 typedef enum verge__entry_state {
@@ -74,8 +77,10 @@ typedef struct verge__entry {
     uint32_t held_previous;
 } verge__entry;
 
+enum { VERGE__PRIORITIES = 3 };
+
 typedef struct verge__window {
-    verge_wheel *wheel; /* on store time */
+    verge_wheel *wheels[VERGE__PRIORITIES]; /* of each priority, the highest first; on store time */
     verge__entry *entries;
     uint32_t entry_count; /* how many entries were ever used */
     uint32_t capacity;
@@ -101,6 +106,7 @@ typedef enum verge__call_kind {
     VERGE__CALL_RESET,
     VERGE__CALL_REVIVE,
     VERGE__CALL_FORGET,
+    VERGE__CALL_CONTROL,
     VERGE__CALL_NOTHING, /* only begins the transaction, for which the writer takes an incarnation */
     VERGE__CALL_READ,    /* calls `read`, outside of the transaction, which changes nothing */
 } verge__call_kind;
@@ -112,6 +118,7 @@ typedef struct verge__call {
     verge__row *rows; /* schedule */
     size_t row_count;
     verge__change change;
+    const verge__control_change *control;
     int (*read)(verge_durable *durable, verge__connection *connection, void *question);
     void *question; /* READ: what is asked, and where the answer goes; each kind of question has a struct (calls.c) */
     uint64_t give_up_ns;    /* local clock: if the store was not reached by then, the call fails */
@@ -133,6 +140,8 @@ typedef struct verge__runner {
     bool is_started;
     bool has_turn;
     bool is_failing;
+    bool has_permit; /* of the cluster, for its batch */
+    verge__permit permit;
     uint64_t slowest_ns; /* the longest run of a handler in this batch, and of which timer */
     uint64_t slowest_id;
     uint32_t slowest_handler;
@@ -173,8 +182,9 @@ struct verge_durable {
     verge__estimate estimate;
     verge__handler handlers[VERGE_DURABLE_HANDLERS_MAX];
     uint32_t handler_count;
-    uint32_t limited_count; /* handlers with limits */
-    uint32_t held_count;    /* entries that are held, of all handlers */
+    uint32_t limited_count; /* handlers with a share of the window */
+    int32_t highest_priority;
+    uint32_t held_count; /* entries that are held, of all handlers */
 
     /* what the node owns; epoch 0: not its own */
     uint64_t node;
@@ -210,7 +220,11 @@ struct verge_durable {
     bool is_scan_slow;       /* the last scan of all rows took long */
     uint64_t read_until_ns;  /* store time: up to there the window was read; R in keeper.c */
     bool scan_now;
+    bool renew_now;     /* somebody has changed what handlers are told */
     uint32_t scan_rows; /* of one page */
+    uint64_t control_revision;
+    verge_durable_control *controls; /* as read with that revision */
+    size_t control_count;
     verge__connection *keeper_connection;
     pthread_t keeper_thread;
 
@@ -301,11 +315,13 @@ bool verge__window_find_room(const verge_durable *durable,
                              verge__cut *ret_first);               /* for rows that were cut off; the first of those */
 void verge__window_uncut(verge_durable *durable, uint64_t due_ns); /* all rows from there on are read again */
 void verge__window_drop(verge_durable *durable, uint32_t index);
-void verge__window_hold(verge_durable *durable, uint32_t index);                     /* a firing entry */
+void verge__window_hold(verge_durable *durable, uint32_t index, bool is_first);      /* a firing entry */
 bool verge__window_release(verge_durable *durable, uint32_t index, uint64_t now_ns); /* true: it is due */
 void verge__window_trim(verge_durable *durable); /* drops what handlers with limits have beyond their shares */
 void verge__window_file(verge_durable *durable, uint32_t index, uint64_t at_ns); /* a firing entry waits again */
 void verge__window_drop_foreign(verge_durable *durable); /* those of shards that are no longer owned */
+size_t verge__window_poll(verge__window *window, uint64_t now_ns, verge_expiry *due, size_t count);
+uint64_t verge__window_next_wakeup(const verge__window *window);
 bool verge__window_check(const verge_durable *durable);
 
 void verge__note_time(verge_durable *durable, const verge__connection *connection);
@@ -317,6 +333,7 @@ uint64_t verge__store_now(const verge_durable *durable); /* 0: not known */
 /* ---- limits.c: under the lock ---- */
 
 bool verge__has_limits(const verge__handler *handler);
+void verge__count_limited(verge_durable *durable); /* after a handler, or its limits, have changed */
 /* Whether the handler may have another entry in the window; of_half: whether half of its share is free. */
 bool verge__has_share(const verge_durable *durable, const verge__handler *handler, bool of_half);
 /* is_in_batch: the batch has another timer of this handler. */
@@ -324,6 +341,18 @@ bool verge__may_run(const verge_durable *durable, const verge__handler *handler,
 void verge__note_run(verge__handler *handler, uint64_t now_ns);
 void verge__release_held(verge_durable *durable, uint64_t now_ns);
 uint64_t verge__next_release(const verge_durable *durable, uint64_t now_ns); /* when there is one to release */
+
+/* ---- controls.c ---- */
+
+/* By the keeper, after a renewal: reads what handlers are told in the whole cluster, if it has changed. */
+int verge__read_controls(verge_durable *durable, uint64_t revision);
+void verge__control_handler(verge_durable *durable, verge__handler *handler); /* under the lock */
+void verge__note_control(verge_durable *durable);                             /* without the lock */
+
+/* ---- permits.c: of handlers with limits in the cluster ---- */
+
+bool verge__needs_permit(const verge__handler *handler);
+uint32_t verge__permit_size(const verge__handler *handler); /* how many timers a batch may have */
 
 /* ---- the steps ---- */
 
@@ -365,6 +394,10 @@ int verge__read_owners(verge_durable *durable);
 
 /* ---- calls.c ---- */
 
+int verge__perform(verge_durable *durable, verge__call *call); /* lets the writer make the call, and waits for it */
+/* Lets the writer, or in a handler this thread, call `read` with the question. */
+int verge__ask(verge_durable *durable,
+               int (*read)(verge_durable *durable, verge__connection *connection, void *question), void *question);
 void verge__call_submit(verge_durable *durable, verge__call *call); /* under the lock */
 void verge__call_finish(verge__call *call, int result);
 
@@ -389,6 +422,7 @@ typedef struct verge__current {
     size_t back_mark;
     const verge__row *row; /* of the timer */
     uint64_t until_ns;     /* outside: when the claim ends, on the local clock */
+    bool is_lost;          /* outside: the timer was cancelled or moved, or another node has it */
 } verge__current;
 
 verge__current *

@@ -58,6 +58,21 @@ int verge__make_dead(verge__runner *runner, verge__fired *fired, const char *rea
 /* A whole firing, in the transaction that took the row. */
 int verge__fire_inside(verge__runner *runner, const verge__handler *handler, verge__fired *fired, bool is_counted);
 
+/* ---- runner.c ---- */
+
+/* The runner's connection, a transaction of it, and its end: commits if error is 0, otherwise rolls back. must_know: if
+ * no answer comes, finds out whether it was committed. */
+int verge__runner_begin(verge__runner *runner);
+int verge__runner_end(verge__runner *runner, int error, bool must_know);
+bool verge__runner_may_try_again(verge__runner *runner, uint64_t until_ns); /* naps; false: it is too late */
+
+/* ---- permits.c ---- */
+
+/* Asks for a permit for the runner's batch, if it needs one. If the batch may not run now, next_allowed_ns of its
+ * handler says when it may. */
+int verge__get_permit(verge__runner *runner, bool *ret_may_run);
+void verge__end_permit(verge__runner *runner);
+
 /* Adds a row to runner->back: the batch will insert it, or a handler has inserted it already. */
 int verge__keep_back(verge__runner *runner, const verge__row *row);
 

@@ -81,6 +81,10 @@ static int renew_and_balance(verge_durable *durable, uint64_t *ret_next_expiry_n
     if (error != 0) {
         return error;
     }
+    error = verge__read_controls(durable, cluster.control_revision); /* before it may fire */
+    if (error != 0) {
+        return error;
+    }
     *ret_next_expiry_ns = cluster.next_expiry_ns;
     verge__failpoint("renew.done");
     verge__lock(durable);
@@ -132,7 +136,11 @@ static void plan_renewal(verge_durable *durable, uint64_t next_expiry_ns) {
 }
 
 static int tend_shards_in_time(verge_durable *durable) {
-    if (verge__local_now(durable) < durable->renew_at_ns) {
+    verge__lock(durable);
+    const bool is_wanted = durable->renew_now;
+    durable->renew_now = false;
+    verge__unlock(durable);
+    if (!is_wanted && verge__local_now(durable) < durable->renew_at_ns) {
         return verge__refresh_incarnation(durable, durable->keeper_connection);
     }
     uint64_t next_expiry_ns = 0;
@@ -204,6 +212,10 @@ static void visit_row(void *context, const verge__row *row) {
 static void visit_notified(void *context, const verge__row *row) {
     verge__page *page = context;
     verge_durable *durable = page->durable;
+    if (row->id == VERGE__NO_TIMER) {
+        verge__note_control(durable);
+        return;
+    }
     verge__lock(durable);
     page->handler_count = durable->handler_count;
     const bool is_near = durable->epochs[verge__shard_of(row->id)] != 0 && row->due_ns <= durable->read_until_ns;

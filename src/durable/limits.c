@@ -1,21 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handlers with limits: a rate, a concurrency, or `outside` (a runner each, and one runner is left for the others).
+ * Handlers with limits: a rate, a concurrency, `outside` (a runner each, and one runner is left for the others), or what
+ * verge_control says: paused, limits of the whole cluster (permits.c).
  *
  * A timer that is due while its handler has reached a limit is held: it waits in a list of its handler, and not in the
  * wheel, so that nobody looks at it again and again. When the handler may run again, as many timers are released to the
  * wheel as may run: when a batch has ended, or at next_allowed_ns.
  *
- * A handler with limits gets a share of the window. Otherwise the timers of a slow handler would fill the window, and
- * those of all others would have to wait. The handlers with limits have half of the window, in equal shares. Rows
- * beyond the share are cut off, as if the window was full; when half of the share is free, a scan finds them.
+ * A handler with limits gets a share of the window, and so does one whose priority is not the highest. Otherwise the
+ * timers of a slow handler would fill the window, and those of all others would have to wait. The handlers with limits
+ * have half of the window, in equal shares. Rows beyond the share are cut off, as if the window was full; when half of
+ * the share is free, a scan finds them.
  */
 #define _GNU_SOURCE
 
 #include "durable/durable_internal.h"
 
 bool verge__has_limits(const verge__handler *handler) {
-    return handler->options.outside || handler->options.rate != 0 || handler->options.concurrency != 0;
+    return handler->options.outside || handler->options.rate != 0 || handler->options.concurrency != 0 ||
+           handler->control.is_paused || verge__needs_permit(handler);
+}
+
+static bool gets_share(const verge_durable *durable, const verge__handler *handler) {
+    return verge__has_limits(handler) || handler->options.priority < durable->highest_priority;
+}
+
+void verge__count_limited(verge_durable *durable) {
+    durable->limited_count = 0;
+    durable->highest_priority = VERGE_DURABLE_LOW;
+    for (uint32_t i = 0; i < durable->handler_count; i++) {
+        const int32_t priority = durable->handlers[i].options.priority;
+        durable->highest_priority = priority > durable->highest_priority ? priority : durable->highest_priority;
+    }
+    for (uint32_t i = 0; i < durable->handler_count; i++) {
+        durable->limited_count += gets_share(durable, &durable->handlers[i]);
+    }
+    if (durable->limited_count > 0) {
+        verge__window_trim(durable); /* the shares may have become smaller */
+    }
 }
 
 static uint32_t share_of(const verge_durable *durable) {
@@ -24,7 +46,7 @@ static uint32_t share_of(const verge_durable *durable) {
 }
 
 bool verge__has_share(const verge_durable *durable, const verge__handler *handler, bool of_half) {
-    return !verge__has_limits(handler) || handler->window_count < (share_of(durable) + of_half) / (of_half ? 2 : 1);
+    return !gets_share(durable, handler) || handler->window_count < (share_of(durable) + of_half) / (of_half ? 2 : 1);
 }
 
 /* ---- may it run ---- */
@@ -32,7 +54,9 @@ bool verge__has_share(const verge_durable *durable, const verge__handler *handle
 static bool is_busy(const verge_durable *durable, const verge__handler *handler) {
     const uint32_t outside_max = durable->options.runners > 1 ? durable->options.runners - 1 : 1;
     return (handler->options.outside && durable->outside_running >= outside_max) ||
-           (handler->options.concurrency != 0 && handler->running >= handler->options.concurrency);
+           (handler->options.concurrency != 0 && handler->running >= handler->options.concurrency) ||
+           (handler->control.concurrency != 0 && handler->running >= handler->control.concurrency) ||
+           handler->control.is_paused;
 }
 
 static uint64_t interval_of(const verge__handler *handler) {
@@ -41,7 +65,7 @@ static uint64_t interval_of(const verge__handler *handler) {
 
 bool verge__may_run(const verge_durable *durable, const verge__handler *handler, bool is_in_batch, uint64_t now_ns) {
     return (is_in_batch || !is_busy(durable, handler)) &&
-           (handler->options.rate == 0 || handler->next_allowed_ns < now_ns + durable->options.precision_ns);
+           handler->next_allowed_ns < now_ns + durable->options.precision_ns;
 }
 
 void verge__note_run(verge__handler *handler, uint64_t now_ns) {
@@ -61,7 +85,9 @@ static uint64_t room_of(const verge_durable *durable, const verge__handler *hand
     if (handler->options.outside) {
         return 1;
     }
-    const uint64_t batch = durable->options.batch;
+    const uint64_t batch = verge__needs_permit(handler) && verge__permit_size(handler) < durable->options.batch
+                               ? verge__permit_size(handler)
+                               : durable->options.batch;
     const uint64_t slots =
         handler->options.rate == 0 ? batch : durable->options.precision_ns / interval_of(handler) + 1;
     return slots < batch ? slots : batch;
@@ -84,7 +110,7 @@ uint64_t verge__next_release(const verge_durable *durable, uint64_t now_ns) {
         if (handler->held_count == 0 || handler->released_count > 0 || is_busy(durable, handler)) {
             continue; /* the end of a batch, or of what was released, comes first */
         }
-        const uint64_t at_ns = handler->options.rate == 0 ? now_ns : handler->next_allowed_ns;
+        const uint64_t at_ns = handler->next_allowed_ns < now_ns ? now_ns : handler->next_allowed_ns;
         next_ns = at_ns < next_ns ? at_ns : next_ns;
     }
     return next_ns;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "durable/postgres_internal.h"
+#include "durable/schema.h"
 
 #define ROW_COLUMNS "id, due, attempt, revision, period, policy, handler, name, payload, rule"
 #define T_COLUMNS "t.id, t.due, t.attempt, t.revision, t.period, t.policy, t.handler, t.name, t.payload, t.rule"
@@ -32,7 +33,7 @@ static const char *const texts[STATEMENT_COUNT] = {
         "ON CONFLICT (node) DO UPDATE SET lease_until = excluded.lease_until, seen = excluded.seen) "
         "SELECT n.now, (SELECT count(*) FROM verge_node o WHERE o.lease_until >= n.now AND o.node <> $1) + 1, "
         "(SELECT min(lease_until) FROM verge_node o WHERE o.lease_until >= n.now AND o.node <> $1), s.shard, s.epoch, "
-        "(SELECT incarnation FROM verge_meta) "
+        "(SELECT incarnation FROM verge_meta), (SELECT coalesce(sum(revision), 0)::bigint FROM verge_control) "
         "FROM n LEFT JOIN verge_shard s ON s.owner = $1 ORDER BY s.shard",
     [ACQUIRE] =
         "WITH n AS MATERIALIZED (SELECT verge_now() AS now), f AS (SELECT s.shard, s.clean FROM verge_shard s, n "
@@ -93,6 +94,12 @@ static const char *const texts[STATEMENT_COUNT] = {
         "END, payload = CASE WHEN $8::bigint = 1 THEN excluded.payload ELSE verge_timer.payload END, rule = CASE WHEN "
         "$8::bigint = 1 THEN excluded.rule ELSE verge_timer.rule END "
         "RETURNING id, due",
+    [CONTROL] = VERGE__CONTROL("$1::text", "$2::bigint", "$3::bigint", "$4::bigint", "$5::bigint"),
+    [LIST_CONTROLS] = VERGE__LIST_CONTROLS("$1::bigint"),
+    [PERMIT] = "SELECT granted, at FROM verge_ask_permit($1::text, $2::bigint, $3::bigint, $4::bigint, $5::bigint)",
+    [PERMIT_KEEP] = "UPDATE verge_permit SET until = verge_now() + $4::bigint WHERE handler = $1::text AND node = "
+                    "$2::bigint AND slot = $3::bigint",
+    [PERMIT_END] = "DELETE FROM verge_permit WHERE handler = $1::text AND node = $2::bigint AND slot = $3::bigint",
     [NOTIFY] = "SELECT pg_notify('verge_timer', t) FROM unnest($1::text[]) AS t",
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SQL as an interface: functions that schedule, cancel and move timers in the caller's transaction, from any language.
+ * SQL as an interface: functions that schedule, cancel and move timers, and control handlers, in the caller's
+ * transaction, from any language.
  *
  * They do what verge_durable_schedule_in, cancel and reset do. An id is 2^62 | number << 8 | shard, where the number
  * comes from a sequence. Ids of programs are below 2^62. Each function runs with the search path of those tables that
@@ -9,6 +10,10 @@
 #define _GNU_SOURCE
 
 #include "durable/postgres_internal.h"
+#include "durable/schema.h"
+
+#define NAP_NS "50000000"    /* VERGE__PERMIT_NAP_NS */
+#define WAIT_NS "1000000000" /* VERGE__PERMIT_WAIT_NS */
 
 #define SETTINGS "LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $verge$\n#variable_conflict use_column\n"
 
@@ -24,6 +29,11 @@
     "SELECT t.running, t.due INTO was_running, was_due FROM verge_timer t WHERE t.id = $1 FOR UPDATE SKIP LOCKED; " \
     "IF FOUND THEN "
 
+#define CHECK_HANDLER \
+    "IF $1 IS NULL OR $1 !~ '^[A-Za-z0-9._-]{1,64}$' THEN " \
+    "RAISE invalid_parameter_value USING MESSAGE = 'verge: a handler has 1 to 64 letters, digits, dots, _ and -'; " \
+    "END IF; "
+
 /* Nanoseconds since 1970. */
 #define NS_OF_DUE \
     "CREATE OR REPLACE FUNCTION verge_ns(due timestamptz) RETURNS bigint " SETTINGS \
@@ -35,9 +45,7 @@
 #define SCHEDULE \
     "CREATE OR REPLACE FUNCTION verge_schedule(handler text, due timestamptz, payload bytea DEFAULT '', " \
     "key bytea DEFAULT NULL) RETURNS bigint " SETTINGS "DECLARE new_due bigint := verge_ns($2); new_id bigint; " \
-    "BEGIN IF $1 IS NULL OR $1 !~ '^[A-Za-z0-9._-]{1,64}$' THEN " \
-    "RAISE invalid_parameter_value USING MESSAGE = 'verge: a handler has 1 to 64 letters, digits, dots, _ and -'; " \
-    "END IF; IF length($4) > 255 THEN " \
+    "BEGIN " CHECK_HANDLER "IF length($4) > 255 THEN " \
     "RAISE invalid_parameter_value USING MESSAGE = 'verge: the key has more than 255 bytes'; END IF; " \
     "IF length($3) > 1048576 THEN " \
     "RAISE invalid_parameter_value USING MESSAGE = 'verge: the payload has more than 1 MiB'; END IF; " \
@@ -67,7 +75,49 @@
                         "PERFORM pg_notify('verge_timer', t.id || ' ' || t.due || ' ' || t.handler) " \
                         "FROM verge_timer t WHERE t.id = $1; END IF; ")
 
+/* A new revision, by which nodes notice the change; and a notification, which is that of no timer. */
+#define CONTROL_HANDLER(NAME, ARGUMENTS, PAUSED, CONCURRENCY, RATE) \
+    "CREATE OR REPLACE FUNCTION " NAME "(handler text" ARGUMENTS ") RETURNS void " SETTINGS \
+    "BEGIN " CHECK_HANDLER VERGE__CONTROL( \
+        "$1", PAUSED, CONCURRENCY, RATE, \
+        "(random() * 1099511627775)::bigint") "; " \
+                                              "PERFORM pg_notify('verge_timer', '0 0 ' || $1); END $verge$;"
+
+/* See permits.c. The first statement locks the handler's row; the next ones see what others have done before. */
+#define ASK_PERMIT \
+    "CREATE OR REPLACE FUNCTION verge_ask_permit(handler text, node bigint, slot bigint, timers bigint, " \
+    "run bigint, OUT granted bigint, OUT at bigint) " SETTINGS \
+    "DECLARE now bigint; told verge_control; BEGIN SELECT * INTO told FROM verge_control c WHERE c.handler = $1 FOR " \
+    "UPDATE; now := verge_now(); granted := 1; at := now; IF told.handler IS NULL THEN RETURN; END IF; " \
+    "IF told.paused <> 0 THEN granted := 0; ELSIF told.concurrency <> 0 THEN " \
+    "DELETE FROM verge_permit p WHERE p.handler = $1 AND (p.until < now OR p.node NOT IN (SELECT n.node FROM " \
+    "verge_node n WHERE n.lease_until >= now)); " \
+    "INSERT INTO verge_permit (handler, node, slot, ticket, until) SELECT $1, $2, $3, coalesce(max(p.ticket), 0) + " \
+    "1, " \
+    "now + " WAIT_NS " FROM verge_permit p WHERE p.handler = $1 ON CONFLICT (handler, node, slot) DO UPDATE SET " \
+    "until = excluded.until; " \
+    "SELECT (count(*) < told.concurrency)::int INTO granted FROM verge_permit p WHERE p.handler = $1 AND p.ticket < " \
+    "(SELECT q.ticket FROM verge_permit q WHERE q.handler = $1 AND q.node = $2 AND q.slot = $3); END IF; " \
+    "IF granted = 0 THEN at := now + " NAP_NS "; RETURN; END IF; " \
+    "IF told.rate <> 0 AND $4 <> 0 THEN at := greatest(told.next_run, now); " \
+    "UPDATE verge_control c SET next_run = at + $4 * (1000000000 / told.rate) WHERE c.handler = $1; END IF; " \
+    "UPDATE verge_permit p SET until = CASE WHEN at > now THEN at + " WAIT_NS " ELSE now + $5 END " \
+    "WHERE p.handler = $1 AND p.node = $2 AND p.slot = $3; END $verge$;"
+
 int verge__pg_make_functions(verge__postgres *c) {
-    return verge__pg_say(c, "CREATE SEQUENCE IF NOT EXISTS verge_sql_id MAXVALUE 18014398509481983;" NS_OF_DUE SCHEDULE
-                                CANCEL_BY_ID CANCEL_BY_KEY RESCHEDULE);
+    static const char *const texts[] = {
+        "CREATE SEQUENCE IF NOT EXISTS verge_sql_id MAXVALUE 18014398509481983;" NS_OF_DUE,
+        SCHEDULE CANCEL_BY_ID,
+        CANCEL_BY_KEY RESCHEDULE,
+        ASK_PERMIT,
+        CONTROL_HANDLER("verge_pause", "", "1", "-1", "-1"),
+        CONTROL_HANDLER("verge_resume", "", "0", "-1", "-1"),
+        CONTROL_HANDLER("verge_limit", ", concurrency bigint, rate bigint", "-1", "greatest($2, 0)",
+                        "least(greatest($3, 0), 1000000000)"),
+    };
+    int error = 0;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && error == 0; i++) {
+        error = verge__pg_say(c, texts[i]);
+    }
+    return error;
 }

@@ -60,6 +60,11 @@ typedef enum verge__postgres_statement {
     RESET_KEY,
     REPLACE,
     NOTIFY,
+    CONTROL,
+    LIST_CONTROLS,
+    PERMIT,
+    PERMIT_KEEP,
+    PERMIT_END,
     STATEMENT_COUNT,
 } verge__postgres_statement;
 

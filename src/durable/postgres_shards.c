@@ -74,7 +74,8 @@ int verge__postgres_make_tables(verge__connection *connection, uint32_t shard_co
                          "ALTER TABLE verge_shard SET (fillfactor = 20); ALTER TABLE verge_node SET (fillfactor = 20)");
     } else if (found == 0 && meta.version < VERGE_DURABLE_SCHEMA_VERSION) {
         (void)snprintf(text, sizeof(text), "%s %s UPDATE verge_meta SET version = %d",
-                       meta.version < 2 ? mark_table : "", VERGE__SCHEMA_3("text"), VERGE_DURABLE_SCHEMA_VERSION);
+                       meta.version < 2 ? mark_table : "", VERGE__SCHEMA_3("bigint", "text"),
+                       VERGE_DURABLE_SCHEMA_VERSION);
         error = verge__pg_say(c, text);
     } else {
         error = found;
@@ -166,6 +167,7 @@ int verge__postgres_renew(verge__connection *connection, uint64_t node, uint64_t
     *ret_cluster = (verge__cluster){
         .live_nodes = (uint32_t)number(result, 0, 1),
         .next_expiry_ns = number(result, 0, 2),
+        .control_revision = number(result, 0, 6),
     };
     for (int i = 0; i < PQntuples(result) && !PQgetisnull(result, i, 3); i++) {
         add_shard(ret_cluster, number(result, i, 3), number(result, i, 4), true);

@@ -95,7 +95,7 @@ static void visit_notification(const PGnotify *notification, verge__visit_row vi
     char *end;
     const uint64_t id = strtoull(notification->extra, &end, 10);
     const uint64_t due_ns = strtoull(end, &end, 10);
-    if (id != 0 && id <= VERGE__TIME_MAX_NS && due_ns <= VERGE__TIME_MAX_NS && *end == ' ') {
+    if (id <= VERGE__TIME_MAX_NS && due_ns <= VERGE__TIME_MAX_NS && *end == ' ') {
         const verge__row row = {.id = id, .due_ns = due_ns, .handler = end + 1};
         visit(context, &row);
     }

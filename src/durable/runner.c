@@ -34,15 +34,28 @@
 typedef struct verge__selection {
     uint64_t now_ns;
     bool is_outside;
+    bool is_full;                                 /* no timer may join later */
     bool has_handler[VERGE_DURABLE_HANDLERS_MAX]; /* in this batch */
 } verge__selection;
 
-/* Whether the timer may be part of the batch. A timer whose handler runs outside is claimed alone, just before it
- * runs. */
+/* Whether the batch may have timers of both handlers. A timer whose handler runs outside is claimed alone, just before
+ * it runs. */
+static bool may_share(const verge__runner *runner, const verge__handler *handler) {
+    if (runner->target_count == 0) {
+        return true;
+    }
+    const verge__handler *first = &runner->durable->handlers[runner->fired[0].handler];
+    if (first->options.outside || handler->options.outside) {
+        return false;
+    }
+    return !(verge__needs_permit(first) || verge__needs_permit(handler)) ||
+           (first == handler && runner->target_count < verge__permit_size(handler));
+}
+
+/* Whether the timer may be part of the batch. */
 static bool may_join(const verge__runner *runner, const verge__handler *handler, const verge__selection *selection) {
     const verge_durable *durable = runner->durable;
-    const bool is_alone = selection->is_outside || handler->options.outside;
-    return (runner->target_count == 0 || !is_alone) &&
+    return may_share(runner, handler) &&
            verge__may_run(durable, handler, selection->has_handler[handler - durable->handlers], selection->now_ns);
 }
 
@@ -59,6 +72,7 @@ static void add_target(verge__runner *runner, uint32_t index, verge__selection *
     runner->run_ns[i] = handler->options.run_ns;
     runner->fired[i] = (verge__fired){.ending = ENDS_GONE, .handler = entry->handler};
     selection->is_outside = handler->options.outside;
+    selection->is_full = handler->options.outside || verge__needs_permit(handler);
     verge__note_run(handler, selection->now_ns);
     if (!selection->has_handler[entry->handler]) {
         selection->has_handler[entry->handler] = true;
@@ -82,7 +96,7 @@ static void select_batch(verge__runner *runner, verge__selection *selection) {
     const size_t limit = durable->batch_limit < durable->options.batch ? durable->batch_limit : durable->options.batch;
     const size_t room = limit > runner->target_count ? limit - runner->target_count : 0;
     verge__release_held(durable, selection->now_ns);
-    const size_t count = room == 0 ? 0 : verge_wheel_poll(window->wheel, selection->now_ns, runner->due, room);
+    const size_t count = room == 0 ? 0 : verge__window_poll(window, selection->now_ns, runner->due, room);
     for (size_t i = 0; i < count; i++) {
         const uint32_t index = (uint32_t)(uintptr_t)runner->due[i].data;
         verge__entry *entry = &window->entries[index];
@@ -96,8 +110,8 @@ static void select_batch(verge__runner *runner, verge__selection *selection) {
         } else if (may_join(runner, handler, selection)) {
             add_target(runner, index, selection);
         } else if (verge__has_limits(handler)) {
-            verge__window_hold(durable, index);
-        } else { /* the batch is that of a handler outside */
+            verge__window_hold(durable, index, false);
+        } else { /* the batch is that of another handler alone */
             verge__window_file(durable, index, selection->now_ns);
         }
     }
@@ -221,7 +235,7 @@ static int fire_batch(verge__runner *runner, bool is_counted) {
 /* Begins the transaction of a batch. Its commit needs no mark: if no answer comes, the batch is fired once more, and
  * finds no rows, or rows that are due later. But the commit that counts an attempt has one (must_know): an attempt that
  * was counted without a run may have been the last. */
-static int begin(verge__runner *runner) {
+int verge__runner_begin(verge__runner *runner) {
     verge_durable *durable = runner->durable;
     int error = verge__connect(durable, &runner->connection);
     error = error != 0 ? error : verge__refresh_incarnation(durable, runner->connection);
@@ -235,7 +249,7 @@ static int begin(verge__runner *runner) {
     return error;
 }
 
-static int end(verge__runner *runner, int error, bool must_know) {
+int verge__runner_end(verge__runner *runner, int error, bool must_know) {
     verge_durable *durable = runner->durable;
     uint64_t mark = 0;
     if (error == 0 && must_know) {
@@ -258,9 +272,10 @@ static int end(verge__runner *runner, int error, bool must_know) {
 /* Counts the attempt in a commit of its own. For a batch of one timer after a crash: this timer may be the one that
  * ended the process. */
 static int count_attempt(verge__runner *runner) {
-    const int error = end(runner, runner->durable->store->count_attempt(runner->connection, &runner->targets[0]), true);
+    const int error =
+        verge__runner_end(runner, runner->durable->store->count_attempt(runner->connection, &runner->targets[0]), true);
     verge__failpoint("attempt.counted");
-    return error != 0 ? error : begin(runner);
+    return error != 0 ? error : verge__runner_begin(runner);
 }
 
 /* ---- outside of a transaction ---- */
@@ -269,7 +284,7 @@ static int complete(verge__runner *runner, const verge__handler *handler, const 
     const verge__store *store = runner->durable->store;
     verge__fired *fired = &runner->fired[0];
     verge__change change = {.id = fired->row.id, .revision = fired->row.revision};
-    int error = begin(runner);
+    int error = verge__runner_begin(runner);
     if (error != 0) {
         return error;
     }
@@ -284,12 +299,12 @@ static int complete(verge__runner *runner, const verge__handler *handler, const 
     } else {
         fired->ending = ENDS_GONE; /* it was cancelled or moved, or another node has claimed it */
     }
-    error = end(runner, error, false);
+    error = verge__runner_end(runner, error, false);
     verge__failpoint("complete.committed");
     return error;
 }
 
-static bool may_try_again(verge__runner *runner, uint64_t until_ns) {
+bool verge__runner_may_try_again(verge__runner *runner, uint64_t until_ns) {
     const struct timespec nap = {.tv_nsec = COMPLETE_NAP_MS * 1000000L};
     if (!runner->is_started || verge__local_now(runner->durable) >= until_ns) {
         return false;
@@ -306,9 +321,13 @@ int verge_durable_extend(const verge_durable_firing *firing, uint64_t run_ns) {
     verge__runner *runner = current->runner;
     verge_durable *durable = runner->durable;
     verge__change change = {.id = current->row->id, .revision = current->row->revision};
-    int error = begin(runner);
+    int error = verge__runner_begin(runner);
     if (error == 0) {
-        error = end(runner, durable->store->extend(runner->connection, &change, run_ns), false);
+        error = durable->store->extend(runner->connection, &change, run_ns);
+        if (error == 0 && change.outcome == 0 && runner->has_permit) {
+            error = durable->store->keep_permit(runner->connection, &runner->permit, run_ns);
+        }
+        error = verge__runner_end(runner, error, false);
     }
     if (verge__is_lost(error)) {
         verge__disconnect(durable, &runner->connection);
@@ -318,13 +337,23 @@ int verge_durable_extend(const verge_durable_firing *firing, uint64_t run_ns) {
         return error;
     }
     if (change.outcome != 0) {
+        current->is_lost = true;
         return -ECANCELED;
     }
     current->until_ns = verge__local_now(durable) + run_ns;
+    return verge_durable_should_stop(firing) ? -ESHUTDOWN : 0;
+}
+
+bool verge_durable_should_stop(const verge_durable_firing *firing) {
+    const verge__current *current = firing == NULL ? NULL : firing->internal;
+    if (current == NULL) {
+        return false;
+    }
+    verge_durable *durable = current->runner->durable;
     verge__lock(durable);
     const bool is_stopping = durable->is_stopping;
     verge__unlock(durable);
-    return is_stopping ? -ESHUTDOWN : 0;
+    return is_stopping || current->is_lost;
 }
 
 static int fire_outside(verge__runner *runner, const verge__handler *handler) {
@@ -344,7 +373,7 @@ static int fire_outside(verge__runner *runner, const verge__handler *handler) {
         error = durable->store->complete(runner->connection, &change, 1);
         error = error != 0 ? error : verge__make_dead(runner, fired, reason);
     }
-    error = end(runner, error, true);
+    error = verge__runner_end(runner, error, true);
     verge__failpoint("claim.committed");
     give_turn(runner);
     if (error != 0 || reason != NULL || !fired->is_there) {
@@ -358,7 +387,7 @@ static int fire_outside(verge__runner *runner, const verge__handler *handler) {
         if (verge__is_lost(error)) {
             verge__disconnect(durable, &runner->connection);
         }
-    } while (error != 0 && may_try_again(runner, current.until_ns));
+    } while (error != 0 && verge__runner_may_try_again(runner, current.until_ns));
     return error;
 }
 
@@ -497,6 +526,17 @@ static void end_batch(verge__runner *runner, const verge__selection *selection, 
     }
 }
 
+/* The batch may not run yet, by a limit of the cluster: its timers are held, before those that are held already. */
+static void put_off(verge__runner *runner, const verge__selection *selection) {
+    verge_durable *durable = runner->durable;
+    verge__lock(durable);
+    for (size_t i = runner->target_count; i-- > 0;) {
+        verge__window_hold(durable, runner->batch[i], true);
+    }
+    end_limits(durable, selection);
+    verge__unlock(durable);
+}
+
 /* Fires the batch, in the transaction that begin has begun. */
 static int fire(verge__runner *runner, const verge__selection *selection, bool is_counted) {
     runner->fired_count = 0;
@@ -509,7 +549,7 @@ static int fire(verge__runner *runner, const verge__selection *selection, bool i
     if (selection->is_outside) {
         return fire_outside(runner, &runner->durable->handlers[runner->fired[0].handler]);
     }
-    const int fired = end(runner, fire_batch(runner, is_counted), false);
+    const int fired = verge__runner_end(runner, fire_batch(runner, is_counted), false);
     verge__failpoint("fire.committed");
     return fired;
 }
@@ -522,10 +562,18 @@ verge__progress verge__runner_step(verge__runner *runner) {
     }
     verge__set_words("%s", "");
     runner->slowest_ns = 0;
-    int error = begin(runner);
+    bool may_run;
+    int error = verge__get_permit(runner, &may_run);
+    if (error == 0 && !may_run) {
+        verge__note_step(durable, &runner->is_failing, 0);
+        put_off(runner, &selection);
+        give_turn(runner);
+        return VERGE__IDLE;
+    }
+    error = error != 0 ? error : verge__runner_begin(runner);
     if (error == 0) {
         verge__lock(durable);
-        if (!selection.is_outside) {
+        if (!selection.is_full) {
             select_batch(runner, &selection); /* adds timers that became due while it waited for the transaction */
         }
         const bool is_counted = durable->is_careful && runner->target_count == 1 && !selection.is_outside;
@@ -537,6 +585,7 @@ verge__progress verge__runner_step(verge__runner *runner) {
     }
     verge__note_step(durable, &runner->is_failing, error);
     tell_batch(runner, error);
+    verge__end_permit(runner);
     end_batch(runner, &selection, error);
     give_turn(runner);
     if (verge__is_lost(error)) {
@@ -548,7 +597,7 @@ verge__progress verge__runner_step(verge__runner *runner) {
 /* Under the lock: waits until the next timer is due, or until a call or a scan has added an earlier one. */
 static void wait_for_due(verge_durable *durable) {
     const uint64_t store_ns = verge__store_now(durable);
-    const uint64_t in_wheel_ns = verge_wheel_next_wakeup(durable->window.wheel);
+    const uint64_t in_wheel_ns = verge__window_next_wakeup(&durable->window);
     const uint64_t release_ns = verge__next_release(durable, store_ns);
     const uint64_t wakeup_ns = in_wheel_ns < release_ns ? in_wheel_ns : release_ns;
     if (wakeup_ns == VERGE_NEVER || store_ns == 0 || is_held(durable)) {

@@ -10,13 +10,23 @@
  * verge_timer  pending timers. running: it is claimed for a handler outside of a transaction, until `due`.
  * verge_dead   timers that were given up.
  * verge_mark   since version 2, on PostgreSQL only: see postgres_connection.c.
+ * verge_control  what handlers are told in the whole cluster. next_run: when the rate allows the next timer. revision: a
+ *              random number, which changes with the rest; nodes compare the sum of all with what they know.
+ * verge_permit the batches that run, or wait to, of handlers whose concurrency is limited in the cluster (permits.c).
  *
- * Version 3 has the column `rule`, which is NULL for timers without one.
+ * Version 3 has verge_control, verge_permit, and the column `rule`, which is NULL for timers without one.
  */
 #ifndef VERGE_SRC_DURABLE_SCHEMA_H
 #define VERGE_SRC_DURABLE_SCHEMA_H
 
+#define VERGE__SCHEMA_CONTROL(NUMBER, TEXT) \
+    "CREATE TABLE verge_control (handler " TEXT " PRIMARY KEY, paused " NUMBER " NOT NULL, concurrency " NUMBER \
+    " NOT NULL, rate " NUMBER " NOT NULL, next_run " NUMBER " NOT NULL, revision " NUMBER " NOT NULL);" \
+    "CREATE TABLE verge_permit (handler " TEXT " NOT NULL, node " NUMBER " NOT NULL, slot " NUMBER \
+    " NOT NULL, ticket " NUMBER " NOT NULL, until " NUMBER " NOT NULL, PRIMARY KEY (handler, node, slot));"
+
 #define VERGE__SCHEMA(NUMBER, TEXT, BYTES) \
+    VERGE__SCHEMA_CONTROL(NUMBER, TEXT) \
     "CREATE TABLE verge_meta (version " NUMBER " NOT NULL, min_version " NUMBER " NOT NULL, shards " NUMBER \
     " NOT NULL, incarnation " NUMBER " NOT NULL);" \
     "CREATE TABLE verge_node (node " NUMBER " PRIMARY KEY, name " TEXT " NOT NULL, lease_until " NUMBER \
@@ -34,8 +44,23 @@
     ", payload " BYTES " NOT NULL, reason " TEXT " NOT NULL, died " NUMBER " NOT NULL, rule " TEXT ");"
 
 /* What tables of version 2 lack. */
-#define VERGE__SCHEMA_3(TEXT) \
+#define VERGE__SCHEMA_3(NUMBER, TEXT) \
+    VERGE__SCHEMA_CONTROL(NUMBER, TEXT) \
     "ALTER TABLE verge_timer ADD COLUMN rule " TEXT "; ALTER TABLE verge_dead ADD COLUMN rule " TEXT ";"
+
+/* Changes what a handler is told. A negative number leaves its column as it is. */
+#define VERGE__CONTROL(HANDLER, PAUSED, CONCURRENCY, RATE, REVISION) \
+    "INSERT INTO verge_control (handler, paused, concurrency, rate, next_run, revision) VALUES (" HANDLER \
+    ", CASE WHEN " PAUSED " < 0 THEN 0 ELSE " PAUSED " END, CASE WHEN " CONCURRENCY " < 0 THEN 0 ELSE " CONCURRENCY \
+    " END, CASE WHEN " RATE " < 0 THEN 0 ELSE " RATE " END, 0, " REVISION ") ON CONFLICT (handler) DO UPDATE SET " \
+    "paused = CASE WHEN " PAUSED " < 0 THEN verge_control.paused ELSE " PAUSED \
+    " END, concurrency = CASE WHEN " CONCURRENCY " < 0 THEN verge_control.concurrency ELSE " CONCURRENCY \
+    " END, rate = CASE WHEN " RATE " < 0 THEN verge_control.rate ELSE " RATE " END, next_run = CASE WHEN " RATE \
+    " < 0 THEN verge_control.next_run ELSE 0 END, revision = excluded.revision"
+
+#define VERGE__LIST_CONTROLS(LIMIT) \
+    "SELECT handler, paused, concurrency, rate FROM verge_control WHERE paused <> 0 OR concurrency <> 0 OR rate <> 0 " \
+    "ORDER BY handler LIMIT " LIMIT
 
 /* Who owns which shard, and the number of dead timers up to a limit. */
 #define VERGE__OWNERS(LIMIT) \

@@ -76,6 +76,20 @@ static const char *const texts[STATEMENT_COUNT] = {
     [COUNT] = "SELECT (SELECT count(*) FROM verge_timer), (SELECT count(*) FROM verge_timer WHERE due <= ?1), "
               "(SELECT count(*) FROM verge_dead)",
     [OWNERS] = VERGE__OWNERS("?1"),
+    [CONTROL] = VERGE__CONTROL("?1", "?2", "?3", "?4", "?5"),
+    [CONTROL_REVISION] = "SELECT coalesce(sum(revision), 0) FROM verge_control",
+    [LIST_CONTROLS] = VERGE__LIST_CONTROLS("?1"),
+    [PERMIT_LIMITS] = "SELECT paused, concurrency, rate, next_run FROM verge_control WHERE handler = ?1",
+    [PERMIT_EXPIRE] = "DELETE FROM verge_permit WHERE handler = ?1 AND (until < ?2 OR node NOT IN (SELECT node FROM "
+                      "verge_node WHERE lease_until >= ?2))",
+    [PERMIT_QUEUE] = "INSERT INTO verge_permit (handler, node, slot, ticket, until) VALUES (?1, ?2, ?3, (SELECT "
+                     "coalesce(max(ticket), 0) + 1 FROM verge_permit WHERE handler = ?1), ?4) "
+                     "ON CONFLICT (handler, node, slot) DO UPDATE SET until = excluded.until",
+    [PERMIT_BEFORE] = "SELECT count(*) FROM verge_permit WHERE handler = ?1 AND ticket < (SELECT ticket FROM "
+                      "verge_permit WHERE handler = ?1 AND node = ?2 AND slot = ?3)",
+    [PERMIT_RATE] = "UPDATE verge_control SET next_run = ?2 WHERE handler = ?1",
+    [PERMIT_KEEP] = "UPDATE verge_permit SET until = ?4 WHERE handler = ?1 AND node = ?2 AND slot = ?3",
+    [PERMIT_END] = "DELETE FROM verge_permit WHERE handler = ?1 AND node = ?2 AND slot = ?3 AND ?4 > 0",
 };
 
 /* ---- errors, statements ---- */

@@ -60,6 +60,16 @@ typedef enum verge__sqlite_statement {
     LIST_DEAD,
     COUNT,
     OWNERS,
+    CONTROL,
+    CONTROL_REVISION,
+    LIST_CONTROLS,
+    PERMIT_LIMITS,
+    PERMIT_EXPIRE,
+    PERMIT_QUEUE,
+    PERMIT_BEFORE,
+    PERMIT_RATE,
+    PERMIT_KEEP,
+    PERMIT_END,
     STATEMENT_COUNT,
 } verge__sqlite_statement;
 

@@ -46,7 +46,7 @@ int verge__sqlite_read_meta(verge__connection *connection, verge__store_meta *re
 int verge__sqlite_make_tables(verge__connection *connection, uint32_t shard_count) {
     verge__sqlite *c = own(connection);
     verge__store_meta meta = {0};
-    char rows[256];
+    char rows[1200];
     int error = verge__sq_queue_up(c);
     if (error != 0) {
         return error;
@@ -64,7 +64,7 @@ int verge__sqlite_make_tables(verge__connection *connection, uint32_t shard_coun
             verge__sq_error_of(c->db, sqlite3_exec(c->db, VERGE__SCHEMA("INTEGER", "TEXT", "BLOB"), NULL, NULL, NULL));
         error = error != 0 ? error : verge__sq_error_of(c->db, sqlite3_exec(c->db, rows, NULL, NULL, NULL));
     } else if (found == 0 && meta.version < VERGE_DURABLE_SCHEMA_VERSION) { /* version 2 is only for PostgreSQL */
-        (void)snprintf(rows, sizeof(rows), "%s UPDATE verge_meta SET version = %d", VERGE__SCHEMA_3("TEXT"),
+        (void)snprintf(rows, sizeof(rows), "%s UPDATE verge_meta SET version = %d", VERGE__SCHEMA_3("INTEGER", "TEXT"),
                        VERGE_DURABLE_SCHEMA_VERSION);
         error = verge__sq_error_of(c->db, sqlite3_exec(c->db, rows, NULL, NULL, NULL));
     } else {
@@ -151,6 +151,7 @@ int verge__sqlite_renew(verge__connection *connection, uint64_t node, uint64_t l
     verge__sqlite *c = own(connection);
     int64_t alive = 0;
     int64_t next_expiry = 0;
+    int64_t control_revision = 0;
     int error = verge__sqlite_begin(connection);
     if (error != 0) {
         return error;
@@ -161,6 +162,8 @@ int verge__sqlite_renew(verge__connection *connection, uint64_t node, uint64_t l
     error = error != 0 ? error : RUN(c, NODES_ALIVE, &alive, now);
     error = error != 0 ? error : RUN(c, NEXT_EXPIRY, &next_expiry, now, number(node));
     error = error != 0 ? error : read_shards(c, SHARDS_OF, (const int64_t[]){number(node)}, 1, ret_cluster);
+    error = error != 0 ? error : verge__sq_run(c, CONTROL_REVISION, NULL, 0, &control_revision);
+    ret_cluster->control_revision = (uint64_t)control_revision;
     ret_cluster->live_nodes = (uint32_t)alive;
     ret_cluster->next_expiry_ns = (uint64_t)next_expiry;
     return verge__sq_end_transaction(connection, error);

@@ -30,7 +30,13 @@ enum {
     VERGE__DEAD_COUNT_MAX = 10000, /* counting takes time */
 };
 
+#define VERGE__NO_TIMER UINT64_C(0)
 #define VERGE__TIME_MAX_NS ((uint64_t)INT64_MAX)
+
+/* How long a batch that must wait for others in the cluster waits before it asks again, and how long after its last
+ * question it keeps its place. */
+#define VERGE__PERMIT_NAP_NS UINT64_C(50000000)
+#define VERGE__PERMIT_WAIT_NS UINT64_C(1000000000)
 
 /* The outcome of a row whose id another timer has. Two nodes then have the same incarnation: an older state of the
  * store was restored, or a replica was promoted that lacked the last commits. */
@@ -64,9 +70,30 @@ typedef struct verge__cluster {
     uint32_t live_nodes; /* nodes that own shards, or could */
     uint64_t
         next_expiry_ns; /* store time: when the first lease of another node ends, if not renewed; 0: no other node */
+    uint64_t control_revision; /* changes with verge_control */
     uint32_t owned_count;
     verge__shard owned[VERGE_DURABLE_SHARDS_MAX];
 } verge__cluster;
+
+/* What a handler is told in the whole cluster. A negative number: this stays as it is. */
+typedef struct verge__control_change {
+    const char *handler;
+    int64_t is_paused;
+    int64_t concurrency;
+    int64_t rate;
+    uint64_t revision; /* random, below 2^40 */
+} verge__control_change;
+
+/* May a batch run, whose handler has limits in the cluster? */
+typedef struct verge__permit {
+    char handler[VERGE_DURABLE_HANDLER_NAME_MAX + 1];
+    uint64_t node;
+    uint32_t slot;        /* which of the node's batches of this handler it is */
+    uint32_t timer_count; /* the timers that the rate has not allowed yet */
+    uint64_t run_ns;      /* how long the batch may take */
+    bool is_granted;
+    uint64_t at_ns; /* store time. Granted: when the timers may run. Otherwise: when to ask again */
+} verge__permit;
 
 /* A row of verge_timer, or one to insert. Pointers that a store returns are valid until the next call on its
  * connection. */
@@ -171,7 +198,8 @@ typedef struct verge__store {
     int (*scan)(verge__connection *connection, const verge__shard *shards, uint32_t count, uint64_t after_due_ns,
                 uint64_t after_id, uint64_t until_ns, uint32_t limit, verge__visit_row visit, void *context);
 
-    /* Waits for a notification of a timer, until timeout_ns have passed or wake_fd can be read. */
+    /* Waits for a notification of a timer, until timeout_ns have passed or wake_fd can be read. VERGE__NO_TIMER: somebody
+     * has changed verge_control. */
     int (*wait)(verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit, void *context);
 
     /* P3, in a transaction. Outcomes: 0; -EEXIST: the key is taken. If a row with this id exists, it stays as it is: 0
@@ -200,6 +228,13 @@ typedef struct verge__store {
     int (*cancel)(verge__connection *connection, verge__change *changes, size_t count);
     int (*reset)(verge__connection *connection, verge__change *changes, size_t count);
 
+    /* The cluster's limits, in a transaction. controls: those that differ from the default. keep_permit moves the end of
+     * a granted permit to run_ns from now; 0: ends it. */
+    int (*control)(verge__connection *connection, const verge__control_change *change);
+    int (*controls)(verge__connection *connection, verge_durable_control *ret_controls, size_t count);
+    int (*permit)(verge__connection *connection, verge__permit *permit);
+    int (*keep_permit)(verge__connection *connection, const verge__permit *permit, uint64_t run_ns);
+
     /* For people. look: of one timer, pending or dead; payload may be NULL. list: the same of several. */
     int (*find)(verge__connection *connection, const char *handler, const void *key, size_t key_size, uint64_t *ret_id);
     int (*look)(verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload, size_t size);
@@ -221,7 +256,7 @@ typedef struct verge__store {
     F(S, join) F(S, renew) F(S, acquire) F(S, release) F(S, leave) F(S, new_incarnation) \
     F(S, scan) F(S, wait) F(S, insert) F(S, notify) \
     F(S, take) F(S, claim) F(S, complete) F(S, extend) F(S, count_attempt) F(S, probe) \
-    F(S, make_dead) F(S, cancel) F(S, reset) \
+    F(S, make_dead) F(S, cancel) F(S, reset) F(S, control) F(S, controls) F(S, permit) F(S, keep_permit) \
     F(S, find) F(S, look) F(S, list) F(S, revive) F(S, forget) F(S, count) F(S, owners) F(S, check)
 /* clang-format on */
 #define VERGE__STORE_PROTOTYPE(S, function) extern __typeof__(*((verge__store *)0)->function) verge__##S##_##function;

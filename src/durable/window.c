@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The window: the timers that are due soon, in a wheel, and in a hash table by their ids. It also keeps the latest
- * known time of the store's clock.
+ * The window: the timers that are due soon, in a wheel for each priority, and in a hash table by their ids. It also
+ * keeps the latest known time of the store's clock.
  *
- *   V1  an entry that waits has a timer in the wheel; an entry that fires or is held has none
+ *   V1  an entry that waits has a timer in the wheel of its priority; an entry that fires or is held has none
  *   V2  every entry that is not free is in the chain of its id in the hash table, once
  *   V3  if there was no room for a row, the window or the row's handler has a cut: rows at or beyond the cut need not
  *       be in the window
@@ -69,9 +69,11 @@ int verge__window_init(verge__window *window, const verge_durable_options *optio
     (void)verge_wheel_options_init(&wheel_options);
     wheel_options.precision_ns = options->precision_ns;
     wheel_options.order = VERGE_ORDER_DEADLINE; /* overdue timers fire in the same order on each owner (is_careful) */
-    int error = verge_wheel_create(&wheel_options, &window->wheel);
-    if (error != 0) {
-        return error;
+    for (int i = 0; i < VERGE__PRIORITIES; i++) {
+        const int error = verge_wheel_create(&wheel_options, &window->wheels[i]);
+        if (error != 0) {
+            return error;
+        }
     }
     size_t bucket_count = 1024;
     while (bucket_count < options->window_max) {
@@ -88,9 +90,33 @@ int verge__window_init(verge__window *window, const verge_durable_options *optio
 }
 
 void verge__window_end(verge__window *window) {
-    verge_wheel_destroy(window->wheel);
+    for (int i = 0; i < VERGE__PRIORITIES; i++) {
+        verge_wheel_destroy(window->wheels[i]);
+    }
     free(window->entries);
     free(window->buckets);
+}
+
+/* The wheel for entries of the handler. */
+static verge_wheel *wheel_of(const verge_durable *durable, uint32_t handler) {
+    return durable->window.wheels[VERGE_DURABLE_HIGH - durable->handlers[handler].options.priority];
+}
+
+size_t verge__window_poll(verge__window *window, uint64_t now_ns, verge_expiry *due, size_t count) {
+    size_t found = 0;
+    for (int i = 0; i < VERGE__PRIORITIES && found < count; i++) {
+        found += verge_wheel_poll(window->wheels[i], now_ns, due + found, count - found);
+    }
+    return found;
+}
+
+uint64_t verge__window_next_wakeup(const verge__window *window) {
+    uint64_t first_ns = VERGE_NEVER;
+    for (int i = 0; i < VERGE__PRIORITIES; i++) {
+        const uint64_t wakeup_ns = verge_wheel_next_wakeup(window->wheels[i]);
+        first_ns = wakeup_ns < first_ns ? wakeup_ns : first_ns;
+    }
+    return first_ns;
 }
 
 static uint32_t *bucket_of(const verge__window *window, uint64_t id) {
@@ -128,7 +154,7 @@ static void set_cut(verge__cut *cut, uint64_t due_ns, uint64_t id) {
 
 /* After an entry was filed: wakes the runners if it is due before they wake up by themselves. */
 static void wake_runners(verge_durable *durable) {
-    const uint64_t wakeup_ns = verge_wheel_next_wakeup(durable->window.wheel);
+    const uint64_t wakeup_ns = verge__window_next_wakeup(&durable->window);
     if (wakeup_ns < durable->waiting_until_ns) {
         durable->waiting_until_ns = wakeup_ns;
         (void)pthread_cond_broadcast(&durable->due);
@@ -146,7 +172,7 @@ static void move(verge_durable *durable, verge__entry *entry, uint64_t due_ns, b
         entry->is_moved = true;
     } else if (entry->state == VERGE__ENTRY_HELD) {
         return; /* when it is released, it waits for its new time */
-    } else if (verge_wheel_reschedule(durable->window.wheel, entry->timer, due_ns) == 0) {
+    } else if (verge_wheel_reschedule(wheel_of(durable, entry->handler), entry->timer, due_ns) == 0) {
         wake_runners(durable);
     } /* otherwise it comes out at the old time, and firing finds that it is not due */
 }
@@ -195,7 +221,7 @@ void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uin
     }
     const bool is_reused = window->free != VERGE__NO_ENTRY;
     index = is_reused ? window->free : window->entry_count;
-    if (verge_wheel_schedule(window->wheel, due_ns, (void *)(uintptr_t)index, &timer) != 0) {
+    if (verge_wheel_schedule(wheel_of(durable, handler), due_ns, (void *)(uintptr_t)index, &timer) != 0) {
         set_cut(&window->cut, due_ns, id);
         return;
     }
@@ -236,7 +262,7 @@ void verge__window_drop(verge_durable *durable, uint32_t index) {
     verge__entry *entry = &window->entries[index];
     VERGE__INVARIANT(entry->state != VERGE__ENTRY_FREE, "V2: an entry is dropped once");
     if (entry->state == VERGE__ENTRY_WAITING) {
-        (void)verge_wheel_cancel(window->wheel, entry->timer, NULL);
+        (void)verge_wheel_cancel(wheel_of(durable, entry->handler), entry->timer, NULL);
         durable->handlers[entry->handler].released_count -= entry->is_released;
     } else if (entry->state == VERGE__ENTRY_HELD) {
         leave_held(durable, index);
@@ -258,7 +284,7 @@ void verge__window_file(verge_durable *durable, uint32_t index, uint64_t at_ns) 
     verge__entry *entry = &window->entries[index];
     VERGE__INVARIANT(entry->state == VERGE__ENTRY_FIRING, "V1: only what fires is filed again");
     entry->is_moved = false;
-    if (verge_wheel_schedule(window->wheel, at_ns, (void *)(uintptr_t)index, &entry->timer) != 0) {
+    if (verge_wheel_schedule(wheel_of(durable, entry->handler), at_ns, (void *)(uintptr_t)index, &entry->timer) != 0) {
         set_cut(&window->cut, entry->due_ns, entry->id); /* no memory: a scan finds it again */
         verge__window_drop(durable, index);
         return;
@@ -267,16 +293,18 @@ void verge__window_file(verge_durable *durable, uint32_t index, uint64_t at_ns) 
     wake_runners(durable);
 }
 
-void verge__window_hold(verge_durable *durable, uint32_t index) {
+void verge__window_hold(verge_durable *durable, uint32_t index, bool is_first) {
     verge__entry *entries = durable->window.entries;
     verge__entry *entry = &entries[index];
     verge__handler *handler = &durable->handlers[entry->handler];
     VERGE__INVARIANT(entry->state == VERGE__ENTRY_FIRING, "V1: only what has come out of the wheel is held");
     entry->state = VERGE__ENTRY_HELD;
-    entry->held_next = VERGE__NO_ENTRY;
-    entry->held_previous = handler->held_count == 0 ? VERGE__NO_ENTRY : handler->held_last;
-    *(handler->held_count == 0 ? &handler->held_first : &entries[handler->held_last].held_next) = index;
-    handler->held_last = index;
+    const bool is_only = handler->held_count == 0;
+    entry->held_previous = is_only || is_first ? VERGE__NO_ENTRY : handler->held_last;
+    entry->held_next = is_only || !is_first ? VERGE__NO_ENTRY : handler->held_first;
+    *(entry->held_previous == VERGE__NO_ENTRY ? &handler->held_first : &entries[entry->held_previous].held_next) =
+        index;
+    *(entry->held_next == VERGE__NO_ENTRY ? &handler->held_last : &entries[entry->held_next].held_previous) = index;
     handler->held_count++;
     durable->held_count++;
 }
@@ -349,6 +377,10 @@ bool verge__window_check(const verge_durable *durable) {
             in_list++;
         }
     }
-    return waiting == verge_wheel_count(window->wheel) && waiting + firing + held == window->count &&
-           held == durable->held_count && of_handlers == window->count;
+    size_t in_wheels = 0;
+    for (int i = 0; i < VERGE__PRIORITIES; i++) {
+        in_wheels += verge_wheel_count(window->wheels[i]);
+    }
+    return waiting == in_wheels && waiting + firing + held == window->count && held == durable->held_count &&
+           of_handlers == window->count;
 }

@@ -197,6 +197,8 @@ static int write_group(verge_durable *durable, const verge__group *group) {
     for (verge__call *call = group->calls; call != NULL && error == 0; call = call->next) {
         if (call->kind == VERGE__CALL_REVIVE || call->kind == VERGE__CALL_FORGET) {
             error = change_dead(durable, call);
+        } else if (call->kind == VERGE__CALL_CONTROL) {
+            error = store->control(connection, call->control);
         }
     }
     return error;

@@ -3,6 +3,7 @@
 #include "durable/model_store.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,12 @@ void model_reset(uint64_t seed) {
         model.now.shards[i].epoch = 1;
         model.now.shards[i].clean = true;
     }
+}
+
+void model_control(const char *handler, bool is_paused, uint32_t concurrency, uint32_t rate) {
+    model.now.control = (verge_durable_control){.is_paused = is_paused, .concurrency = concurrency, .rate = rate};
+    (void)snprintf(model.now.control.handler, sizeof(model.now.control.handler), "%s", handler);
+    model.now.control_revision = verge_test_below(&model.random, UINT64_C(1) << 40) + 1;
 }
 
 void model_replicate(void) {
@@ -153,7 +160,7 @@ static bool is_alive(uint64_t node) {
 static int model_renew(verge__connection *connection, uint64_t node, uint64_t lease_ns, verge__cluster *ret_cluster) {
     OR_LOST(connection)
     model.now.lease_until[node % MODEL_NODES_MAX] = model.now_ns + lease_ns;
-    *ret_cluster = (verge__cluster){0};
+    *ret_cluster = (verge__cluster){.control_revision = model.now.control_revision};
     for (uint64_t i = 1; i < MODEL_NODES_MAX; i++) {
         ret_cluster->live_nodes += is_alive(i);
     }
@@ -418,6 +425,48 @@ static int model_probe(verge__connection *connection, verge__change *changes, si
     return 0;
 }
 
+/* ---- limits of the cluster ---- */
+
+static int model_controls(verge__connection *connection, verge_durable_control *ret_controls, size_t count) {
+    OR_LOST(connection)
+    if (count > 0 && model.now.control_revision != 0) {
+        ret_controls[0] = model.now.control;
+    }
+    return model.now.control_revision != 0;
+}
+
+static int model_permit(verge__connection *connection, verge__permit *permit) {
+    OR_LOST(connection)
+    struct model_tables *t = tables(connection);
+    const uint64_t mine = permit->node % MODEL_NODES_MAX;
+    uint32_t before = 0;
+    for (uint64_t i = 0; i < MODEL_NODES_MAX; i++) {
+        t->permits[i].ticket = is_alive(i) && t->permits[i].until_ns >= model.now_ns ? t->permits[i].ticket : 0;
+    }
+    t->permits[mine].ticket = t->permits[mine].ticket == 0 ? ++t->ticket : t->permits[mine].ticket;
+    for (uint64_t i = 0; i < MODEL_NODES_MAX; i++) {
+        before += t->permits[i].ticket != 0 && t->permits[i].ticket < t->permits[mine].ticket;
+    }
+    permit->is_granted = !t->control.is_paused && (t->control.concurrency == 0 || before < t->control.concurrency);
+    permit->at_ns = model.now_ns + (permit->is_granted ? 0 : VERGE__PERMIT_NAP_NS);
+    if (permit->is_granted && t->control.rate != 0 && permit->timer_count != 0) {
+        permit->at_ns = t->next_run_ns > model.now_ns ? t->next_run_ns : model.now_ns;
+        t->next_run_ns = permit->at_ns + permit->timer_count * (UINT64_C(1000000000) / t->control.rate);
+    }
+    const bool runs = permit->is_granted && permit->at_ns == model.now_ns;
+    t->permits[mine].until_ns = permit->at_ns + (runs ? permit->run_ns : VERGE__PERMIT_WAIT_NS);
+    return 0;
+}
+
+static int model_keep_permit(verge__connection *connection, const verge__permit *permit, uint64_t run_ns) {
+    OR_LOST(connection)
+    struct model_tables *t = tables(connection);
+    const uint64_t mine = permit->node % MODEL_NODES_MAX;
+    t->permits[mine].until_ns = model.now_ns + run_ns;
+    t->permits[mine].ticket = run_ns == 0 ? 0 : t->permits[mine].ticket;
+    return 0;
+}
+
 const verge__store model_store = {
     .name = "model",
     .has_notifications = true, /* that all are lost is only a delay */
@@ -447,4 +496,7 @@ const verge__store model_store = {
     .cancel = model_cancel,
     .reset = model_move,
     .probe = model_probe,
+    .controls = model_controls,
+    .permit = model_permit,
+    .keep_permit = model_keep_permit,
 };

@@ -32,6 +32,14 @@ struct model_tables {
     } shards[MODEL_SHARDS];
     uint64_t lease_until[MODEL_NODES_MAX]; /* by node; 0: gone */
     uint64_t incarnation;
+    verge_durable_control control; /* of the one handler */
+    uint64_t control_revision;
+    uint64_t next_run_ns;
+    struct {
+        uint64_t ticket; /* 0: none */
+        uint64_t until_ns;
+    } permits[MODEL_NODES_MAX]; /* by node: each has one runner */
+    uint64_t ticket;
 };
 
 struct model_store {
@@ -54,6 +62,9 @@ extern struct model_store model;
 extern const verge__store model_store;
 
 void model_reset(uint64_t seed);
+
+/* Somebody tells the handler something. */
+void model_control(const char *handler, bool is_paused, uint32_t concurrency, uint32_t rate);
 
 /* A replica takes over, and lacks what was committed since model_replicate. */
 void model_replicate(void);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Limits of the whole cluster. If a handler has some, its timers fire in batches of their own, and the runner asks the
+ * store before such a batch begins: a permit, in a short transaction of its own, which locks the handler's row of
+ * verge_control.
+ *
+ *   concurrency   A batch that runs, or waits to, has a row in verge_permit, with a ticket: 1, 2, 3 and so on. It may
+ *                 run if fewer than `concurrency` tickets are before its own. So batches run in the order in which they
+ *                 have asked. The row ends with the batch; and also when its node has died, when the batch takes longer
+ *                 than it may, or when a batch that waits has not asked for VERGE__PERMIT_WAIT_NS.
+ *   rate          next_run is when the rate allows the next timer. A batch reserves as many times as it has timers, and
+ *                 moves next_run behind them. If its first time is not yet there, the batch is held until then, and
+ *                 runs without asking again.
+ */
+#define _GNU_SOURCE
+
+#include <stdio.h>
+
+#include "durable/firing.h"
+
+#define RATE_PARTS 20 /* a batch has the timers of this part of a second */
+
+bool verge__needs_permit(const verge__handler *handler) {
+    return handler->control.concurrency != 0 || handler->control.rate != 0;
+}
+
+uint32_t verge__permit_size(const verge__handler *handler) {
+    const uint32_t rate = handler->control.rate;
+    if (rate == 0) {
+        return UINT32_MAX;
+    }
+    return handler->granted_count > 0 ? handler->granted_count : rate < RATE_PARTS ? 1 : rate / RATE_PARTS;
+}
+
+/* Under the lock: the question for the runner's batch. False: it need not ask. */
+static bool prepare(verge__runner *runner) {
+    verge_durable *durable = runner->durable;
+    verge__handler *handler = &durable->handlers[runner->fired[0].handler];
+    const uint32_t count = (uint32_t)runner->target_count;
+    const bool is_reserved = handler->granted_count >= count || handler->control.rate == 0;
+    if (!verge__needs_permit(handler) || (handler->control.concurrency == 0 && is_reserved)) {
+        handler->granted_count -= is_reserved && handler->control.rate != 0 ? count : 0;
+        return false;
+    }
+    uint32_t slot = 0; /* the same one if it asks again: then it keeps its ticket */
+    while (handler->slots >> slot & 1) {
+        slot++;
+    }
+    handler->slots |= UINT64_C(1) << slot;
+    runner->permit = (verge__permit){
+        .node = durable->node,
+        .slot = slot,
+        .timer_count = is_reserved ? 0 : count,
+        .run_ns = handler->options.outside ? handler->options.run_ns : durable->options.lease_ns,
+    };
+    (void)snprintf(runner->permit.handler, sizeof(runner->permit.handler), "%s", handler->name);
+    return true;
+}
+
+/* Under the lock: notes the answer. Returns whether the batch may run now. */
+static bool note_answer(verge__runner *runner, int error) {
+    verge_durable *durable = runner->durable;
+    const verge__permit *permit = &runner->permit;
+    verge__handler *handler = &durable->handlers[runner->fired[0].handler];
+    const uint64_t now_ns = verge__store_now(durable);
+    const bool has_rate = handler->control.rate != 0;
+    if (error == 0 && permit->is_granted) {
+        handler->granted_count += has_rate ? permit->timer_count : 0;
+        if (permit->at_ns < now_ns + durable->options.precision_ns) {
+            const uint32_t used = (uint32_t)runner->target_count;
+            handler->granted_count -= used < handler->granted_count ? used : handler->granted_count;
+            return true;
+        }
+    }
+    handler->slots &= ~(UINT64_C(1) << permit->slot);
+    if (error == 0) {
+        handler->next_allowed_ns = permit->at_ns;
+    }
+    return false;
+}
+
+int verge__get_permit(verge__runner *runner, bool *ret_may_run) {
+    verge_durable *durable = runner->durable;
+    verge__lock(durable);
+    runner->has_permit = prepare(runner);
+    verge__unlock(durable);
+    *ret_may_run = true;
+    if (!runner->has_permit) {
+        return 0;
+    }
+    int error = verge__runner_begin(runner);
+    if (error == 0) {
+        error = verge__runner_end(runner, durable->store->permit(runner->connection, &runner->permit), false);
+    }
+    verge__lock(durable);
+    runner->has_permit = *ret_may_run = note_answer(runner, error);
+    verge__unlock(durable);
+    return error;
+}
+
+void verge__end_permit(verge__runner *runner) {
+    verge_durable *durable = runner->durable;
+    if (!runner->has_permit) {
+        return;
+    }
+    const uint64_t until_ns = verge__local_now(durable) + durable->options.lease_ns;
+    int error;
+    do {
+        error = verge__runner_begin(runner);
+        if (error == 0) {
+            error =
+                verge__runner_end(runner, durable->store->keep_permit(runner->connection, &runner->permit, 0), false);
+        }
+        if (verge__is_lost(error)) {
+            verge__disconnect(durable, &runner->connection);
+        }
+    } while (error != 0 && verge__runner_may_try_again(runner, until_ns));
+    runner->has_permit = false;
+    verge__lock(durable);
+    durable->handlers[runner->fired[0].handler].slots &= ~(UINT64_C(1) << runner->permit.slot);
+    verge__unlock(durable);
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/* Handlers of the whole cluster: pause and resume, limits of all nodes together; priorities; a word to stop. */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "durable/support.h"
+#include "support/cmocka.h"
+
+enum { NODES = 2, SOME = 20, RUNS_MAX = 1024 };
+
+static char url[512];
+static verge_durable *client;
+static verge_durable *nodes[NODES];
+static _Atomic(int) runs;
+static _Atomic(int) other_runs;
+static _Atomic(int) running;
+static _Atomic(int) running_most;
+static _Atomic(uint64_t) run_at_ns[RUNS_MAX];
+static sem_t gate; /* which handlers wait for that run outside */
+
+static verge_durable *open_one(bool is_client, uint32_t runners) {
+    verge_durable_options options = durable_options(url);
+    verge_durable *durable = NULL;
+    options.client = is_client;
+    options.runners = runners;
+    assert_int_equal(verge_durable_open(&options, &durable), 0);
+    return durable;
+}
+
+static int set_up(void **state) {
+    (void)state;
+    (void)snprintf(url, sizeof(url), "%s", durable_url("controls"));
+    runs = other_runs = running = running_most = 0;
+    (void)sem_init(&gate, 0, 0);
+    client = open_one(true, 1);
+    return 0;
+}
+
+static void close_nodes(void) {
+    for (int i = 0; i < NODES; i++) {
+        assert_int_equal(verge_durable_close(nodes[i], VERGE_NEVER), 0);
+        nodes[i] = NULL;
+    }
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    close_nodes();
+    assert_int_equal(verge_durable_close(client, VERGE_NEVER), 0);
+    (void)sem_destroy(&gate);
+    durable_drop(url);
+    return 0;
+}
+
+/* ---- handlers ---- */
+
+static void begin_run(const verge_durable_firing *firing) {
+    const int now_running = atomic_fetch_add(&running, 1) + 1;
+    int most = running_most;
+    while (now_running > most && !atomic_compare_exchange_weak(&running_most, &most, now_running)) {
+    }
+    run_at_ns[atomic_fetch_add(&runs, 1) % RUNS_MAX] = firing->now_ns;
+}
+
+static verge_durable_verdict run(const verge_durable_firing *firing) {
+    begin_run(firing);
+    running--;
+    return VERGE_DURABLE_DONE;
+}
+
+static verge_durable_verdict run_gated(const verge_durable_firing *firing) {
+    begin_run(firing);
+    (void)sem_wait(&gate);
+    running--;
+    return VERGE_DURABLE_DONE;
+}
+
+static verge_durable_verdict run_other(const verge_durable_firing *firing) {
+    (void)firing;
+    other_runs++;
+    return VERGE_DURABLE_DONE;
+}
+
+static void open_nodes(verge_durable_handler handler, bool outside, uint32_t runners) {
+    verge_durable_handler_options options;
+    (void)verge_durable_handler_init(&options);
+    options.handler = handler;
+    options.outside = outside;
+    options.run_ns = 3600 * S;
+    for (int i = 0; i < NODES; i++) {
+        nodes[i] = open_one(false, runners);
+        assert_int_equal(verge_durable_register_with(nodes[i], "it", &options), 0);
+        assert_int_equal(verge_durable_register(nodes[i], "other", run_other, NULL), 0);
+    }
+    for (int i = 0; i < NODES; i++) { /* both have shards */
+        verge_durable_stats stats = {.struct_size = sizeof(stats)};
+        WAIT_UNTIL(verge_durable_get_stats(nodes[i], &stats) == 0 && stats.shards == 16 / NODES);
+    }
+}
+
+/* Of each node, in its own shards. */
+static void schedule_some(const char *handler, int count) {
+    verge_durable_request requests[RUNS_MAX];
+    for (int i = 0; i < count; i++) {
+        requests[i] = (verge_durable_request){.handler = handler};
+    }
+    for (int i = 0; i < NODES; i++) {
+        assert_int_equal(verge_durable_schedule_many(nodes[i], requests, (size_t)count, NULL), count);
+    }
+}
+
+/* ---- pause ---- */
+
+/* One of each is scheduled on each node. Returns whether all of "other" ran, and none of "it". */
+static bool is_paused(void) {
+    const int before = runs;
+    const int others_before = other_runs;
+    schedule_some("it", 1);
+    schedule_some("other", 1);
+    WAIT_UNTIL(other_runs == others_before + NODES);
+    return runs == before;
+}
+
+static void test_pause_and_resume(void **state) {
+    (void)state;
+    assert_int_equal(verge_durable_pause(client, "it"), 0);
+    open_nodes(run, false, 2);
+    schedule_some("it", SOME); /* a node that is opened later knows it from the beginning */
+    schedule_some("other", SOME);
+    WAIT_UNTIL(other_runs == NODES * SOME);
+    assert_int_equal(runs, 0);
+    assert_int_equal(verge_durable_resume(client, "it"), 0);
+    WAIT_UNTIL(runs == NODES * SOME);
+
+    assert_int_equal(verge_durable_pause(nodes[0], "it"), 0); /* while they run */
+    WAIT_UNTIL(is_paused());
+    const int before = runs;
+    const int others_before = other_runs;
+    schedule_some("it", SOME);
+    schedule_some("other", SOME);
+    WAIT_UNTIL(other_runs == others_before + NODES * SOME);
+    assert_int_equal(runs, before);
+    assert_int_equal(verge_durable_resume(nodes[1], "it"), 0);
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
+    assert_true(runs >= before + NODES * SOME);
+}
+
+/* Many more timers than a handler that is paused has room for in the window. */
+static void test_a_pause_starves_nobody(void **state) {
+    (void)state;
+    enum { MANY = 600 };
+    verge_durable_options options = durable_options(url);
+    options.window_max = 64;
+    options.batch = 16;
+    assert_int_equal(verge_durable_pause(client, "it"), 0);
+    for (int i = 0; i < NODES; i++) {
+        assert_int_equal(verge_durable_open(&options, &nodes[i]), 0);
+        assert_int_equal(verge_durable_register(nodes[i], "it", run, NULL), 0);
+        assert_int_equal(verge_durable_register(nodes[i], "other", run_other, NULL), 0);
+    }
+    schedule_some("it", MANY);
+    schedule_some("other", MANY);
+    WAIT_UNTIL(other_runs == NODES * MANY);
+    assert_int_equal(runs, 0);
+    assert_int_equal(verge_durable_resume(client, "it"), 0);
+    WAIT_UNTIL(runs == NODES * MANY);
+}
+
+/* ---- limits ---- */
+
+static void run_all_gated(int limit, bool outside) {
+    assert_int_equal(verge_durable_limit(client, "it", (uint32_t)limit, 0), 0);
+    open_nodes(run_gated, outside, 4);
+    schedule_some("it", SOME);
+    schedule_some("other", SOME);
+    WAIT_UNTIL(running == limit);
+    for (int i = 0; i < NODES * SOME; i++) {
+        (void)sem_post(&gate);
+        WAIT_UNTIL(runs - running > i); /* one ends, another one may begin */
+        assert_true(running <= limit);
+    }
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
+    assert_int_equal(running_most, limit);
+    assert_int_equal(runs, NODES * SOME);
+    assert_int_equal(other_runs, NODES * SOME);
+}
+
+/* Both nodes could run six of them at a time. */
+static void test_concurrency_outside(void **state) {
+    (void)state;
+    run_all_gated(3, true);
+}
+
+/* In transactions, on a server. (SQLite has one at a time anyway.) */
+static void test_concurrency_inside(void **state) {
+    (void)state;
+    if (durable_is_postgres()) {
+        run_all_gated(1, false);
+    }
+}
+
+/* The places of a node that has died are free when its lease is over. The row is that of a node which is not there. */
+static void test_concurrency_after_a_death(void **state) {
+    (void)state;
+    assert_int_equal(verge_durable_limit(client, "it", 1, 0), 0);
+    void *handle = sql_open(url);
+    assert_int_equal(sql_run(handle, "INSERT INTO verge_permit (handler, node, slot, ticket, until) VALUES ('it', 77, "
+                                     "0, 1, 9000000000000000000)"),
+                     0);
+    sql_close(handle);
+    open_nodes(run, true, 2);
+    schedule_some("it", SOME);
+    WAIT_UNTIL(runs == NODES * SOME);
+    assert_int_equal(running_most, 1);
+}
+
+static int compare(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a;
+    const uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Whatever the load of the machine is: calls can only be later than the rate allows, and then a few of them (one of each
+ * node) follow each other at once. */
+static void test_rate(void **state) {
+    (void)state;
+    enum { RATE = 25, BEHIND = NODES };
+    assert_int_equal(verge_durable_limit(client, "it", 0, RATE), 0);
+    open_nodes(run, false, 2);
+    schedule_some("it", SOME);
+    schedule_some("other", SOME);
+    WAIT_UNTIL(other_runs == NODES * SOME);
+    WAIT_UNTIL(runs == NODES * SOME);
+    uint64_t at_ns[NODES * SOME];
+    for (int i = 0; i < NODES * SOME; i++) {
+        at_ns[i] = run_at_ns[i];
+    }
+    qsort(at_ns, NODES * SOME, sizeof(at_ns[0]), compare);
+    const uint64_t took_ns = at_ns[NODES * SOME - 1] - at_ns[0];
+    assert_true(took_ns >= (NODES * SOME - 1 - BEHIND) * (S / RATE));
+    assert_int_equal(verge_durable_limit(client, "it", 0, 0), 0); /* without it: as fast as they can */
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
+    schedule_some("it", SOME);
+    WAIT_UNTIL(runs == 2 * NODES * SOME);
+}
+
+static void test_both_limits(void **state) {
+    (void)state;
+    assert_int_equal(verge_durable_limit(client, "it", 1, 200), 0);
+    open_nodes(run, true, 3);
+    schedule_some("it", SOME);
+    WAIT_UNTIL(runs == NODES * SOME);
+    assert_int_equal(running_most, 1);
+}
+
+/* ---- priorities ---- */
+
+static char order[RUNS_MAX];
+
+static verge_durable_verdict note_order(const verge_durable_firing *firing) {
+    order[atomic_fetch_add(&runs, 1)] = firing->handler[0];
+    return VERGE_DURABLE_DONE;
+}
+
+/* One runner, which waits in a handler while timers of all priorities become due, the low ones first. */
+static void test_priorities(void **state) {
+    (void)state;
+    static const verge_durable_priority priorities[] = {VERGE_DURABLE_LOW, VERGE_DURABLE_NORMAL, VERGE_DURABLE_HIGH};
+    static const char *const names[] = {"low", "normal", "high"};
+    verge_durable_handler_options options;
+    nodes[0] = open_one(false, 1);
+    (void)verge_durable_handler_init(&options);
+    options.handler = run_gated;
+    options.outside = true;
+    assert_int_equal(verge_durable_register_with(nodes[0], "gated", &options), 0);
+    options.handler = note_order;
+    options.outside = false;
+    for (int i = 0; i < 3; i++) {
+        options.priority = priorities[i];
+        assert_int_equal(verge_durable_register_with(nodes[0], names[i], &options), 0);
+    }
+    options.priority = 2;
+    assert_int_equal(verge_durable_register_with(nodes[0], "wrong", &options), -EINVAL);
+    verge_durable_request request = {.handler = "gated"};
+    assert_int_equal(verge_durable_schedule(nodes[0], &request, NULL), 0);
+    WAIT_UNTIL(running == 1);
+    runs = 0;
+    const uint64_t due_ns = verge_durable_now(nodes[0]);
+    for (int i = 0; i < 3 * SOME; i++) {
+        request = (verge_durable_request){.handler = names[i / SOME], .due_ns = due_ns - S + (uint64_t)i};
+        assert_int_equal(verge_durable_schedule(nodes[0], &request, NULL), 0);
+    }
+    (void)sem_post(&gate);
+    WAIT_UNTIL(runs == 3 * SOME);
+    for (int i = 0; i < 3 * SOME; i++) {
+        assert_int_equal(order[i], names[2 - i / SOME][0]);
+    }
+}
+
+/* ---- a word to stop ---- */
+
+static verge_durable_verdict run_until_told(const verge_durable_firing *firing) {
+    running++;
+    while (!verge_durable_should_stop(firing)) {
+        durable_nap(1);
+    }
+    running--;
+    return VERGE_DURABLE_RETRY;
+}
+
+static void test_close_tells_handlers_to_stop(void **state) {
+    (void)state;
+    open_nodes(run_until_told, true, 2);
+    schedule_some("it", 1);
+    WAIT_UNTIL(running == NODES);
+    close_nodes(); /* returns */
+    assert_int_equal(running, 0);
+    assert_false(verge_durable_should_stop(NULL));
+    assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), NODES);
+}
+
+/* ---- calls ---- */
+
+static void test_list(void **state) {
+    (void)state;
+    verge_durable_control controls[4];
+    assert_int_equal(verge_durable_list_controls(client, controls, 4), 0);
+    assert_int_equal(verge_durable_limit(client, "b", 3, 4), 0);
+    assert_int_equal(verge_durable_pause(client, "b"), 0);
+    assert_int_equal(verge_durable_pause(client, "a"), 0);
+    assert_int_equal(verge_durable_pause(client, "c"), 0);
+    assert_int_equal(verge_durable_resume(client, "c"), 0);
+    assert_int_equal(verge_durable_list_controls(client, controls, 4), 2);
+    assert_string_equal(controls[0].handler, "a");
+    assert_true(controls[0].is_paused && controls[0].concurrency == 0 && controls[0].rate == 0);
+    assert_string_equal(controls[1].handler, "b");
+    assert_true(controls[1].is_paused && controls[1].concurrency == 3 && controls[1].rate == 4);
+    assert_int_equal(verge_durable_resume(client, "b"), 0);
+    assert_int_equal(verge_durable_list_controls(client, controls, 4), 2);
+    assert_true(!controls[1].is_paused && controls[1].concurrency == 3 && controls[1].rate == 4);
+    assert_int_equal(verge_durable_list_controls(client, controls, 1), 1);
+}
+
+static void test_wrong_arguments(void **state) {
+    (void)state;
+    verge_durable_control control;
+    assert_int_equal(verge_durable_pause(NULL, "it"), -EINVAL);
+    assert_int_equal(verge_durable_pause(client, NULL), -EINVAL);
+    assert_int_equal(verge_durable_pause(client, "no such name"), -EINVAL);
+    assert_int_equal(verge_durable_resume(client, ""), -EINVAL);
+    assert_int_equal(verge_durable_limit(client, "it", 0, 1000000001), -EINVAL);
+    assert_int_equal(verge_durable_list_controls(client, NULL, 1), -EINVAL);
+    assert_int_equal(verge_durable_list_controls(NULL, &control, 1), -EINVAL);
+    assert_int_equal(verge_durable_list_controls(client, &control, 1), 0);
+    assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_control"), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_pause_and_resume, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_pause_starves_nobody, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_concurrency_outside, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_concurrency_inside, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_concurrency_after_a_death, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rate, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_both_limits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_priorities, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_close_tells_handlers_to_stop, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_wrong_arguments, set_up, tear_down),
+    };
+    return cmocka_run_group_tests_name("durable_controls", tests, NULL, NULL);
+}
