@@ -90,6 +90,10 @@ class durable {
         template <class Connection> [[nodiscard]] Connection *transaction() const {
             return static_cast<Connection *>(verge_durable_transaction(from_));
         }
+        // The node is being closed, or the timer is not this handler's any more: return soon.
+        [[nodiscard]] bool should_stop() const noexcept {
+            return verge_durable_should_stop(from_);
+        }
         [[nodiscard]] const verge_durable_firing *get() const noexcept {
             return from_;
         }
@@ -221,6 +225,19 @@ class durable {
         }
         check(error);
         return timer;
+    }
+
+    // On all nodes, timers of the handler wait, until resume.
+    void pause(const std::string &handler) {
+        check(verge_durable_pause(durable_, handler.c_str()));
+    }
+    void resume(const std::string &handler) {
+        check(verge_durable_resume(durable_, handler.c_str()));
+    }
+
+    // Of all nodes together: threads that run it at a time, and calls a second. 0: no limit.
+    void limit(const std::string &handler, std::uint32_t concurrency, std::uint32_t rate) {
+        check(verge_durable_limit(durable_, handler.c_str(), concurrency, rate));
     }
 
     // A time that the store's clock has reached.

@@ -637,7 +637,7 @@ int verge_durable_register_with(verge_durable *durable, const char *name,
     if (given.handler == NULL || given.backoff_first_ns > given.backoff_max_ns ||
         given.backoff_max_ns > VERGE__TIME_MAX_NS / 4 || given.age_max_ns > VERGE__TIME_MAX_NS / 4 ||
         given.run_ns == 0 || given.run_ns > VERGE__TIME_MAX_NS / 4 || given.rate > 1000000000 ||
-        given.priority < VERGE_DURABLE_LOW || given.priority > VERGE_DURABLE_HIGH) {
+        given.priority < VERGE_DURABLE_LOW || given.priority > VERGE_DURABLE_HIGH || given.reserved != 0) {
         return -EINVAL;
     }
     int error = 0;

@@ -244,6 +244,8 @@ static void test_version_1(void **state) {
     }
     change("ALTER TABLE verge_timer DROP COLUMN rule");
     change("ALTER TABLE verge_dead DROP COLUMN rule");
+    change("DROP TABLE verge_control");
+    change("DROP TABLE verge_permit");
     change("UPDATE verge_meta SET version = 1, min_version = 1");
     options.create = false;
     assert_int_equal(verge_durable_open(&options, &durable), -EPROTO); /* nobody has asked for a migration */

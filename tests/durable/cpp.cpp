@@ -180,6 +180,31 @@ int main(int argc, char **argv) {
         MUST(sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr) == SQLITE_OK);
         MUST(!timers.find("nobody", "three"));
 
+        // Handlers of the whole cluster, and a handler that is told to stop when the node is closed.
+        verge_durable_control control;
+        timers.pause("nobody");
+        timers.limit("nobody", 2, 3);
+        MUST(verge_durable_list_controls(timers.get(), &control, 1) == 1);
+        MUST(std::string_view(control.handler) == "nobody" && control.is_paused);
+        MUST(control.concurrency == 2 && control.rate == 3);
+        timers.resume("nobody");
+        timers.limit("nobody", 0, 0);
+        MUST(verge_durable_list_controls(timers.get(), &control, 1) == 0);
+        MUST(error_of([&] { timers.pause("no spaces"); }) == EINVAL);
+        verge_durable_handler_options outside = verge::durable::handler_options();
+        outside.outside = true;
+        timers.on(
+            "stops",
+            [&](const verge::durable::firing &firing) {
+                called.add("stops");
+                while (!firing.should_stop()) {
+                    std::this_thread::yield();
+                }
+            },
+            outside);
+        timers.schedule_after("stops", 0s);
+        called.wait_for("stops", 1);
+
         // Errors.
         MUST(error_of([&] { timers.on("bare", [] {}); }) == EEXIST);
         MUST(error_of([&] { timers.on("no spaces", [] {}); }) == EINVAL);

@@ -69,6 +69,17 @@ told "SELECT verge_schedule('remind', now() + '1 day', 'x', 'told')"
 told "SELECT verge_reschedule($id, now() + '3 hours')"
 is cancelled "SELECT verge_cancel_key('remind', 'told')"
 
+# handlers of the whole cluster: nodes are told
+told "SELECT verge_pause('remind')"
+told "SELECT verge_limit('remind', 3, NULL)"
+is "remind|1|3|0" "SELECT handler, paused, concurrency, rate FROM verge_control"
+revision=$(sql -c "SELECT revision FROM verge_control")
+told "SELECT verge_resume('remind')"
+is "remind|0|3|0|t" "SELECT handler, paused, concurrency, rate, revision <> $revision FROM verge_control"
+told "SELECT verge_limit('remind', 0, 0)"
+refused "a handler has" "SELECT verge_pause('no spaces')"
+[ -z "$("$tool" handlers "$url" --json)" ] || fail "$("$tool" handlers "$url")"
+
 # cancel and reschedule
 id=$(sql -c "SELECT id FROM verge_timer")
 is moved "SELECT verge_reschedule($id, now() + '2 hours')"

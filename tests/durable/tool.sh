@@ -85,6 +85,21 @@ status 0 "$tool" cancel "$url" --handler mail --key 'say "k"'
 status 1 "$tool" cancel "$url" --handler mail --key 'say "k"'
 status 2 "$tool" cancel "$url" --handler mail
 
+# handlers of the whole cluster
+status 2 "$tool" pause "$url"
+status 1 "$tool" pause "$url" "no such name"
+status 2 "$tool" limit "$url" mail --rate many
+[ -z "$("$tool" handlers "$url" --json)" ]
+status 0 "$tool" pause "$url" mail
+status 0 "$tool" limit "$url" mail --concurrency 3
+status 0 "$tool" limit "$url" other --rate 10
+says "^mail	yes	3	0$" "$tool" handlers "$url"
+[ "$("$tool" handlers "$url" --json | jq -r 'select(.handler == "other") | .rate')" = 10 ]
+status 0 "$tool" resume "$url" mail
+says "^mail	no	3	0$" "$tool" handlers "$url"
+status 0 "$tool" limit "$url" mail
+[ "$("$tool" handlers "$url" --json | wc -l)" -eq 1 ]
+
 # in bulk
 if command -v sqlite3 >/dev/null; then
     sqlite3 "$work/db" "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500) INSERT INTO verge_dead \

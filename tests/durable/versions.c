@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -163,6 +164,8 @@ static void make_version_1(void) {
     }
     say("ALTER TABLE verge_timer DROP COLUMN rule");
     say("ALTER TABLE verge_dead DROP COLUMN rule");
+    say("DROP TABLE verge_control");
+    say("DROP TABLE verge_permit");
     say("UPDATE verge_meta SET version = 1, min_version = 1");
     say("CREATE TABLE ledger (id bigint)");
 }
@@ -193,6 +196,7 @@ static void test_old_beside_new(void **state) {
     new_schedule(client, 40);
     WAIT_UNTIL(old_step() && ask("SELECT count(*) FROM verge_timer") == 0);
     assert_int_equal(ask("SELECT count(*) FROM ledger"), scheduled);
+    assert_int_equal(verge_durable_pause(client, "write"), -EPROTO); /* the old one would not obey */
 
     /* the lease of the old one is over, and it is fenced when it goes on */
     old_renew(0);

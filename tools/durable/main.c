@@ -28,9 +28,14 @@ static const char usage[] =
     "  reset URL ID          moves a pending timer: --in or --at; instead of ID also --handler and --key\n"
     "  retry URL ID          lets a dead timer fire again, now; --all: all dead ones, or those of --handler, --key\n"
     "  forget URL ID         deletes a dead timer; --all: as retry\n"
+    "  pause URL HANDLER     on all nodes, timers of this handler wait; resume lets them fire again\n"
+    "  resume URL HANDLER\n"
+    "  limit URL HANDLER     limits it for all nodes together: --concurrency, --rate; what is not given has no limit\n"
+    "  handlers URL          lists the handlers that are paused or have such limits\n"
     "Options:\n"
     "  --in SECONDS, --at TIME, --due-before TIME   TIME is 2026-12-31T23:59:59Z, or seconds since 1970\n"
     "  --handler NAME, --key KEY, --payload TEXT\n"
+    "  --concurrency COUNT, --rate CALLS_A_SECOND\n"
     "  --json                one JSON object a line\n"
     "A URL is sqlite:FILE, or postgresql://... in the form that psql takes. Commands that only read also work on a\n"
     "replica, and for a user who may only read.\n";
@@ -45,6 +50,8 @@ typedef struct verge__arguments {
     uint64_t delay_ns;
     uint64_t at_ns;         /* 0: it is not given */
     uint64_t due_before_ns; /* the same */
+    uint32_t concurrency;
+    uint32_t rate;
     bool has_time;
     bool all;
     bool as_json;
@@ -210,6 +217,24 @@ static int stats(verge_durable *durable, const verge__arguments *a) {
     return 0;
 }
 
+static int handlers(verge_durable *durable, const verge__arguments *a) {
+    static verge_durable_control controls[4096];
+    const int count = verge_durable_list_controls(durable, controls, sizeof(controls) / sizeof(controls[0]));
+    if (count < 0) {
+        return complain(durable, "handlers", count);
+    }
+    print_controls(controls, count, a->as_json);
+    return 0;
+}
+
+static int control(verge_durable *durable, const verge__arguments *a) {
+    const int error = strcmp(a->command, "pause") == 0 ? verge_durable_pause(durable, a->argument)
+                      : strcmp(a->command, "resume") == 0
+                          ? verge_durable_resume(durable, a->argument)
+                          : verge_durable_limit(durable, a->argument, a->concurrency, a->rate);
+    return error != 0 ? complain(durable, a->command, error) : 0;
+}
+
 static int make_tables(const verge__arguments *a) {
     char *end = "";
     const unsigned long count = a->argument == NULL ? 64 : strtoul(a->argument, &end, 10);
@@ -246,6 +271,16 @@ static int read_delay(const char *text, verge__arguments *a) {
     return 0;
 }
 
+static int read_limit(const char *text, uint32_t *ret_limit) {
+    char *end;
+    const unsigned long limit = strtoul(text, &end, 10);
+    if (end == text || *end != '\0' || text[0] == '-' || limit > 1000000000) {
+        return refuse("\"%s\" is no limit: 0 to 1000000000", text);
+    }
+    *ret_limit = (uint32_t)limit;
+    return 0;
+}
+
 static int read_option(int option, const char *value, verge__arguments *a) {
     uint64_t *time = option == 'a' ? &a->at_ns : &a->due_before_ns;
     switch (option) {
@@ -265,6 +300,10 @@ static int read_option(int option, const char *value, verge__arguments *a) {
         *time = time_of(value);
         a->has_time |= option == 'a';
         return *time == 0 ? refuse("\"%s\" is no time: 2026-12-31T23:59:59Z, or seconds since 1970", value) : 0;
+    case 'c':
+        return read_limit(value, &a->concurrency);
+    case 'r':
+        return read_limit(value, &a->rate);
     case 'j':
         a->as_json = true;
         return 0;
@@ -290,6 +329,8 @@ static int read_arguments(int argc, char **argv, verge__arguments *a) {
         {"in", required_argument, NULL, 'i'},
         {"at", required_argument, NULL, 'a'},
         {"due-before", required_argument, NULL, 'd'},
+        {"concurrency", required_argument, NULL, 'c'},
+        {"rate", required_argument, NULL, 'r'},
         {"json", no_argument, NULL, 'j'},
         {"all", no_argument, NULL, 'A'},
         {"replace", no_argument, NULL, 'R'},
@@ -326,15 +367,17 @@ static int check_arguments(const verge__arguments *a, verge_durable_id *ret_id) 
     static const char *const with_id[] = {"show", "cancel", "reset", "retry", "forget", NULL};
     static const char *const by_key[] = {"cancel", "reset", NULL};
     static const char *const in_bulk[] = {"retry", "forget", NULL};
-    static const char *const others[] = {"init", "migrate", "contract", "check", "list", "stats", "schedule", NULL};
+    static const char *const of_handlers[] = {"schedule", "pause", "resume", "limit", NULL};
+    static const char *const others[] = {"init", "migrate", "contract", "check", "list", "stats", "handlers", NULL};
     char *end = "";
     *ret_id = 0;
     if (!is_one_of(a->command, with_id)) {
-        if (!is_one_of(a->command, others)) {
-            return refuse("there is no command \"%s\"; see verge-durable --help", a->command);
+        if (is_one_of(a->command, of_handlers)) {
+            return a->argument == NULL ? refuse("%s needs a handler", a->command) : 0;
         }
-        return strcmp(a->command, "schedule") == 0 && a->argument == NULL ? refuse("%s", "schedule needs a handler")
-                                                                          : 0;
+        return is_one_of(a->command, others)
+                   ? 0
+                   : refuse("there is no command \"%s\"; see verge-durable --help", a->command);
     }
     if (strcmp(a->command, "reset") == 0 && !a->has_time) {
         return refuse("%s", "reset needs --in or --at");
@@ -360,6 +403,12 @@ static int run(verge_durable *durable, const verge__arguments *a, verge_durable_
     }
     if (strcmp(a->command, "schedule") == 0) {
         return schedule(durable, a);
+    }
+    if (strcmp(a->command, "handlers") == 0) {
+        return handlers(durable, a);
+    }
+    if (strcmp(a->command, "pause") == 0 || strcmp(a->command, "resume") == 0 || strcmp(a->command, "limit") == 0) {
+        return control(durable, a);
     }
     if (strcmp(a->command, "show") == 0) {
         return show(durable, a, id);

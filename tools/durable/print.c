@@ -149,3 +149,16 @@ void print_stats(uint64_t pending, uint64_t overdue, uint64_t dead, const verge_
     }
     (void)printf(as_json ? "]}\n" : "");
 }
+
+/* ---- handlers ---- */
+
+void print_controls(const verge_durable_control *controls, int count, bool as_json) {
+    (void)printf(as_json ? "" : "handler\tpaused\tconcurrency\trate\n");
+    for (int i = 0; i < count; i++) {
+        const verge_durable_control *c = &controls[i];
+        (void)printf(as_json ? "{\"handler\":\"%s\",\"paused\":%s,\"concurrency\":%u,\"rate\":%u}\n"
+                             : "%s\t%s\t%u\t%u\n",
+                     c->handler, c->is_paused ? (as_json ? "true" : "yes") : (as_json ? "false" : "no"), c->concurrency,
+                     c->rate);
+    }
+}

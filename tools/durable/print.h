@@ -20,4 +20,6 @@ void print_details(const verge_durable_info *info, const uint8_t *payload, bool 
 void print_stats(uint64_t pending, uint64_t overdue, uint64_t dead, const verge_durable_owner *owners, int count,
                  bool as_json);
 
+void print_controls(const verge_durable_control *controls, int count, bool as_json);
+
 #endif
