@@ -467,8 +467,10 @@ VERGE_API int verge_durable_metrics(verge_durable *durable, char *buffer, size_t
 
 /*
  * Shows this node on the page of a scope: whether the store answers, how long the lease lasts, who owns which shards,
- * timers in memory and overdue, dead ones, what was done, how late, and how long commits took. While somebody looks,
- * the store is asked once more at each renewal of the lease, for what other nodes own and for the dead timers. Before
+ * timers in memory and overdue, dead ones, what was done, how late, and how long commits took. It lists up to 32 timers
+ * that are overdue by more than a second, in this node's shards, and 32 dead ones. Whoever has the page's token can
+ * cancel the former, and retry or forget the latter. While somebody looks, the store is asked three times more at each
+ * renewal of the lease, for what other nodes own and for these timers. Before
  * verge_durable_close, remove the panel (verge_scope_remove_panel) or stop the scope. ret_panel may be NULL. -EINVAL,
  * -ENOSPC, -ENOMEM.
  */

@@ -18,7 +18,8 @@
  * task does), /metrics (the text of verge/metrics.h).
  *
  * Promises
- *   V1 read only    no request changes anything.
+ *   V1 read only    no request changes anything, but for POST /act/..., by which the page lets a panel act on an item
+ *                   that it lists (verge_scope_set_items). Such a request must have the page's Origin.
  *   V2 private      a Unix socket has mode 0600. A port accepts connections on the loopback only, unless the address
  *                   names another one. There, a client must know the token in the path. A request is refused (403) if
  *                   its Host is neither numeric nor "localhost", or if its Origin is another page: this stops DNS
@@ -49,6 +50,8 @@ enum {
     VERGE_SCOPE_WHEELS_MAX = 64,
     VERGE_SCOPE_PANELS_MAX = 16,
     VERGE_SCOPE_FIGURES_MAX = 64, /* of a panel */
+    VERGE_SCOPE_ITEMS_MAX = 64,   /* of a panel */
+    VERGE_SCOPE_ACTIONS_MAX = 3,  /* of an item */
 };
 
 typedef struct verge_scope verge_scope;
@@ -148,6 +151,30 @@ VERGE_API VERGE_MUST_USE int verge_scope_add_panel(verge_scope *scope, const cha
                                                    void (*release)(void *context), void *context,
                                                    verge_scope_panel **ret_panel);
 VERGE_API int verge_scope_remove_panel(verge_scope_panel *panel);
+
+/*
+ * A panel may also list things that people can act on: verge_durable_show lists timers that are overdue or dead. The
+ * page shows each with a button for each action, and asks for a confirmation.
+ */
+typedef struct verge_scope_item {
+    uint64_t id;
+    const char *group;                            /* a heading: "Dead". Items of a group follow each other */
+    const char *name;                             /* for people, as the texts below */
+    const char *text;                             /* more about it; NULL: nothing */
+    const char *actions[VERGE_SCOPE_ACTIONS_MAX]; /* words of small letters: "retry"; NULL: no more */
+} verge_scope_item;
+
+/*
+ * list writes up to count items and returns how many. It is called like ask, and its texts have to stay until it is
+ * called again. act does it, after somebody has confirmed: a POST with the page's token and its Origin. It runs in a
+ * task (verge/task.h) on scope's thread, so it may wait as tasks do. It may be called with any id and any word. It
+ * returns 0, or an error, which the page shows in words. verge_scope_remove_panel waits for it. -EINVAL: an argument is
+ * NULL.
+ */
+typedef size_t (*verge_scope_list)(void *context, verge_scope_item *ret_items, size_t count);
+typedef int (*verge_scope_act)(void *context, uint64_t id, const char *action);
+
+VERGE_API int verge_scope_set_items(verge_scope_panel *panel, verge_scope_list list, verge_scope_act act);
 
 #ifdef __cplusplus
 }

@@ -291,6 +291,7 @@ void verge__durable_free(verge_durable *durable) {
     free(durable->group_rows);
     free(durable->group_changes);
     free(durable->owners);
+    free(durable->troubled);
     free(durable->controls);
     free(durable->url);
     free(durable->name);

@@ -259,6 +259,8 @@ struct verge_durable {
     verge_durable_owner *owners; /* as the keeper has read them; NULL: not yet */
     size_t owner_count;
     uint64_t dead_count;
+    verge_durable_info *troubled; /* timers that are overdue, then dead ones; NULL: not yet */
+    size_t troubled_count;
 
     verge__runner runners[VERGE__RUNNERS_MAX];
 };
@@ -388,9 +390,9 @@ void verge__note_commit(verge_durable *durable, uint64_t began_ns);
 
 /* ---- show.c ---- */
 
-/* By the keeper, after a renewal: if somebody looks, asks the store who owns which shards, and how many timers are
- * dead. */
-int verge__read_owners(verge_durable *durable);
+/* By the keeper, after a renewal: if somebody looks, asks the store who owns which shards, how many timers are dead, and
+ * for the first timers that are overdue or dead. */
+int verge__read_shown(verge_durable *durable);
 
 /* ---- calls.c ---- */
 

@@ -146,7 +146,7 @@ static int tend_shards_in_time(verge_durable *durable) {
     uint64_t next_expiry_ns = 0;
     int error = renew_and_balance(durable, &next_expiry_ns);
     error = error != 0 ? error : verge__refresh_incarnation(durable, durable->keeper_connection);
-    error = error != 0 ? error : verge__read_owners(durable);
+    error = error != 0 ? error : verge__read_shown(durable);
     if (error == 0) {
         verge__lock(durable);
         plan_renewal(durable, next_expiry_ns);

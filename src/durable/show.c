@@ -11,11 +11,13 @@
 #include "durable/durable_internal.h"
 
 #define SECOND_NS UINT64_C(1000000000)
+#define OVERDUE_NS SECOND_NS        /* by so much, and it is listed */
 #define LOOKS_ON_NS (5 * SECOND_NS) /* how long somebody counts as looking after the last look */
 
 enum {
-    NODES_MAX = 32,   /* nodes that are shown, each with a line of its own */
-    RANGES_SIZE = 800 /* enough for 128 ranges of shards, the worst case */
+    TROUBLED_MAX = 32, /* timers that are listed: overdue ones, and as many dead ones */
+    NODES_MAX = 32,    /* nodes that are shown, each with a line of its own */
+    RANGES_SIZE = 800  /* enough for 128 ranges of shards, the worst case */
 };
 
 /* For the figures of the last seconds, time is cut into parts. These are copies of a histogram at the beginning of this
@@ -35,6 +37,10 @@ typedef struct verge__shown {
     uint64_t overdue;
     char names[NODES_MAX][96];
     char texts[NODES_MAX][RANGES_SIZE + 64];
+    struct {
+        char handler[VERGE_DURABLE_HANDLER_NAME_MAX + 1];
+        char text[VERGE_DURABLE_KEY_MAX + 256];
+    } timers[2 * TROUBLED_MAX];
 } verge__shown;
 
 /* Under the lock. The store counts as answering if the next renewal of the lease is not overdue. The last renewal was
@@ -105,16 +111,12 @@ static void count_overdue(verge__shown *shown) {
 
 /* ---- who owns what ---- */
 
-int verge__read_owners(verge_durable *durable) {
-    verge__lock(durable);
-    const bool is_wanted = durable->looked_ns != 0 && verge__local_now(durable) - durable->looked_ns < LOOKS_ON_NS;
-    verge__unlock(durable);
-    verge_durable_owner *owners = is_wanted ? calloc(VERGE_DURABLE_SHARDS_MAX, sizeof(*owners)) : NULL;
-    if (owners == NULL) {
-        return 0;
-    }
+static int read_owners(verge_durable *durable) {
     uint64_t dead_count = 0;
-    const int found = durable->store->owners(durable->keeper_connection, owners, VERGE_DURABLE_SHARDS_MAX, &dead_count);
+    verge_durable_owner *owners = calloc(VERGE_DURABLE_SHARDS_MAX, sizeof(*owners));
+    const int found = owners == NULL ? -ENOMEM
+                                     : durable->store->owners(durable->keeper_connection, owners,
+                                                              VERGE_DURABLE_SHARDS_MAX, &dead_count);
     if (found >= 0) {
         verge__lock(durable);
         verge_durable_owner *before = durable->owners;
@@ -125,9 +127,117 @@ int verge__read_owners(verge_durable *durable) {
         owners = before;
     }
     free(owners);
-    return found < 0 && verge__is_lost(found)
-               ? found
-               : 0; /* other errors are ignored: the lease is more important than this panel */
+    return found < 0 ? found : 0;
+}
+
+/* ---- timers that are overdue or dead ---- */
+
+typedef struct verge__overdue {
+    verge_durable_info *infos;
+    size_t count;
+} verge__overdue;
+
+static void visit_overdue(void *context, const verge__row *row) {
+    verge__overdue *overdue = context;
+    verge_durable_info *info = &overdue->infos[overdue->count++];
+    *info = (verge_durable_info){.id = row->id, .due_ns = row->due_ns};
+    (void)snprintf(info->handler, sizeof(info->handler), "%s", row->handler);
+}
+
+/* Overdue ones of this node's shards, also those whose handler is not registered here; dead ones of all. */
+static int read_troubled(verge_durable *durable) {
+    verge__shard shards[VERGE_DURABLE_SHARDS_MAX];
+    verge__overdue overdue = {.infos = calloc((size_t)2 * TROUBLED_MAX, sizeof(verge_durable_info))};
+    if (overdue.infos == NULL) {
+        return -ENOMEM;
+    }
+    verge__lock(durable);
+    const uint32_t shard_count = durable->owned_count;
+    const uint64_t now_ns = verge__store_now(durable);
+    memcpy(shards, durable->owned, shard_count * sizeof(*shards));
+    verge__unlock(durable);
+    const uint64_t until_ns = now_ns > OVERDUE_NS ? now_ns - OVERDUE_NS : 0;
+    const int error = shard_count == 0 ? 0
+                                       : durable->store->scan(durable->keeper_connection, shards, shard_count, 0, 0,
+                                                              until_ns, TROUBLED_MAX, visit_overdue, &overdue);
+    const int found = error != 0 ? error
+                                 : durable->store->list(durable->keeper_connection, true, 0,
+                                                        overdue.infos + overdue.count, TROUBLED_MAX);
+    if (found >= 0) {
+        verge__lock(durable);
+        verge_durable_info *before = durable->troubled;
+        durable->troubled = overdue.infos;
+        durable->troubled_count = overdue.count + (size_t)found;
+        verge__unlock(durable);
+        overdue.infos = before;
+    }
+    free(overdue.infos);
+    return found < 0 ? found : 0;
+}
+
+int verge__read_shown(verge_durable *durable) {
+    verge__lock(durable);
+    const bool is_wanted = durable->looked_ns != 0 && verge__local_now(durable) - durable->looked_ns < LOOKS_ON_NS;
+    verge__unlock(durable);
+    int error = is_wanted ? read_owners(durable) : 0;
+    if (is_wanted && error == 0) {
+        error = read_troubled(durable);
+    }
+    return verge__is_lost(error) ? error
+                                 : 0; /* other errors are ignored: the lease is more important than this panel */
+}
+
+/* "timer 4711, key customer 7, died 12 s ago, after 3 attempts: its handler said so" */
+static void describe_timer(const verge_durable_info *info, uint64_t store_ns, char *text, size_t size) {
+    char key[VERGE_DURABLE_KEY_MAX + 8] = "";
+    if (info->key_size > 0) {
+        (void)snprintf(key, sizeof(key), ", key ");
+        memcpy(key + strlen(", key "), info->key, info->key_size);
+        for (size_t i = strlen(", key "); i < info->key_size + strlen(", key "); i++) {
+            key[i] = key[i] == '\0' ? '?' : key[i];
+        }
+    }
+    const bool is_dead = info->died_ns != 0;
+    const uint64_t since_ns = is_dead ? info->died_ns : info->due_ns;
+    (void)snprintf(text, size, "timer %" PRIu64 "%s, %s %" PRIu64 " s ago", info->id, key,
+                   is_dead ? "died" : "due", store_ns > since_ns ? (store_ns - since_ns) / SECOND_NS : 0);
+    if (is_dead) {
+        const size_t length = strlen(text);
+        (void)snprintf(text + length, size - length, ", after %u attempts: %s", info->attempt, info->reason);
+    }
+}
+
+static size_t list(void *context, verge_scope_item *ret_items, size_t count) {
+    verge__shown *shown = context;
+    verge_durable *durable = shown->durable;
+    verge__lock(durable);
+    const uint64_t store_ns = verge__store_now(durable);
+    const size_t listed = durable->troubled_count < count ? durable->troubled_count : count;
+    for (size_t i = 0; i < listed; i++) {
+        const verge_durable_info *info = &durable->troubled[i];
+        const bool is_dead = info->died_ns != 0;
+        describe_timer(info, store_ns, shown->timers[i].text, sizeof(shown->timers[i].text));
+        memcpy(shown->timers[i].handler, info->handler, sizeof(info->handler));
+        ret_items[i] = (verge_scope_item){
+            .id = info->id,
+            .group = is_dead ? "Dead timers" : "Overdue timers of this node",
+            .name = shown->timers[i].handler,
+            .text = shown->timers[i].text,
+            .actions = {is_dead ? "retry" : "cancel", is_dead ? "forget" : NULL},
+        };
+    }
+    verge__unlock(durable);
+    return listed;
+}
+
+static int act(void *context, uint64_t id, const char *action) {
+    const verge__shown *shown = context;
+    const int error = strcmp(action, "retry") == 0    ? verge_durable_retry(shown->durable, id)
+                      : strcmp(action, "forget") == 0 ? verge_durable_forget(shown->durable, id)
+                      : strcmp(action, "cancel") == 0 ? verge_durable_cancel(shown->durable, id)
+                                                      : -EINVAL;
+    verge__note_control(shown->durable); /* the list is read again now */
+    return error;
 }
 
 static bool has_shard(const verge_durable_owner *owner, uint32_t shard) {
@@ -271,6 +381,7 @@ int verge_durable_show(verge_durable *durable, verge_scope *scope, verge_scope_p
         free(shown);
         return error;
     }
+    (void)verge_scope_set_items(panel, list, act);
     if (ret_panel != NULL) {
         *ret_panel = panel;
     }

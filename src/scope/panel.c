@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Panels: figures that the program, or another library, adds to the page. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@ int verge_scope_add_panel(verge_scope *scope, const char *name, verge_scope_ask 
     panel->context = context;
     (void)snprintf(panel->name, sizeof(panel->name), "%s", name);
     (void)pthread_mutex_lock(&scope->lock);
+    panel->number = ++scope->panel_count;
     const bool has_room = list_panel(scope, panel);
     (void)pthread_mutex_unlock(&scope->lock);
     if (!has_room) {
@@ -63,6 +65,9 @@ int verge_scope_remove_panel(verge_scope_panel *panel) {
     for (size_t i = 0; i < VERGE_SCOPE_PANELS_MAX; i++) {
         scope->panels[i] = scope->panels[i] == panel ? NULL : scope->panels[i];
     }
+    while (panel->acting > 0) {
+        (void)pthread_cond_wait(&scope->progress, &scope->lock);
+    }
     (void)pthread_mutex_unlock(&scope->lock);
     forget_panel(panel);
     return 0;
@@ -74,6 +79,69 @@ void verge__scope_forget_panels(verge_scope *scope) {
             forget_panel(scope->panels[i]);
         }
     }
+}
+
+/* ---- what people can act on ---- */
+
+int verge_scope_set_items(verge_scope_panel *panel, verge_scope_list list, verge_scope_act act) {
+    if (panel == NULL || list == NULL || act == NULL) {
+        return -EINVAL;
+    }
+    (void)pthread_mutex_lock(&panel->scope->lock);
+    panel->list = list;
+    panel->act = act;
+    (void)pthread_mutex_unlock(&panel->scope->lock);
+    return 0;
+}
+
+int verge__scope_act(verge_scope *scope, uint64_t number, uint64_t item, const char *action) {
+    verge_scope_panel *panel = NULL;
+    (void)pthread_mutex_lock(&scope->lock);
+    for (size_t i = 0; i < VERGE_SCOPE_PANELS_MAX; i++) {
+        verge_scope_panel *candidate = scope->panels[i];
+        panel = candidate != NULL && candidate->number == number && candidate->act != NULL ? candidate : panel;
+    }
+    if (panel != NULL) {
+        panel->acting++;
+    }
+    (void)pthread_mutex_unlock(&scope->lock);
+    if (panel == NULL) {
+        return -ENOENT;
+    }
+    const int result = panel->act(panel->context, item, action);
+    (void)pthread_mutex_lock(&scope->lock);
+    panel->acting--;
+    (void)pthread_cond_broadcast(&scope->progress);
+    (void)pthread_mutex_unlock(&scope->lock);
+    return result;
+}
+
+static void write_item(verge__text *text, const verge_scope_item *item) {
+    char id[24];
+    (void)snprintf(id, sizeof(id), "%" PRIu64, item->id); /* as text: a number of JavaScript has 53 bits */
+    verge__json_begin(text, NULL, '{');
+    verge__json_string(text, "id", id);
+    verge__json_string(text, "group", item->group == NULL ? "" : item->group);
+    verge__json_string(text, "name", item->name == NULL ? "" : item->name);
+    verge__json_string(text, "text", item->text == NULL ? "" : item->text);
+    verge__json_begin(text, "actions", '[');
+    for (size_t i = 0; i < VERGE_SCOPE_ACTIONS_MAX && item->actions[i] != NULL; i++) {
+        verge__json_string(text, NULL, item->actions[i]);
+    }
+    verge__json_end(text, ']');
+    verge__json_end(text, '}');
+}
+
+/* Under the scope's lock. */
+static void write_items(verge__text *text, const verge_scope_panel *panel) {
+    verge_scope_item items[VERGE_SCOPE_ITEMS_MAX] = {{.id = 0}};
+    size_t count = panel->list == NULL ? 0 : panel->list(panel->context, items, VERGE_SCOPE_ITEMS_MAX);
+    count = count < VERGE_SCOPE_ITEMS_MAX ? count : VERGE_SCOPE_ITEMS_MAX;
+    verge__json_begin(text, "items", '[');
+    for (size_t i = 0; i < count; i++) {
+        write_item(text, &items[i]);
+    }
+    verge__json_end(text, ']');
 }
 
 /* ---- what they say ---- */
@@ -131,6 +199,7 @@ static void write_panel(verge__text *text, verge_scope_panel *panel, uint64_t no
     panel->asked_ns = now_ns;
     verge__json_begin(text, NULL, '{');
     verge__json_string(text, "name", panel->name);
+    verge__json_number(text, "id", panel->number);
     verge__json_begin(text, "figures", '[');
     for (size_t i = 0; i < count; i++) {
         note_value(panel, i, figures[i].value, seconds);
@@ -138,6 +207,7 @@ static void write_panel(verge__text *text, verge_scope_panel *panel, uint64_t no
         note_trouble(panel, number, &figures[i], troubles);
     }
     verge__json_end(text, ']');
+    write_items(text, panel);
     verge__json_end(text, '}');
 }
 

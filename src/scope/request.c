@@ -84,6 +84,7 @@ static int read_first_line(verge__part line, reading *into) {
     into->request.path.size = query == NULL ? path.size : (size_t)(query - path.bytes);
     into->request.method = verge__part_equals(method, "GET")    ? VERGE__METHOD_GET
                            : verge__part_equals(method, "HEAD") ? VERGE__METHOD_HEAD
+                           : verge__part_equals(method, "POST") ? VERGE__METHOD_POST
                                                                 : VERGE__METHOD_OTHER;
     into->is_1_1 = line.bytes[7] == '1';
     return 0;

@@ -20,7 +20,12 @@ typedef struct verge__part {
     size_t size;
 } verge__part;
 
-typedef enum verge__method { VERGE__METHOD_GET, VERGE__METHOD_HEAD, VERGE__METHOD_OTHER } verge__method;
+typedef enum verge__method {
+    VERGE__METHOD_GET,
+    VERGE__METHOD_HEAD,
+    VERGE__METHOD_POST,
+    VERGE__METHOD_OTHER
+} verge__method;
 
 typedef struct verge__request {
     verge__method method;

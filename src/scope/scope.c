@@ -123,7 +123,7 @@ static void *run(void *argument) {
 void verge__scope_begin(verge_scope *scope, int error) {
     (void)pthread_mutex_lock(&scope->lock);
     scope->begin_error = scope->begin_error == 1 ? error : scope->begin_error;
-    (void)pthread_cond_signal(&scope->begun);
+    (void)pthread_cond_signal(&scope->progress);
     (void)pthread_mutex_unlock(&scope->lock);
 }
 
@@ -135,7 +135,7 @@ static int start_thread(verge_scope *scope) {
     }
     (void)pthread_mutex_lock(&scope->lock);
     while (scope->begin_error == 1) {
-        (void)pthread_cond_wait(&scope->begun, &scope->lock);
+        (void)pthread_cond_wait(&scope->progress, &scope->lock);
     }
     const int begin_error = scope->begin_error;
     (void)pthread_mutex_unlock(&scope->lock);
@@ -189,14 +189,14 @@ int verge_scope_start(verge_service *service, verge_runtime *runtime, const verg
                    options->name == NULL ? program_invocation_short_name : options->name);
     error = -pthread_mutex_init(&scope->lock, NULL);
     if (error == 0) {
-        error = -pthread_cond_init(&scope->begun, NULL);
+        error = -pthread_cond_init(&scope->progress, NULL);
         if (error == 0) {
             error = open_scope(scope, service, runtime, &address, options->token);
             if (error == 0) {
                 *ret_scope = scope;
                 return 0;
             }
-            (void)pthread_cond_destroy(&scope->begun);
+            (void)pthread_cond_destroy(&scope->progress);
         }
         (void)pthread_mutex_destroy(&scope->lock);
     }
@@ -226,7 +226,7 @@ int verge_scope_stop(verge_scope *scope) {
         }
     }
     verge__scope_forget_panels(scope);
-    (void)pthread_cond_destroy(&scope->begun);
+    (void)pthread_cond_destroy(&scope->progress);
     (void)pthread_mutex_destroy(&scope->lock);
     const verge_allocator allocator = scope->allocator;
     allocator.release(allocator.context, scope, sizeof(*scope));

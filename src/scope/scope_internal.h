@@ -39,6 +39,11 @@ struct verge_scope_panel {
     verge_scope_ask ask;
     void (*release)(void *context);
     void *context;
+    uint64_t number; /* of this scope: no other panel ever has it */
+    /* under the scope's lock */
+    verge_scope_list list; /* NULL: it has no items */
+    verge_scope_act act;
+    uint32_t acting; /* how many acts are under way */
     /* scope's thread: of the last look */
     uint64_t asked_ns; /* 0: the panel was not asked since somebody began to look */
     uint64_t values[VERGE_SCOPE_FIGURES_MAX];
@@ -76,10 +81,11 @@ struct verge_scope {
     verge_condition wanted;
 
     pthread_mutex_t lock;
-    pthread_cond_t begun;
-    int begin_error; /* under lock. 1: it has not begun; 0: it serves; otherwise why it does not */
+    pthread_cond_t progress; /* it has begun, or an act of a panel has ended */
+    int begin_error;         /* under lock. 1: it has not begun; 0: it serves; otherwise why it does not */
     verge_scope_wheel *wheels[VERGE_SCOPE_WHEELS_MAX];
     verge_scope_panel *panels[VERGE_SCOPE_PANELS_MAX];
+    uint64_t panel_count; /* that there ever were */
 };
 
 /* ---- snapshot.c ---- */
@@ -103,6 +109,9 @@ void verge__scope_write_metrics(verge_scope *scope, verge__text *text);
 struct verge__troubles;
 void verge__scope_write_panels(verge_scope *scope, uint64_t now_ns, verge__text *text,
                                struct verge__troubles *troubles);
+
+/* Lets the panel with this number act. -ENOENT: there is no such panel, or it has no items. */
+int verge__scope_act(verge_scope *scope, uint64_t panel, uint64_t item, const char *action);
 
 /* For when nobody looks any more: rates begin anew with the next look. */
 void verge__scope_reset_panels(verge_scope *scope);

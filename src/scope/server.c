@@ -58,6 +58,7 @@ static const char *reason_of(int status) {
                    {403, "Forbidden"},
                    {404, "Not Found"},
                    {405, "Method Not Allowed"},
+                   {409, "Conflict"},
                    {413, "Content Too Large"},
                    {431, "Request Header Fields Too Large"},
                    {503, "Service Unavailable"},
@@ -94,17 +95,25 @@ static int send_answer(client *client_, const answer *answer_, bool is_head, boo
                                    : verge_send_all(client_->fd, answer_->body, answer_->size, 0, NULL, deadline_ns);
 }
 
+static int send_plain(client *client_, int status, const char *fields, const char *text, bool is_head,
+                      bool keeps_alive) {
+    const answer answer_ = {
+        .status = status, .type = "text/plain; charset=utf-8", .fields = fields, .body = text, .size = strlen(text)};
+    return send_answer(client_, &answer_, is_head, keeps_alive);
+}
+
 /* An answer with a status and no body. */
 static int send_status(client *client_, int status, bool is_head, bool keeps_alive) {
     char text[64];
-    const int size = snprintf(text, sizeof(text), "%d %s\n", status, reason_of(status));
-    const answer answer_ = {.status = status,
-                            .type = "text/plain; charset=utf-8",
-                            .fields = status == 405 ? "Allow: GET, HEAD\r\nCache-Control: no-store\r\n"
-                                                    : "Cache-Control: no-store\r\n",
-                            .body = text,
-                            .size = (size_t)size};
-    return send_answer(client_, &answer_, is_head, keeps_alive);
+    (void)snprintf(text, sizeof(text), "%d %s\n", status, reason_of(status));
+    return send_plain(client_, status, "Cache-Control: no-store\r\n", text, is_head, keeps_alive);
+}
+
+static int refuse_method(client *client_, const verge__request *request, const char *allowed) {
+    char fields[64];
+    (void)snprintf(fields, sizeof(fields), "Allow: %s\r\nCache-Control: no-store\r\n", allowed);
+    return send_plain(client_, 405, fields, "405 Method Not Allowed\n", request->method == VERGE__METHOD_HEAD,
+                      request->keeps_alive);
 }
 
 /* ---- what can be asked for ---- */
@@ -293,7 +302,69 @@ static int send_events(client *client_, const verge__request *request) {
     return error != 0 ? error : -ECONNRESET;
 }
 
+/* ---- what can be done ---- */
+
+static bool read_number(const char **at, const char *end, uint64_t *ret_number) {
+    const char *first = *at;
+    *ret_number = 0;
+    while (*at < end && **at >= '0' && **at <= '9' && *ret_number < UINT64_MAX / 10) {
+        *ret_number = *ret_number * 10 + (uint64_t)(*(*at)++ - '0');
+    }
+    return *at > first;
+}
+
+/* "17/4711/forget": the number of a panel, one of its items, and a word. */
+static bool read_act(verge__part path, uint64_t *ret_panel, uint64_t *ret_item, char *action, size_t size) {
+    const char *at = path.bytes;
+    const char *end = path.bytes + path.size;
+    if (!read_number(&at, end, ret_panel) || at == end || *at++ != '/' || !read_number(&at, end, ret_item) ||
+        at == end || *at++ != '/' || at == end || (size_t)(end - at) >= size) {
+        return false;
+    }
+    memcpy(action, at, (size_t)(end - at));
+    action[end - at] = '\0';
+    return strspn(action, "abcdefghijklmnopqrstuvwxyz") == (size_t)(end - at);
+}
+
+/* The page itself must have asked: browsers send the Origin with each POST, and respond has compared it. */
+static int do_act(client *client_, const verge__request *request) {
+    uint64_t panel;
+    uint64_t item;
+    char action[32];
+    if (request->method != VERGE__METHOD_POST) {
+        return refuse_method(client_, request, "POST");
+    }
+    if (request->origin.bytes == NULL) {
+        return send_status(client_, 403, false, request->keeps_alive);
+    }
+    if (!read_act(request->path, &panel, &item, action, sizeof(action))) {
+        return send_status(client_, 404, false, request->keeps_alive);
+    }
+    const int result = verge__scope_act(client_->scope, panel, item, action);
+    if (result == -ECANCELED) {
+        return result; /* scope ends */
+    }
+    char text[160];
+    (void)snprintf(text, sizeof(text), "%s\n", result == 0 ? "done" : verge_strerror(result));
+    return send_plain(client_,
+                      result == 0         ? 200
+                      : result == -ENOENT ? 404
+                                          : 409,
+                      "Cache-Control: no-store\r\n", text, false, request->keeps_alive);
+}
+
 /* ---- a client ---- */
+
+/* Whether the path is below that folder; then it is cut. */
+static bool is_below(verge__part *path, const char *folder) {
+    const size_t cut = strlen(folder);
+    const bool is_it = path->size > cut && memcmp(path->bytes, folder, cut) == 0;
+    if (is_it) {
+        path->bytes += cut;
+        path->size -= cut;
+    }
+    return is_it;
+}
 
 static int respond(client *client_, verge__request *request) {
     const verge__listener *listener = &client_->scope->listener;
@@ -312,19 +383,16 @@ static int respond(client *client_, verge__request *request) {
     } routes[] = {{"/", send_page},       {"/events", send_events},   {"/snapshot", send_snapshot},
                   {"/next", send_next},   {"/history", send_history}, {"/metrics", send_metrics},
                   {"/tasks", send_tasks}, {"/source", send_source}};
-    static const char source_path[] = "/source/";
-    const size_t cut = sizeof(source_path) - 1;
-    const bool is_source = request->path.size > cut && memcmp(request->path.bytes, source_path, cut) == 0;
-    if (is_source) {
-        request->path.bytes += cut;
-        request->path.size -= cut;
+    if (is_below(&request->path, "/act/")) {
+        return do_act(client_, request);
     }
+    const bool is_source = is_below(&request->path, "/source/");
     for (size_t i = 0; i < sizeof(routes) / sizeof(*routes); i++) {
         const bool is_it =
             routes[i].send == send_source ? is_source : !is_source && verge__part_equals(request->path, routes[i].path);
         if (is_it) {
-            return request->method == VERGE__METHOD_OTHER ? send_status(client_, 405, false, request->keeps_alive)
-                                                          : routes[i].send(client_, request);
+            return request->method > VERGE__METHOD_HEAD ? refuse_method(client_, request, "GET, HEAD")
+                                                        : routes[i].send(client_, request);
         }
     }
     return send_status(client_, 404, is_head, request->keeps_alive);

@@ -7,7 +7,9 @@ function makePanel(id, name) {
   const box = make('section', $('main'), 'panel'), link = make('a', $('nav'), '', plain(name.split(':')[0]));
   link.href = '#';
   make('h2', box, '', plain(name));
-  const panel = { box: box, link: link, list: make('dl', box, 'tiles'), tiles: new Map(), parts: make('ul', box, 'parts') };
+  const panel = { box: box, link: link, list: make('dl', box, 'tiles'), tiles: new Map(), parts: make('ul', box, 'parts'),
+    said: make('p', box, 'said'), items: new Map(), groups: new Map() };
+  attribute(panel.said, 'role', 'status');
   panels.set(id, panel);
   return panel;
 }
@@ -44,6 +46,56 @@ function showParts(panel, parts) {
     set(text, plain(f.text));
   });
 }
+/* Items: timers that are overdue or dead, say. A click asks for a confirmation; a second one lets the program act. */
+async function act(panel, id, item, action) {
+  try {
+    const answer = await fetch(['act', id, item.id, action].join('/'), { method: 'POST', cache: 'no-store' });
+    set(panel.said, action + ' ' + item.id + ': ' + plain((await answer.text()).trim()));
+  } catch (e) { set(panel.said, action + ' ' + item.id + ': the program does not answer'); }
+}
+function askFirst(panel, id, line, item, action) {
+  line.asked.textContent = '';
+  const button = (text, does) => {
+    const node = make('button', line.asked, '', text);
+    node.type = 'button';
+    node.addEventListener('click', () => { line.asked.textContent = ''; does(); });
+    return node;
+  };
+  make('span', line.asked, '', 'Really ' + plain(action) + '? ');
+  button('Yes, ' + plain(action), () => act(panel, id, item, action)).focus();
+  button('No', () => { line.buttons.firstChild.focus(); });
+}
+function makeItem(panel, id, item) {
+  if (!panel.groups.has(item.group)) {
+    const group = { box: make('div', panel.box, 'items') };
+    make('h3', group.box, '', plain(item.group));
+    group.list = make('ul', group.box, 'listed');
+    panel.groups.set(item.group, group);
+  }
+  const line = { box: make('li', panel.groups.get(item.group).list) };
+  make('b', line.box, '', plain(item.name));
+  line.text = make('span', line.box, 'soft');
+  line.buttons = make('span', line.box, 'acts');
+  line.asked = make('span', line.box, 'asked');
+  for (const action of item.actions) {
+    const button = make('button', line.buttons, '', plain(action));
+    button.type = 'button';
+    attribute(button, 'aria-label', plain(action + ' ' + item.name + ' ' + item.id));
+    button.addEventListener('click', () => askFirst(panel, id, line, item, action));
+  }
+  return line;
+}
+function showItems(panel, id, items) {
+  const seen = new Set();
+  for (const item of items) {
+    const key = item.group + item.id;
+    seen.add(key);
+    if (!panel.items.has(key)) { panel.items.set(key, makeItem(panel, id, item)); }
+    set(panel.items.get(key).text, plain(item.text));
+  }
+  for (const [key, line] of panel.items) { if (!seen.has(key)) { line.box.remove(); panel.items.delete(key); } }
+  for (const group of panel.groups.values()) { group.box.hidden = !group.list.children.length; }
+}
 function renderPanels() {
   const seen = new Set();
   (snapshot.panels || []).forEach((p, i) => {
@@ -53,6 +105,7 @@ function renderPanels() {
     attribute(panel.link, 'href', '#panel-' + i);
     for (const f of p.figures) { if (f.unit !== 'part') { showFigure(panel, f); } }
     showParts(panel, p.figures.filter((f) => f.unit === 'part'));
+    showItems(panel, p.id, moment === null ? p.items : []); /* what was is not there to be acted on */
   });
   for (const [id, panel] of panels) { if (!seen.has(id)) { panel.box.remove(); panel.link.remove(); panels.delete(id); } }
   $('main').classList.toggle('bare', !snapshot.subjects.length && seen.size > 0);

@@ -285,6 +285,106 @@ static void timers_that_are_overdue_are_told(void **state) {
     LOOK_UNTIL(figure(snapshot(), "Overdue", "value") == 0);
 }
 
+/* ---- what can be done ---- */
+
+static char acted[64]; /* the answer's body */
+
+/* A POST as the page sends it, unless fields say otherwise. Returns its status. */
+static int act_with(const char *fields, const char *path) {
+    char origin[64];
+    char whole[256];
+    (void)snprintf(origin, sizeof(origin), "Origin: http://127.0.0.1:%u\r\nContent-Length: 0\r\n", peer_port(scope));
+    (void)snprintf(whole, sizeof(whole), "/" TOKEN "%s", path);
+    const char *answer = peer_ask(peer_port(scope), "POST", whole, fields == NULL ? origin : fields);
+    const char *body = strstr(answer, "\r\n\r\n");
+    (void)snprintf(acted, sizeof(acted), "%s", body == NULL ? "" : body + 4);
+    return peer_status(answer);
+}
+
+/* /act/PANEL/ID/ACTION, of the panel that a snapshot has. */
+static const char *path_of(verge_durable_id id, const char *action) {
+    static char path[128];
+    const uint64_t number = figure(snapshot(), "Durable: here", "id");
+    (void)snprintf(path, sizeof(path), "/act/%" PRIu64 "/%" PRIu64 "/%s", number, id, action);
+    return path;
+}
+
+static bool lists(verge_durable_id id, const char *group) {
+    char text[128];
+    (void)snprintf(text, sizeof(text), "{\"id\":\"%" PRIu64 "\",\"group\":\"%s", id, group);
+    return strstr(snapshot(), text) != NULL;
+}
+
+static int64_t count_of(const char *table, verge_durable_id id) {
+    char text[100];
+    (void)snprintf(text, sizeof(text), "SELECT count(*) FROM %s WHERE id = %" PRIu64, table, id);
+    return sql_ask(url, text);
+}
+
+static verge_durable_id dead_id(int index) {
+    verge_durable_info infos[3];
+    WAIT_UNTIL(verge_durable_list(durable, true, 0, infos, 3) > index);
+    return infos[index].id;
+}
+
+static void open_with_dead(int count) {
+    verge_durable_options options = durable_options(url);
+    options.name = "here";
+    open_and_show(&options);
+    assert_int_equal(verge_durable_register(durable, "obey", obey, NULL), 0);
+    for (int i = 0; i < count; i++) {
+        schedule("die", 0);
+    }
+    WAIT_UNTIL(stats().died == (uint64_t)count);
+}
+
+/* Overdue: nobody has registered its handler. */
+static void timers_are_listed_and_acted_on(void **state) {
+    (void)state;
+    verge_durable_id overdue;
+    const verge_durable_request request = {.handler = "nobody", .due_ns = 1, .key = "the <key>"};
+    open_with_dead(2);
+    assert_int_equal(verge_durable_schedule(durable, &request, &overdue), 0);
+    const verge_durable_id first = dead_id(0);
+    const verge_durable_id second = dead_id(1);
+    LOOK_UNTIL(lists(overdue, "Overdue") && lists(first, "Dead") && lists(second, "Dead"));
+    assert_non_null(strstr(snapshot(), "after 1 attempts: its handler said so\",\"actions\":[\"retry\",\"forget\"]}"));
+    assert_int_equal(act_with(NULL, path_of(first, "forget")), 200);
+    assert_string_equal(acted, "done\n");
+    assert_int_equal(count_of("verge_dead", first), 0);
+    assert_int_equal(act_with(NULL, path_of(first, "forget")), 404);
+    assert_int_equal(act_with(NULL, path_of(overdue, "cancel")), 200);
+    assert_int_equal(count_of("verge_timer", overdue), 0);
+    LOOK_UNTIL(!lists(first, "Dead") && !lists(overdue, "Overdue") && lists(second, "Dead"));
+    assert_int_equal(act_with(NULL, path_of(second, "retry")), 200);
+    WAIT_UNTIL(stats().died == 3); /* once more */
+}
+
+static void strangers_cannot_act(void **state) {
+    (void)state;
+    char path[256];
+    open_with_dead(1);
+    const verge_durable_id id = dead_id(0);
+    assert_int_equal(act_with("Content-Length: 0\r\n", path_of(id, "forget")), 403); /* no Origin */
+    assert_int_equal(act_with("Origin: http://evil.example\r\nContent-Length: 0\r\n", path_of(id, "forget")), 403);
+    assert_int_equal(act_with("Origin: null\r\nContent-Length: 0\r\n", path_of(id, "forget")), 403);
+    (void)snprintf(path, sizeof(path), "Origin: http://127.0.0.1:%u\r\nContent-Length: 0\r\n", peer_port(scope));
+    assert_int_equal(peer_status(peer_ask(peer_port(scope), "POST", path_of(id, "forget"), path)), 404); /* no token */
+    (void)snprintf(path, sizeof(path), "/" TOKEN "%s", path_of(id, "forget"));
+    const char *answer = peer_ask(peer_port(scope), "GET", path, "");
+    assert_int_equal(peer_status(answer), 405);
+    assert_non_null(strstr(answer, "\r\nAllow: POST\r\n"));
+    assert_int_equal(act_with(NULL, path_of(id, "explode")), 409);
+    assert_int_equal(act_with(NULL, path_of(id, "Forget")), 404);
+    assert_int_equal(act_with(NULL, path_of(id, "forget/")), 404);
+    assert_int_equal(act_with(NULL, "/act/99999/1/forget"), 404); /* no such panel */
+    assert_int_equal(act_with(NULL, "/act/1/1"), 404);
+    assert_int_equal(act_with(NULL, "/act/1/99999999999999999999999/forget"), 404);
+    assert_int_equal(count_of("verge_dead", id), 1);
+    assert_int_equal(act_with(NULL, path_of(id, "forget")), 200);
+    assert_int_equal(count_of("verge_dead", id), 0);
+}
+
 static void a_client_shows_its_calls(void **state) {
     (void)state;
     verge_durable_options options = durable_options(url);
@@ -312,6 +412,7 @@ int main(void) {
         ON_A_SCOPE(a_store_that_does_not_answer_is_told), ON_A_SCOPE(owners_of_shards_are_told),
         ON_A_SCOPE(shards_without_a_lease_are_told),      ON_A_SCOPE(looks_ask_the_store_nothing),
         ON_A_SCOPE(timers_that_are_overdue_are_told),     ON_A_SCOPE(a_client_shows_its_calls),
+        ON_A_SCOPE(timers_are_listed_and_acted_on),       ON_A_SCOPE(strangers_cannot_act),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

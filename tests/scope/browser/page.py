@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: MIT
 """page.py THEATRE: the page of scope in a real browser. 77: there is no browser, and nothing was tested."""
 
+import http.client
+import json
 import os
 import re
 import sqlite3
 import sys
 import tempfile
 import time
+import urllib.request
 
 import chromium
 from theatre import Theatre
@@ -234,6 +237,82 @@ def owns(name, share, shards):
     )
 
 
+def item(name, number=0):
+    """A script: the lines of the timers of this handler."""
+    return (
+        "Array.from(document.querySelectorAll('.items li')).filter((l) => !l.parentNode.parentNode.hidden &&"
+        f" l.firstChild.textContent === '{name}')[{number}]"
+    )
+
+
+def press_button(browser, line, text):
+    browser.run(
+        f"(() => {{ for (const b of ({line}).querySelectorAll('button')) if (b.textContent === '{text}')"
+        " { b.click(); return; } throw new Error('there is no such button'); })()"
+    )
+
+
+def post(theatre, path, fields):
+    """A request of another program than the page."""
+    connection = http.client.HTTPConnection("127.0.0.1", int(theatre.port))
+    connection.request("POST", path, headers=fields)
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_acts(browser, theatre, path):
+    """Timers that are overdue or dead are listed; a person acts on them, and confirms that."""
+    store = sqlite3.connect(path, isolation_level=None, timeout=600)
+
+    def rows(table, condition):
+        return store.execute(f"SELECT count(*) FROM {table} WHERE {condition}").fetchone()[0]
+
+    store.execute(
+        "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, payload)"
+        " VALUES (1280, 0, 1, 0, 0, 0, 0, 0, 'no<i>body', 'k<i>ey', '')"
+    )
+    overdue, dead = item("no<i>body"), item("close-account")
+    browser.wait(f"Boolean(({overdue}) && ({dead}) && ({item('close-account', 1)}))")
+    headings = browser.run("Array.from(document.querySelectorAll('.items:not([hidden]) h3'), (h) => h.textContent)")
+    expect(sorted(headings) == ["Dead timers", "Overdue timers of this node"], f"overdue and dead timers are listed: {headings}")
+    expect("its handler said so" in browser.run(f"({dead}).textContent"), "with the reason")
+    expect(browser.run(f"({overdue}).querySelector('i') === null"), "and as plain text")
+
+    identity = browser.run(f"/timer ([0-9]+)/.exec(({dead}).textContent)[1]")
+    number = json.loads(urllib.request.urlopen(theatre.address + "next").read())["panels"][0]["id"]
+    token, origin = theatre.address.split("/")[3], "/".join(theatre.address.split("/")[:3])
+    target = f"/act/{number}/{identity}/forget"
+    expect(post(theatre, target, {"Origin": origin}) == 404, "without the token, nothing is done")
+    expect(post(theatre, f"/{token}{target}", {}) == 403, "nor without an Origin")
+    expect(post(theatre, f"/{token}{target}", {"Origin": "http://evil.example"}) == 403, "nor for a page of others")
+    expect(rows("verge_dead", f"id = {identity}") == 1, "the timer is still there")
+
+    press_button(browser, dead, "forget")
+    expect("Really forget?" in browser.run(f"({dead}).textContent"), "a click asks for a confirmation")
+    expect(rows("verge_dead", "1") == 2, "and does nothing yet")
+    press_button(browser, dead, "No")
+    expect("Really" not in browser.run(f"({dead}).textContent") and rows("verge_dead", "1") == 2, "no means no")
+    press_button(browser, dead, "forget")
+    press_button(browser, dead, "Yes, forget")
+    browser.wait(
+        f"Boolean(({dead}) && !({item('close-account', 1)}) &&"
+        " /forget [0-9]+: done/.test(document.querySelector('.said').textContent))"
+    )
+    expect(rows("verge_dead", "1") == 1 and rows("verge_dead", f"id = {identity}") == 0, "yes: it is forgotten")
+    press_button(browser, overdue, "cancel")
+    press_button(browser, overdue, "Yes, cancel")
+    browser.wait(f"!({overdue})")
+    expect(rows("verge_timer", "id = 1280") == 0, "an overdue timer is cancelled")
+    died = theatre.tell("durable?").split()[5]
+    press_button(browser, dead, "retry")
+    press_button(browser, dead, "Yes, retry")
+    while theatre.tell("durable?").split()[5] == died:
+        time.sleep(0.05)
+    expect(True, "a dead timer fires again")
+    store.close()
+
+
 def test_durable(browser, theatre):
     with tempfile.TemporaryDirectory(prefix="verge-theatre-") as folder:
         path = os.path.join(folder, "timers.db")
@@ -264,6 +343,7 @@ def test_durable(browser, theatre):
         browser.wait(owns("theatre <b>1</b> (this node)", "256 of 256", "shards 0-255"))
         browser.wait("document.querySelectorAll('.parts li').length === 1")
         expect(True, "and gives it back")
+        test_acts(browser, theatre, path)
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         browser.wait(shows("Store answers", "no") + " && document.querySelector('.panel .bad') !== null")
