@@ -88,19 +88,19 @@ static int give_first_tick(verge_durable *durable, verge__row *row) {
 
 void verge__call_submit(verge_durable *durable, verge__call *call) {
     call->next = NULL;
-    *durable->calls_end = call;
-    durable->calls_end = &call->next;
+    *durable->writer.calls_end = call;
+    durable->writer.calls_end = &call->next;
     (void)pthread_cond_signal(&durable->work);
 }
 
 static void withdraw(verge_durable *durable, verge__call *call) {
-    verge__call **link = &durable->calls;
+    verge__call **link = &durable->writer.calls;
     while (*link != call) {
         link = &(*link)->next;
     }
     *link = call->next;
     if (call->next == NULL) {
-        durable->calls_end = link;
+        durable->writer.calls_end = link;
     }
 }
 
@@ -188,7 +188,8 @@ void verge__rows_committed(verge_durable *durable, verge__connection *connection
         }
         durable->stats.scheduled += !row->is_moved;
         const uint32_t handler = verge__handler_index(durable, row->handler);
-        const bool is_near = durable->epochs[verge__shard_of(row->id)] != 0 && row->due_ns <= durable->read_until_ns;
+        const bool is_near =
+            durable->epochs[verge__shard_of(row->id)] != 0 && row->due_ns <= durable->keeper.read_until_ns;
         const bool is_there = row->is_moved && verge__window_find(&durable->window, row->id) != VERGE__NO_ENTRY;
         if (handler != VERGE__NO_HANDLER && (is_near || is_there)) {
             verge__window_add(durable, row->id, row->due_ns, handler, true);
@@ -358,9 +359,9 @@ int verge_durable_schedule_many(verge_durable *durable, const verge_durable_requ
  * caller's transaction; or the transaction is one of another server, which this node has not connected to yet. */
 static int prepare_ids(verge_durable *durable, verge__connection *connection) {
     verge__lock(durable);
-    const bool is_same = durable->server_id == connection->server_id;
+    const bool is_same = durable->ids.server_id == connection->server_id;
     verge__check_incarnation(durable, connection);
-    const bool is_ready = durable->incarnation != 0;
+    const bool is_ready = durable->ids.incarnation != 0;
     verge__unlock(durable);
     if (is_ready && is_same) {
         return 0;

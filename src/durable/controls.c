@@ -31,13 +31,13 @@ void verge__control_handler(verge_durable *durable, verge__handler *handler) {
 }
 
 int verge__read_controls(verge_durable *durable, uint64_t revision) {
-    if (revision == durable->control_revision) {
+    if (revision == durable->keeper.control_revision) {
         return 0;
     }
     verge_durable_control *controls = calloc(VERGE_DURABLE_HANDLERS_MAX, sizeof(*controls));
     const int found = controls == NULL
                           ? -ENOMEM
-                          : durable->store->controls(durable->keeper_connection, controls, VERGE_DURABLE_HANDLERS_MAX);
+                          : durable->store->controls(durable->keeper.connection, controls, VERGE_DURABLE_HANDLERS_MAX);
     if (found < 0) {
         free(controls);
         return found;
@@ -46,7 +46,7 @@ int verge__read_controls(verge_durable *durable, uint64_t revision) {
     free(durable->controls);
     durable->controls = controls;
     durable->control_count = (size_t)found;
-    durable->control_revision = revision;
+    durable->keeper.control_revision = revision;
     for (uint32_t i = 0; i < durable->handler_count; i++) {
         verge__control_handler(durable, &durable->handlers[i]);
     }
@@ -58,7 +58,7 @@ int verge__read_controls(verge_durable *durable, uint64_t revision) {
 
 void verge__note_control(verge_durable *durable) {
     verge__lock(durable);
-    durable->renew_now = true;
+    durable->keeper.renew_now = true;
     verge__unlock(durable);
     verge__wake_keeper(durable);
 }

@@ -157,7 +157,7 @@ int verge__connect(verge_durable *durable, verge__connection **connection) {
     if (*connection != NULL) {
         return 0;
     }
-    const bool is_writer = connection == &durable->writer_connection || durable->options.client;
+    const bool is_writer = connection == &durable->writer.connection || durable->options.client;
     const verge__access access = {
         .url = durable->url,
         .lease_ns = durable->options.lease_ns,
@@ -171,9 +171,9 @@ int verge__connect(verge_durable *durable, verge__connection **connection) {
     if (error == 0) {
         verge__lock(durable);
         durable->stats.connects++;
-        if (durable->server_id != (*connection)->server_id) {
-            durable->server_id = (*connection)->server_id;
-            durable->incarnation = 0;
+        if (durable->ids.server_id != (*connection)->server_id) {
+            durable->ids.server_id = (*connection)->server_id;
+            durable->ids.incarnation = 0;
         }
         verge__unlock(durable);
     }
@@ -188,15 +188,15 @@ void verge__disconnect(verge_durable *durable, verge__connection **connection) {
 }
 
 uint64_t verge__new_id(verge_durable *durable, uint64_t due_ns) {
-    if (durable->incarnation == 0 || durable->id_counter >> VERGE__ID_COUNTER_BITS != 0) {
+    if (durable->ids.incarnation == 0 || durable->ids.counter >> VERGE__ID_COUNTER_BITS != 0) {
         return 0;
     }
     /* Timers that are due at about the same time go to the same shard: a batch then has few shards to lock. */
     const uint64_t slice = due_ns >> 24;
     const uint32_t shard = durable->owned_count > 0 ? durable->owned[slice % durable->owned_count].shard
                                                     : (uint32_t)(slice % durable->shard_count);
-    return durable->incarnation << (VERGE__ID_COUNTER_BITS + VERGE__ID_SHARD_BITS) |
-           durable->id_counter++ << VERGE__ID_SHARD_BITS | shard;
+    return durable->ids.incarnation << (VERGE__ID_COUNTER_BITS + VERGE__ID_SHARD_BITS) |
+           durable->ids.counter++ << VERGE__ID_SHARD_BITS | shard;
 }
 
 uint64_t verge__new_mark(verge_durable *durable) {
@@ -204,23 +204,23 @@ uint64_t verge__new_mark(verge_durable *durable) {
 }
 
 void verge__check_incarnation(verge_durable *durable, const verge__connection *connection) {
-    if (connection->incarnation < durable->highest_incarnation) {
-        durable->incarnation = durable->highest_incarnation = 0;
-        durable->is_restored = true;
+    if (connection->incarnation < durable->ids.highest_incarnation) {
+        durable->ids.incarnation = durable->ids.highest_incarnation = 0;
+        durable->said.is_restored = true;
     }
 }
 
 void verge__drop_incarnation(verge_durable *durable) {
     verge__lock(durable);
-    durable->incarnation = durable->highest_incarnation = 0;
-    durable->is_restored = true;
+    durable->ids.incarnation = durable->ids.highest_incarnation = 0;
+    durable->said.is_restored = true;
     verge__unlock(durable);
     verge__wake_keeper(durable);
 }
 
 int verge__refresh_incarnation(verge_durable *durable, verge__connection *connection) {
     verge__lock(durable);
-    const bool is_enough = durable->incarnation != 0 && durable->id_counter >> (VERGE__ID_COUNTER_BITS - 1) == 0;
+    const bool is_enough = durable->ids.incarnation != 0 && durable->ids.counter >> (VERGE__ID_COUNTER_BITS - 1) == 0;
     verge__unlock(durable);
     if (is_enough) {
         return 0;
@@ -234,9 +234,9 @@ int verge__refresh_incarnation(verge_durable *durable, verge__connection *connec
         return -EOVERFLOW;
     }
     verge__lock(durable);
-    durable->is_restored |= incarnation <= durable->highest_incarnation;
-    durable->incarnation = durable->highest_incarnation = incarnation;
-    durable->id_counter = 0;
+    durable->said.is_restored |= incarnation <= durable->ids.highest_incarnation;
+    durable->ids.incarnation = durable->ids.highest_incarnation = incarnation;
+    durable->ids.counter = 0;
     verge__unlock(durable);
     return 0;
 }
@@ -277,8 +277,8 @@ void verge__durable_free(verge_durable *durable) {
         free(runner->missing);
         free(runner->back);
     }
-    verge__disconnect(durable, &durable->keeper_connection);
-    verge__disconnect(durable, &durable->writer_connection);
+    verge__disconnect(durable, &durable->keeper.connection);
+    verge__disconnect(durable, &durable->writer.connection);
     verge__window_end(&durable->window);
     if (durable->wake_fd >= 0) {
         (void)close(durable->wake_fd);
@@ -287,11 +287,11 @@ void verge__durable_free(verge_durable *durable) {
     (void)pthread_cond_destroy(&durable->work);
     (void)pthread_cond_destroy(&durable->idle);
     (void)pthread_mutex_destroy(&durable->lock);
-    (void)pthread_mutex_destroy(&durable->log_lock);
-    free(durable->group_rows);
-    free(durable->group_changes);
-    free(durable->owners);
-    free(durable->troubled);
+    (void)pthread_mutex_destroy(&durable->said.lock);
+    free(durable->writer.rows);
+    free(durable->writer.changes);
+    free(durable->shown.owners);
+    free(durable->shown.troubled);
     free(durable->controls);
     free(durable->url);
     free(durable->name);
@@ -304,7 +304,7 @@ static void init_lock(verge_durable *durable) {
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     (void)pthread_mutex_init(&durable->lock, NULL);
-    (void)pthread_mutex_init(&durable->log_lock, NULL);
+    (void)pthread_mutex_init(&durable->said.lock, NULL);
     (void)pthread_cond_init(&durable->due, &monotonic);
     (void)pthread_cond_init(&durable->work, &monotonic);
     (void)pthread_cond_init(&durable->idle, &monotonic);
@@ -346,10 +346,10 @@ int verge__durable_create(const verge_durable_options *options, const verge__sto
     durable->options = given;
     durable->store = store;
     durable->clock = clock.now_ns == NULL ? verge_clock_monotonic() : clock;
-    durable->calls_end = &durable->calls;
+    durable->writer.calls_end = &durable->writer.calls;
     durable->batch_limit = given.batch;
     durable->waiting_until_ns = VERGE_NEVER;
-    durable->scan_rows = VERGE__SCAN_ROWS_MAX;
+    durable->keeper.scan_rows = VERGE__SCAN_ROWS_MAX;
     durable->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     verge_histogram_reset(&durable->lateness);
     durable->random = verge__local_now(durable);
@@ -453,11 +453,11 @@ int verge_durable_contract(const char *url) {
 static int begin_node(verge_durable *durable) {
     const verge_durable_options *options = &durable->options;
     verge__store_meta meta;
-    int error = verge__connect(durable, &durable->keeper_connection);
+    int error = verge__connect(durable, &durable->keeper.connection);
     if (error != 0) {
         return error;
     }
-    verge__connection *connection = durable->keeper_connection;
+    verge__connection *connection = durable->keeper.connection;
     error = look_at_tables(durable->store, connection, options->create, options->shard_count, &meta);
     if (error != 0) {
         return error;
@@ -472,24 +472,24 @@ static int begin_node(verge_durable *durable) {
         return error;
     }
     /* Random: no two nodes have the same number, even if they have the same incarnation. */
-    durable->node = options->client ? 0 : durable->incarnation << 32 | verge__random(durable) >> 32;
+    durable->node = options->client ? 0 : durable->ids.incarnation << 32 | verge__random(durable) >> 32;
     error = durable->store->join(connection, durable->name, options->client ? 0 : options->lease_ns, durable->node);
     if (error != 0) {
         return error;
     }
     verge__note_time(durable, connection);
     if (options->client) { /* a client has no keeper */
-        durable->writer_connection = connection;
-        durable->keeper_connection = NULL;
+        durable->writer.connection = connection;
+        durable->keeper.connection = NULL;
     }
     return 0;
 }
 
 static int start_threads(verge_durable *durable) {
-    if (pthread_create(&durable->writer_thread, NULL, verge__writer_run, durable) != 0) {
+    if (pthread_create(&durable->writer.thread, NULL, verge__writer_run, durable) != 0) {
         return -EAGAIN;
     }
-    durable->is_writer_started = true;
+    durable->writer.is_started = true;
     if (durable->options.client) {
         return 0;
     }
@@ -506,10 +506,10 @@ static int start_threads(verge_durable *durable) {
         }
         runner->is_started = true;
     }
-    if (pthread_create(&durable->keeper_thread, NULL, verge__keeper_run, durable) != 0) {
+    if (pthread_create(&durable->keeper.thread, NULL, verge__keeper_run, durable) != 0) {
         return -EAGAIN;
     }
-    durable->is_keeper_started = true;
+    durable->keeper.is_started = true;
     return 0;
 }
 
@@ -582,11 +582,11 @@ int verge_durable_close(verge_durable *durable, uint64_t grace_ns) {
             (void)pthread_join(durable->runners[i].thread, NULL);
         }
     }
-    if (durable->is_keeper_started) {
-        (void)pthread_join(durable->keeper_thread, NULL);
+    if (durable->keeper.is_started) {
+        (void)pthread_join(durable->keeper.thread, NULL);
     }
-    if (durable->is_writer_started) {
-        (void)pthread_join(durable->writer_thread, NULL);
+    if (durable->writer.is_started) {
+        (void)pthread_join(durable->writer.thread, NULL);
     }
     if (!durable->options.client && durable->node != 0) {
         verge__keeper_leave(durable);
@@ -653,7 +653,7 @@ int verge_durable_register_with(verge_durable *durable, const char *name,
         handler->options = given;
         verge__control_handler(durable, handler);
         verge__count_limited(durable);
-        durable->scan_now = true; /* finds the rows that have waited for this handler */
+        durable->keeper.scan_now = true; /* finds the rows that have waited for this handler */
     }
     verge__unlock(durable);
     if (error == 0) {

@@ -159,7 +159,69 @@ typedef struct verge__runner {
     size_t back_capacity;
 } verge__runner;
 
+/* ---- a node, by who uses what. Connections and threads are their owners'; the rest is under the lock, if another
+ * thread reads it ---- */
+
+typedef struct verge__keeper {
+    pthread_t thread;
+    bool is_started;
+    bool is_failing;
+    verge__connection *connection;
+    uint64_t renew_at_ns;
+    uint64_t scan_at_ns;
+    uint64_t scan_all_at_ns;   /* until then, a scan leaves out timers that were due long ago */
+    uint64_t control_revision; /* of what handlers are told */
+    uint32_t scan_rows;        /* of one page */
+    bool is_scan_slow;         /* the last scan of all rows took long */
+    uint64_t read_until_ns;    /* store time: up to there the window was read; R in keeper.c */
+    bool scan_now;             /* any thread asks for a scan of all rows */
+    bool renew_now;            /* somebody has changed what handlers are told */
+} verge__keeper;
+
+typedef struct verge__writer {
+    pthread_t thread;
+    bool is_started;
+    bool is_failing;
+    verge__connection *connection;
+    verge__call *calls; /* the queue */
+    verge__call **calls_end;
+    verge__row *rows; /* of the calls of one transaction */
+    size_t row_capacity;
+    verge__change *changes;
+    size_t change_capacity;
+} verge__writer;
+
+/* Of ids that this node gives to timers. */
+typedef struct verge__ids {
+    uint64_t incarnation; /* 0: a new one is needed */
+    uint64_t counter;
+    uint64_t highest_incarnation; /* that it ever had; 0: the store has gone back since */
+    uint64_t server_id;           /* that gave the incarnation */
+} verge__ids;
+
+/* words.c: any thread that has made a step. */
+typedef struct verge__said {
+    char last_words[VERGE__WORDS_MAX];   /* of the last error */
+    char told_words[VERGE__WORDS_MAX];   /* of the last failure that was told */
+    char told_refusal[VERGE__WORDS_MAX]; /* the same of a batch, while the store could be reached */
+    uint32_t failing_count;              /* threads whose last step has failed */
+    bool is_restored;                    /* to be told */
+    uint64_t undone_id;                  /* of which UNDONE was told last */
+    pthread_mutex_t lock;                /* held while the log is called */
+} verge__said;
+
+/* show.c: the keeper writes it, and the thread of a scope reads it. */
+typedef struct verge__panel {
+    uint64_t looked_ns;          /* local clock: when somebody last looked; 0: nobody has */
+    verge_durable_owner *owners; /* NULL: not read yet */
+    size_t owner_count;
+    uint64_t dead_count;
+    verge_durable_info *troubled; /* timers that are overdue, then dead ones; NULL: not read yet */
+    size_t troubled_count;
+} verge__panel;
+
 struct verge_durable {
+    /* does not change after open */
     verge_durable_options options;
     char *url;
     char *name;
@@ -167,6 +229,7 @@ struct verge_durable {
     verge_clock clock; /* local */
     uint32_t shard_count;
     bool has_rules; /* the tables take timers with a rule: no older program uses them */
+    uint64_t node;
 
     pthread_mutex_t lock;
     pthread_cond_t due;  /* for runners: a timer is due earlier than they wait for, or the node ends */
@@ -175,8 +238,12 @@ struct verge_durable {
     int wake_fd;         /* wakes the keeper */
     bool is_stopping;    /* no batch begins, no call is taken */
     bool is_ending;      /* the keeper and the writer are to end */
-    bool is_keeper_started;
-    bool is_writer_started;
+
+    verge__keeper keeper;
+    verge__writer writer;
+    verge__ids ids;
+    verge__said said;
+    verge__panel shown;
 
     verge__window window;
     verge__estimate estimate;
@@ -184,25 +251,20 @@ struct verge_durable {
     uint32_t handler_count;
     uint32_t limited_count; /* handlers with a share of the window */
     int32_t highest_priority;
-    uint32_t held_count; /* entries that are held, of all handlers */
+    uint32_t held_count;             /* entries that are held, of all handlers */
+    verge_durable_control *controls; /* what handlers are told in the whole cluster */
+    size_t control_count;
 
     /* what the node owns; epoch 0: not its own */
-    uint64_t node;
     uint64_t epochs[VERGE_DURABLE_SHARDS_MAX];
     verge__shard owned[VERGE_DURABLE_SHARDS_MAX];
     uint32_t owned_count;
     uint32_t live_nodes;
 
-    uint64_t incarnation; /* of the ids given out; 0: a new one is needed */
-    uint64_t id_counter;
-    uint64_t highest_incarnation; /* that it ever had; 0: the store has gone back since */
-    uint64_t server_id;           /* that gave the incarnation */
-    uint32_t foreign_turn;
-
     /* If shards came from an owner that had died, a timer of theirs may have ended its process. So for a while only one
      * runner fires, in batches of 1, 2, 4 and so on, until batch_limit is options.batch again. All owners fire in the
-     * order of (due, id). So with each death, at least half of the timers before the bad one are done, and at last it
-     * is alone in its batch. Before a batch of one, the attempt is counted: after its attempts the bad timer is
+     * order of (priority, due, id). So with each death, at least half of the timers before the bad one are done, and at
+     * last it is alone in its batch. Before a batch of one, the attempt is counted: after its attempts the bad timer is
      * dead. */
     uint32_t batch_limit;
     bool is_careful;
@@ -212,57 +274,12 @@ struct verge_durable {
     uint64_t waiting_until_ns; /* store time: until when the waiting runners sleep */
     uint32_t outside_running;
     uint32_t runners_alive;
-
-    /* keeper */
-    uint64_t renew_at_ns;
-    uint64_t scan_at_ns;
-    uint64_t scan_all_at_ns; /* until then, a scan leaves out timers that were due long ago */
-    bool is_scan_slow;       /* the last scan of all rows took long */
-    uint64_t read_until_ns;  /* store time: up to there the window was read; R in keeper.c */
-    bool scan_now;
-    bool renew_now;     /* somebody has changed what handlers are told */
-    uint32_t scan_rows; /* of one page */
-    uint64_t control_revision;
-    verge_durable_control *controls; /* as read with that revision */
-    size_t control_count;
-    verge__connection *keeper_connection;
-    pthread_t keeper_thread;
-
-    /* writer */
-    verge__call *calls;
-    verge__call **calls_end;
-    verge__connection *writer_connection;
-    verge__row *group_rows;
-    size_t group_row_capacity;
-    verge__change *group_changes;
-    size_t group_change_capacity;
-    pthread_t writer_thread;
-
-    /* words.c */
-    char last_words[VERGE__WORDS_MAX];   /* of the last error */
-    char told_words[VERGE__WORDS_MAX];   /* of the last failure that was told */
-    char told_refusal[VERGE__WORDS_MAX]; /* the same of a batch, while the store could be reached */
-    uint32_t failing_count;              /* threads whose last step has failed */
-    bool is_keeper_failing;
-    bool is_writer_failing;
-    bool is_restored;         /* to be told */
-    uint64_t undone_id;       /* of which UNDONE was told last */
-    pthread_mutex_t log_lock; /* held while the log is called */
+    verge__runner runners[VERGE__RUNNERS_MAX];
 
     verge_durable_stats stats;
     verge_histogram lateness;
     verge_histogram commit_time;
     uint64_t random;
-
-    /* show.c */
-    uint64_t looked_ns;          /* local clock: when somebody last looked; 0: nobody has */
-    verge_durable_owner *owners; /* as the keeper has read them; NULL: not yet */
-    size_t owner_count;
-    uint64_t dead_count;
-    verge_durable_info *troubled; /* timers that are overdue, then dead ones; NULL: not yet */
-    size_t troubled_count;
-
-    verge__runner runners[VERGE__RUNNERS_MAX];
 };
 
 static inline void verge__lock(verge_durable *durable) {

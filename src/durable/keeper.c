@@ -33,7 +33,7 @@ static bool note_cluster(verge_durable *durable, const verge__cluster *cluster) 
     }
     for (uint32_t i = 0; i < VERGE_DURABLE_SHARDS_MAX; i++) {
         has_lost |= before[i] != 0 && durable->epochs[i] == 0;
-        durable->scan_now |= before[i] == 0 && durable->epochs[i] != 0;
+        durable->keeper.scan_now |= before[i] == 0 && durable->epochs[i] != 0;
     }
     if (has_lost) {
         verge__window_drop_foreign(durable);
@@ -46,7 +46,7 @@ static uint32_t note_acquired(verge_durable *durable, const verge__cluster *acqu
     uint32_t of_dead = 0;
     for (uint32_t i = 0; i < acquired->owned_count; i++) {
         own_shard(durable, &acquired->owned[i]);
-        durable->scan_now = true;
+        durable->keeper.scan_now = true;
         if (!acquired->owned[i].was_clean) {
             durable->is_careful = true;
             durable->batch_limit = 1;
@@ -71,12 +71,12 @@ static int release_surplus(verge_durable *durable, uint32_t share) {
         verge__window_drop_foreign(durable);
     }
     verge__unlock(durable);
-    return count == 0 ? 0 : durable->store->release(durable->keeper_connection, durable->node, surplus, count);
+    return count == 0 ? 0 : durable->store->release(durable->keeper.connection, durable->node, surplus, count);
 }
 
 static int renew_and_balance(verge_durable *durable, uint64_t *ret_next_expiry_ns) {
     verge__cluster cluster;
-    verge__connection *connection = durable->keeper_connection;
+    verge__connection *connection = durable->keeper.connection;
     int error = durable->store->renew(connection, durable->node, durable->options.lease_ns, &cluster);
     if (error != 0) {
         return error;
@@ -132,20 +132,20 @@ static void plan_renewal(verge_durable *durable, uint64_t next_expiry_ns) {
     if (next_expiry_ns > store_ns && next_expiry_ns - store_ns < wait_ns) {
         wait_ns = next_expiry_ns - store_ns + durable->options.precision_ns;
     }
-    durable->renew_at_ns = verge__local_now(durable) + wait_ns;
+    durable->keeper.renew_at_ns = verge__local_now(durable) + wait_ns;
 }
 
 static int tend_shards_in_time(verge_durable *durable) {
     verge__lock(durable);
-    const bool is_wanted = durable->renew_now;
-    durable->renew_now = false;
+    const bool is_wanted = durable->keeper.renew_now;
+    durable->keeper.renew_now = false;
     verge__unlock(durable);
-    if (!is_wanted && verge__local_now(durable) < durable->renew_at_ns) {
-        return verge__refresh_incarnation(durable, durable->keeper_connection);
+    if (!is_wanted && verge__local_now(durable) < durable->keeper.renew_at_ns) {
+        return verge__refresh_incarnation(durable, durable->keeper.connection);
     }
     uint64_t next_expiry_ns = 0;
     int error = renew_and_balance(durable, &next_expiry_ns);
-    error = error != 0 ? error : verge__refresh_incarnation(durable, durable->keeper_connection);
+    error = error != 0 ? error : verge__refresh_incarnation(durable, durable->keeper.connection);
     error = error != 0 ? error : verge__read_shown(durable);
     if (error == 0) {
         verge__lock(durable);
@@ -218,8 +218,8 @@ static void visit_notified(void *context, const verge__row *row) {
     }
     verge__lock(durable);
     page->handler_count = durable->handler_count;
-    const bool is_near = durable->epochs[verge__shard_of(row->id)] != 0 && row->due_ns <= durable->read_until_ns;
-    durable->scan_now |=
+    const bool is_near = durable->epochs[verge__shard_of(row->id)] != 0 && row->due_ns <= durable->keeper.read_until_ns;
+    durable->keeper.scan_now |=
         is_near && row->handler[0] == '\0'; /* the timer was moved, and only a scan finds its handler */
     verge__unlock(durable);
     if (is_near && row->handler[0] != '\0') { /* a later scan finds the rows beyond read_until_ns */
@@ -230,14 +230,14 @@ static void visit_notified(void *context, const verge__row *row) {
 
 /* Disconnects. From now on notifications may be missed, so the next scan reads all rows. */
 static void lose_connection(verge_durable *durable) {
-    verge__disconnect(durable, &durable->keeper_connection);
-    durable->scan_at_ns = durable->scan_all_at_ns = 0;
+    verge__disconnect(durable, &durable->keeper.connection);
+    durable->keeper.scan_at_ns = durable->keeper.scan_all_at_ns = 0;
 }
 
 /* Waits. Meanwhile, notifications tell of timers that other nodes have scheduled. */
 static void wait(verge_durable *durable, uint64_t wait_ns) {
     verge__page page = {.durable = durable, .is_told = true};
-    verge__connection *connection = durable->keeper_connection;
+    verge__connection *connection = durable->keeper.connection;
     uint64_t ignored;
     if (connection == NULL) {
         struct pollfd fd = {.fd = durable->wake_fd, .events = POLLIN};
@@ -301,7 +301,7 @@ static void begin_page(verge_durable *durable, verge__scan_from from, verge__sca
     if (from == FROM_RECENT || from == FROM_LEASES_AGO) {
         const uint64_t back_ns = from == FROM_RECENT ? durable->options.rescan_ns / 2 : durable->options.lease_ns * 2;
         const uint64_t recent_ns = scan->now_ns > back_ns ? scan->now_ns - back_ns : 0;
-        page->last_due_ns = durable->read_until_ns < recent_ns ? durable->read_until_ns : recent_ns;
+        page->last_due_ns = durable->keeper.read_until_ns < recent_ns ? durable->keeper.read_until_ns : recent_ns;
     } else if (from == FROM_THE_CUT) {
         verge__cut cut;
         (void)verge__window_find_room(durable, &cut);
@@ -322,12 +322,12 @@ static void begin_scan(verge_durable *durable, verge__scan_from from, bool is_in
     /* Set before the store is asked: timers that are committed from now on are put into the window by the thread that
      * commits them. A scan in pieces would come to new rows too late, so it ends where the window
      * was read already. */
-    scan->until_ns = is_in_pieces ? durable->read_until_ns : scan->now_ns + durable->options.horizon_ns;
-    durable->read_until_ns = scan->until_ns;
+    scan->until_ns = is_in_pieces ? durable->keeper.read_until_ns : scan->now_ns + durable->options.horizon_ns;
+    durable->keeper.read_until_ns = scan->until_ns;
     scan->is_over = scan->shard_count == 0;
     verge__unlock(durable);
     if (from != FROM_THE_CUT && !is_in_pieces) {
-        durable->scan_at_ns = verge__local_now(durable) + durable->options.rescan_ns;
+        durable->keeper.scan_at_ns = verge__local_now(durable) + durable->options.rescan_ns;
     }
 }
 
@@ -337,18 +337,18 @@ static int read_page(verge_durable *durable, verge__scan *scan, uint64_t end_ns)
     const uint64_t asked_ns = verge__local_now(durable);
     page->rows = 0;
     const int error =
-        durable->store->scan(durable->keeper_connection, scan->shards, scan->shard_count, page->last_due_ns,
-                             page->last_id, end_ns, durable->scan_rows, visit_row, page);
+        durable->store->scan(durable->keeper.connection, scan->shards, scan->shard_count, page->last_due_ns,
+                             page->last_id, end_ns, durable->keeper.scan_rows, visit_row, page);
     add_found(page);
-    if (error == 0 && page->rows < durable->scan_rows) {
+    if (error == 0 && page->rows < durable->keeper.scan_rows) {
         page->last_due_ns = end_ns;
         page->last_id = VERGE__TIME_MAX_NS;
     }
     verge__lock(durable);
-    verge__note_time(durable, durable->keeper_connection);
+    verge__note_time(durable, durable->keeper.connection);
     const verge__window *window = &durable->window;
     scan->is_over = (window->cut.is_set && window->cut.due_ns <= page->last_due_ns) || durable->is_ending ||
-                    (page->rows < durable->scan_rows && end_ns >= scan->until_ns);
+                    (page->rows < durable->keeper.scan_rows && end_ns >= scan->until_ns);
     verge__unlock(durable);
     scan->took_ns += verge__local_now(durable) - asked_ns;
     return error;
@@ -357,7 +357,7 @@ static int read_page(verge_durable *durable, verge__scan *scan, uint64_t end_ns)
 static int end_scan(verge_durable *durable, const verge__scan *scan, int error, uint64_t *ret_took_ns) {
     if (error != 0) { /* the rest must be read again */
         verge__lock(durable);
-        durable->scan_now = true;
+        durable->keeper.scan_now = true;
         verge__unlock(durable);
     }
     *ret_took_ns = scan->took_ns;
@@ -398,11 +398,12 @@ static int rest(verge_durable *durable, uint64_t rest_ns) {
     uint64_t ignored_ns;
     int error = tend_shards_in_time(durable);
     while (error == 0 && (now_ns = verge__local_now(durable)) < until_ns && !is_ending(durable)) {
-        uint64_t next_ns = durable->renew_at_ns < durable->scan_at_ns ? durable->renew_at_ns : durable->scan_at_ns;
+        uint64_t next_ns = durable->keeper.renew_at_ns < durable->keeper.scan_at_ns ? durable->keeper.renew_at_ns
+                                                                                    : durable->keeper.scan_at_ns;
         next_ns = next_ns < until_ns ? next_ns : until_ns;
         wait(durable, next_ns > now_ns ? next_ns - now_ns : 0);
-        error = durable->keeper_connection == NULL ? -EHOSTUNREACH : tend_shards_in_time(durable);
-        if (error == 0 && verge__local_now(durable) >= durable->scan_at_ns) {
+        error = durable->keeper.connection == NULL ? -EHOSTUNREACH : tend_shards_in_time(durable);
+        if (error == 0 && verge__local_now(durable) >= durable->keeper.scan_at_ns) {
             error = scan_whole(durable, FROM_RECENT, &ignored_ns);
         }
     }
@@ -424,20 +425,20 @@ static int scan_in_pieces(verge_durable *durable, verge__scan_from from, uint64_
 static int scan_all(verge_durable *durable) {
     uint64_t took_ns = 0;
     int error;
-    if (durable->is_scan_slow) {
+    if (durable->keeper.is_scan_slow) {
         error = scan_whole(durable, FROM_LEASES_AGO, &took_ns);
         error = error != 0 ? error : scan_in_pieces(durable, FROM_THE_FIRST, &took_ns);
     } else {
         error = scan_whole(durable, FROM_THE_FIRST, &took_ns);
     }
     if (took_ns > durable->options.lease_ns / 16) {
-        durable->is_scan_slow = true;
+        durable->keeper.is_scan_slow = true;
     } else if (error == 0 && took_ns < durable->options.lease_ns / 64) {
-        durable->is_scan_slow = false;
+        durable->keeper.is_scan_slow = false;
     }
     if (error == 0) {
         const bool is_dear = took_ns > durable->options.rescan_ns / 8;
-        durable->scan_all_at_ns = is_dear ? verge__local_now(durable) + took_ns * SCAN_SHARE : 0;
+        durable->keeper.scan_all_at_ns = is_dear ? verge__local_now(durable) + took_ns * SCAN_SHARE : 0;
     }
     return error;
 }
@@ -445,7 +446,7 @@ static int scan_all(verge_durable *durable) {
 /* ---- the step ---- */
 
 static int renew_and_scan(verge_durable *durable) {
-    int error = verge__connect(durable, &durable->keeper_connection);
+    int error = verge__connect(durable, &durable->keeper.connection);
     if (error != 0) {
         return error;
     }
@@ -455,12 +456,12 @@ static int renew_and_scan(verge_durable *durable) {
     }
     verge__lock(durable);
     const uint64_t now_ns = verge__local_now(durable);
-    const bool is_time = now_ns >= durable->scan_at_ns;
-    const bool is_wanted = durable->scan_now;
-    durable->scan_now = false;
+    const bool is_time = now_ns >= durable->keeper.scan_at_ns;
+    const bool is_wanted = durable->keeper.scan_now;
+    durable->keeper.scan_now = false;
     verge__unlock(durable);
     uint64_t ignored_ns;
-    const bool may_be_recent = durable->store->has_notifications && now_ns < durable->scan_all_at_ns;
+    const bool may_be_recent = durable->store->has_notifications && now_ns < durable->keeper.scan_all_at_ns;
     if (is_wanted || (is_time && !may_be_recent)) {
         error = scan_all(durable);
     } else if (is_time) {
@@ -471,8 +472,8 @@ static int renew_and_scan(verge_durable *durable) {
     const bool has_room = verge__window_find_room(durable, &cut);
     verge__unlock(durable);
     if (error == 0 && has_room) {
-        error = durable->is_scan_slow ? scan_in_pieces(durable, FROM_THE_CUT, &ignored_ns)
-                                      : scan_whole(durable, FROM_THE_CUT, &ignored_ns);
+        error = durable->keeper.is_scan_slow ? scan_in_pieces(durable, FROM_THE_CUT, &ignored_ns)
+                                             : scan_whole(durable, FROM_THE_CUT, &ignored_ns);
     }
     return error;
 }
@@ -480,7 +481,7 @@ static int renew_and_scan(verge_durable *durable) {
 uint64_t verge__keeper_step(verge_durable *durable, int *ret_error) {
     verge__set_words("%s", "");
     const int error = renew_and_scan(durable);
-    verge__note_step(durable, &durable->is_keeper_failing, error);
+    verge__note_step(durable, &durable->keeper.is_failing, error);
     if (ret_error != NULL) {
         *ret_error = error;
     }
@@ -491,17 +492,18 @@ uint64_t verge__keeper_step(verge_durable *durable, int *ret_error) {
         return FAILED_NAP_NS;
     }
     verge__lock(durable);
-    durable->stats.queries = durable->keeper_connection->query_count;
+    durable->stats.queries = durable->keeper.connection->query_count;
     const uint64_t now_ns = verge__local_now(durable);
-    uint64_t next_ns = durable->renew_at_ns < durable->scan_at_ns ? durable->renew_at_ns : durable->scan_at_ns;
-    next_ns = durable->scan_now ? 0 : next_ns;
+    uint64_t next_ns = durable->keeper.renew_at_ns < durable->keeper.scan_at_ns ? durable->keeper.renew_at_ns
+                                                                                : durable->keeper.scan_at_ns;
+    next_ns = durable->keeper.scan_now ? 0 : next_ns;
     verge__unlock(durable);
     return next_ns > now_ns ? next_ns - now_ns : 0;
 }
 
 void verge__keeper_leave(verge_durable *durable) {
-    if (verge__connect(durable, &durable->keeper_connection) == 0) {
-        (void)durable->store->leave(durable->keeper_connection, durable->node);
+    if (verge__connect(durable, &durable->keeper.connection) == 0) {
+        (void)durable->store->leave(durable->keeper.connection, durable->node);
     }
 }
 

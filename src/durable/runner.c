@@ -407,7 +407,7 @@ static void count_ending(verge_durable *durable, const verge__fired *fired) {
 static void end_entry(verge_durable *durable, uint32_t index, const verge__fired *fired) {
     verge__entry *entry = &durable->window.entries[index];
     const bool comes_again = fired->ending == ENDS_AGAIN || fired->ending == ENDS_EARLY;
-    if (comes_again && fired->again_ns <= durable->read_until_ns) {
+    if (comes_again && fired->again_ns <= durable->keeper.read_until_ns) {
         entry->due_ns = fired->again_ns;
         verge__window_file(durable, index, fired->again_ns);
     } else if (!comes_again && entry->is_moved) {
@@ -452,9 +452,9 @@ static void tell_batch(verge__runner *runner, int error) {
         }
     }
     if (verge__is_lost(error) && runner->slowest_ns > durable->options.lease_ns &&
-        durable->undone_id != runner->slowest_id) { /* once for each timer: it is tried again */
+        durable->said.undone_id != runner->slowest_id) { /* once for each timer: it is tried again */
         const char *handler = durable->handlers[runner->slowest_handler].name;
-        durable->undone_id = runner->slowest_id;
+        durable->said.undone_id = runner->slowest_id;
         verge__log(durable,
                    &(verge_durable_message){
                        .event = VERGE_DURABLE_UNDONE, .error = error, .id = runner->slowest_id, .handler = handler},
@@ -517,9 +517,10 @@ static void end_batch(verge__runner *runner, const verge__selection *selection, 
     end_limits(durable, selection);
     durable->stats.firings++;
     note_success(durable, error, has_run);
-    durable->scan_now |= verge__is_lost(error); /* the commit may have succeeded, with timers that handlers scheduled */
+    durable->keeper.scan_now |=
+        verge__is_lost(error); /* the commit may have succeeded, with timers that handlers scheduled */
     verge__cut cut;
-    const bool wake = durable->scan_now || verge__window_find_room(durable, &cut);
+    const bool wake = durable->keeper.scan_now || verge__window_find_room(durable, &cut);
     verge__unlock(durable);
     if (wake) {
         verge__wake_keeper(durable);

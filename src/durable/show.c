@@ -48,9 +48,9 @@ typedef struct verge__shown {
 static void get_lease(const verge_durable *durable, bool *ret_answers, uint64_t *ret_left_ns) {
     const uint64_t now_ns = verge__local_now(durable), lease_ns = durable->options.lease_ns;
     const uint64_t wait_ns = durable->options.rescan_ns < lease_ns / 3 ? durable->options.rescan_ns : lease_ns / 3;
-    const uint64_t ends_ns = durable->renew_at_ns + lease_ns - wait_ns;
-    *ret_answers = now_ns < durable->renew_at_ns + SECOND_NS;
-    *ret_left_ns = durable->renew_at_ns == 0 || now_ns >= ends_ns ? 0 : ends_ns - now_ns;
+    const uint64_t ends_ns = durable->keeper.renew_at_ns + lease_ns - wait_ns;
+    *ret_answers = now_ns < durable->keeper.renew_at_ns + SECOND_NS;
+    *ret_left_ns = durable->keeper.renew_at_ns == 0 || now_ns >= ends_ns ? 0 : ends_ns - now_ns;
 }
 
 /* ---- of the last seconds ---- */
@@ -115,14 +115,14 @@ static int read_owners(verge_durable *durable) {
     uint64_t dead_count = 0;
     verge_durable_owner *owners = calloc(VERGE_DURABLE_SHARDS_MAX, sizeof(*owners));
     const int found = owners == NULL ? -ENOMEM
-                                     : durable->store->owners(durable->keeper_connection, owners,
+                                     : durable->store->owners(durable->keeper.connection, owners,
                                                               VERGE_DURABLE_SHARDS_MAX, &dead_count);
     if (found >= 0) {
         verge__lock(durable);
-        verge_durable_owner *before = durable->owners;
-        durable->owners = owners;
-        durable->owner_count = (size_t)found;
-        durable->dead_count = dead_count;
+        verge_durable_owner *before = durable->shown.owners;
+        durable->shown.owners = owners;
+        durable->shown.owner_count = (size_t)found;
+        durable->shown.dead_count = dead_count;
         verge__unlock(durable);
         owners = before;
     }
@@ -158,16 +158,16 @@ static int read_troubled(verge_durable *durable) {
     verge__unlock(durable);
     const uint64_t until_ns = now_ns > OVERDUE_NS ? now_ns - OVERDUE_NS : 0;
     const int error = shard_count == 0 ? 0
-                                       : durable->store->scan(durable->keeper_connection, shards, shard_count, 0, 0,
+                                       : durable->store->scan(durable->keeper.connection, shards, shard_count, 0, 0,
                                                               until_ns, TROUBLED_MAX, visit_overdue, &overdue);
     const int found = error != 0 ? error
-                                 : durable->store->list(durable->keeper_connection, true, 0,
+                                 : durable->store->list(durable->keeper.connection, true, 0,
                                                         overdue.infos + overdue.count, TROUBLED_MAX);
     if (found >= 0) {
         verge__lock(durable);
-        verge_durable_info *before = durable->troubled;
-        durable->troubled = overdue.infos;
-        durable->troubled_count = overdue.count + (size_t)found;
+        verge_durable_info *before = durable->shown.troubled;
+        durable->shown.troubled = overdue.infos;
+        durable->shown.troubled_count = overdue.count + (size_t)found;
         verge__unlock(durable);
         overdue.infos = before;
     }
@@ -177,7 +177,8 @@ static int read_troubled(verge_durable *durable) {
 
 int verge__read_shown(verge_durable *durable) {
     verge__lock(durable);
-    const bool is_wanted = durable->looked_ns != 0 && verge__local_now(durable) - durable->looked_ns < LOOKS_ON_NS;
+    const bool is_wanted =
+        durable->shown.looked_ns != 0 && verge__local_now(durable) - durable->shown.looked_ns < LOOKS_ON_NS;
     verge__unlock(durable);
     int error = is_wanted ? read_owners(durable) : 0;
     if (is_wanted && error == 0) {
@@ -199,8 +200,8 @@ static void describe_timer(const verge_durable_info *info, uint64_t store_ns, ch
     }
     const bool is_dead = info->died_ns != 0;
     const uint64_t since_ns = is_dead ? info->died_ns : info->due_ns;
-    (void)snprintf(text, size, "timer %" PRIu64 "%s, %s %" PRIu64 " s ago", info->id, key,
-                   is_dead ? "died" : "due", store_ns > since_ns ? (store_ns - since_ns) / SECOND_NS : 0);
+    (void)snprintf(text, size, "timer %" PRIu64 "%s, %s %" PRIu64 " s ago", info->id, key, is_dead ? "died" : "due",
+                   store_ns > since_ns ? (store_ns - since_ns) / SECOND_NS : 0);
     if (is_dead) {
         const size_t length = strlen(text);
         (void)snprintf(text + length, size - length, ", after %u attempts: %s", info->attempt, info->reason);
@@ -212,9 +213,9 @@ static size_t list(void *context, verge_scope_item *ret_items, size_t count) {
     verge_durable *durable = shown->durable;
     verge__lock(durable);
     const uint64_t store_ns = verge__store_now(durable);
-    const size_t listed = durable->troubled_count < count ? durable->troubled_count : count;
+    const size_t listed = durable->shown.troubled_count < count ? durable->shown.troubled_count : count;
     for (size_t i = 0; i < listed; i++) {
-        const verge_durable_info *info = &durable->troubled[i];
+        const verge_durable_info *info = &durable->shown.troubled[i];
         const bool is_dead = info->died_ns != 0;
         describe_timer(info, store_ns, shown->timers[i].text, sizeof(shown->timers[i].text));
         memcpy(shown->timers[i].handler, info->handler, sizeof(info->handler));
@@ -291,8 +292,8 @@ static size_t tell_owners(verge__shown *shown, verge_scope_figure *ret_figures, 
     const verge_durable *durable = shown->durable;
     size_t written = 0;
     for (int round = 0; round < 3; round++) {
-        for (size_t i = 0; i < durable->owner_count && written < count && written < NODES_MAX; i++) {
-            const verge_durable_owner *owner = &durable->owners[i];
+        for (size_t i = 0; i < durable->shown.owner_count && written < count && written < NODES_MAX; i++) {
+            const verge_durable_owner *owner = &durable->shown.owners[i];
             const int when = owner->node == durable->node ? 0 : owner->node != 0 ? 1 : 2;
             if (when == round) {
                 describe(shown, written, owner);
@@ -324,10 +325,10 @@ static size_t ask(void *context, verge_scope_figure *ret_figures, size_t count) 
     (void)verge_durable_get_stats(durable, &stats);
     get_times(shown, &times);
     verge__lock(durable);
-    durable->looked_ns = verge__local_now(durable);
+    durable->shown.looked_ns = verge__local_now(durable);
     get_lease(durable, &answers, &left_ns);
     count_overdue(shown);
-    const uint64_t dead_count = durable->dead_count;
+    const uint64_t dead_count = durable->shown.dead_count;
     verge__unlock(durable);
     const verge_scope_figure keeper[] = {
         {"Store answers", VERGE_SCOPE_YES_NO, answers, 0, NULL},

@@ -23,7 +23,7 @@ int verge_durable_error(verge_durable *durable, char *text, size_t size) {
         return copy_words(verge__words(), text, size);
     }
     verge__lock(durable);
-    const int length = copy_words(durable->last_words, text, size);
+    const int length = copy_words(durable->said.last_words, text, size);
     verge__unlock(durable);
     return length;
 }
@@ -31,7 +31,7 @@ int verge_durable_error(verge_durable *durable, char *text, size_t size) {
 void verge__keep_words(verge_durable *durable, int error) {
     const char *words = verge__words()[0] != '\0' ? verge__words() : verge_strerror(error);
     verge__lock(durable);
-    (void)snprintf(durable->last_words, sizeof(durable->last_words), "%s", words);
+    (void)snprintf(durable->said.last_words, sizeof(durable->said.last_words), "%s", words);
     verge__unlock(durable);
 }
 
@@ -46,15 +46,15 @@ void verge__log(verge_durable *durable, const verge_durable_message *about, cons
     va_end(arguments);
     verge_durable_message message = *about;
     message.text = text;
-    (void)pthread_mutex_lock(&durable->log_lock);
+    (void)pthread_mutex_lock(&durable->said.lock);
     durable->options.log(durable->options.log_context, &message);
-    (void)pthread_mutex_unlock(&durable->log_lock);
+    (void)pthread_mutex_unlock(&durable->said.lock);
 }
 
 /* Under the lock: whether the thread's failure is to be told: it is the first, or one of another kind. */
 static bool is_news(verge_durable *durable, const char *words) {
-    const bool is_new = durable->failing_count++ == 0 || strcmp(durable->told_words, words) != 0;
-    (void)snprintf(durable->told_words, sizeof(durable->told_words), "%s", words);
+    const bool is_new = durable->said.failing_count++ == 0 || strcmp(durable->said.told_words, words) != 0;
+    (void)snprintf(durable->said.told_words, sizeof(durable->said.told_words), "%s", words);
     return is_new;
 }
 
@@ -67,22 +67,22 @@ void verge__note_step(verge_durable *durable, bool *is_failing, int error) {
     if (error != 0) {
         verge__keep_words(durable, error);
     }
-    const bool is_runner = is_failing != &durable->is_keeper_failing && is_failing != &durable->is_writer_failing;
+    const bool is_runner = is_failing != &durable->keeper.is_failing && is_failing != &durable->writer.is_failing;
     verge__lock(durable);
     if (error != 0 && is_runner && !verge__is_lost(error)) { /* perhaps that of one timer, which is tried again */
-        tells = strcmp(durable->told_refusal, durable->last_words) != 0;
-        memcpy(durable->told_refusal, durable->last_words, sizeof(durable->told_refusal));
+        tells = strcmp(durable->said.told_refusal, durable->said.last_words) != 0;
+        memcpy(durable->said.told_refusal, durable->said.last_words, sizeof(durable->said.told_refusal));
     } else if (error != 0 && !*is_failing) {
-        tells = is_news(durable, durable->last_words);
+        tells = is_news(durable, durable->said.last_words);
         *is_failing = true;
     } else if (error == 0 && *is_failing) {
-        tells = --durable->failing_count == 0;
+        tells = --durable->said.failing_count == 0;
         *is_failing = false;
-        durable->told_refusal[0] = '\0';
+        durable->said.told_refusal[0] = '\0';
     }
     if (error == 0) {
-        is_restored = durable->is_restored;
-        durable->is_restored = false;
+        is_restored = durable->said.is_restored;
+        durable->said.is_restored = false;
     }
     verge__unlock(durable);
     if (tells && error != 0) {

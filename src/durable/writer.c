@@ -35,14 +35,14 @@ static void take_calls(verge_durable *durable, verge__group *group) {
     verge__call **end = &group->calls;
     size_t size = 0;
     verge__lock(durable);
-    while (durable->calls != NULL) {
-        verge__call *call = durable->calls;
+    while (durable->writer.calls != NULL) {
+        verge__call *call = durable->writer.calls;
         size += call->size;
         if (group->calls != NULL && (group->row_count + call->row_count > GROUP_ROWS_MAX || size > GROUP_SIZE_MAX ||
                                      call->is_alone || group->calls->is_alone)) {
             break;
         }
-        durable->calls = call->next;
+        durable->writer.calls = call->next;
         call->is_taken = true;
         *end = call;
         end = &call->next;
@@ -52,8 +52,8 @@ static void take_calls(verge_durable *durable, verge__group *group) {
         group->has_changes |= call->kind != VERGE__CALL_READ;
     }
     *end = NULL;
-    if (durable->calls == NULL) {
-        durable->calls_end = &durable->calls;
+    if (durable->writer.calls == NULL) {
+        durable->writer.calls_end = &durable->writer.calls;
     }
     verge__unlock(durable);
 }
@@ -67,11 +67,11 @@ static void put_back(verge_durable *durable, verge__call *calls, verge__call **e
     for (verge__call *call = calls; call != NULL; call = call->next) {
         call->is_taken = false;
     }
-    *end = durable->calls;
-    if (durable->calls == NULL) {
-        durable->calls_end = end;
+    *end = durable->writer.calls;
+    if (durable->writer.calls == NULL) {
+        durable->writer.calls_end = end;
     }
-    durable->calls = calls;
+    durable->writer.calls = calls;
     verge__unlock(durable);
 }
 
@@ -83,8 +83,8 @@ static void append_calls(verge_durable *durable, verge__call *calls, verge__call
     for (verge__call *call = calls; call != NULL; call = call->next) {
         call->is_taken = false;
     }
-    *durable->calls_end = calls;
-    durable->calls_end = end;
+    *durable->writer.calls_end = calls;
+    durable->writer.calls_end = end;
     verge__unlock(durable);
 }
 
@@ -113,10 +113,10 @@ static bool make_room(void **array, size_t *capacity, size_t count, size_t size)
 
 /* Collects the rows of all calls, one after the other; and the changes: first the cancels, then the resets. */
 static int collect(verge_durable *durable, verge__group *group) {
-    if (!make_room((void **)&durable->group_rows, &durable->group_row_capacity, group->row_count,
-                   sizeof(*durable->group_rows)) ||
-        !make_room((void **)&durable->group_changes, &durable->group_change_capacity,
-                   group->cancel_count + group->reset_count, sizeof(*durable->group_changes))) {
+    if (!make_room((void **)&durable->writer.rows, &durable->writer.row_capacity, group->row_count,
+                   sizeof(*durable->writer.rows)) ||
+        !make_room((void **)&durable->writer.changes, &durable->writer.change_capacity,
+                   group->cancel_count + group->reset_count, sizeof(*durable->writer.changes))) {
         return -ENOMEM;
     }
     size_t row = 0;
@@ -134,12 +134,12 @@ static int collect(verge_durable *durable, verge__group *group) {
                 from->is_new = true;
                 error = from->id == 0 ? -EAGAIN : error;
             }
-            durable->group_rows[row++] = *from;
+            durable->writer.rows[row++] = *from;
         }
         if (call->kind == VERGE__CALL_CANCEL) {
-            durable->group_changes[cancel++] = call->change;
+            durable->writer.changes[cancel++] = call->change;
         } else if (call->kind == VERGE__CALL_RESET) {
-            durable->group_changes[reset++] = call->change;
+            durable->writer.changes[reset++] = call->change;
         }
     }
     verge__unlock(durable);
@@ -148,14 +148,14 @@ static int collect(verge_durable *durable, verge__group *group) {
 
 static int announce(verge_durable *durable, verge__change *change) {
     verge__row moved = verge__moved_row(change);
-    const int error = verge__notify_near(durable, durable->writer_connection, &moved, 1);
+    const int error = verge__notify_near(durable, durable->writer.connection, &moved, 1);
     change->is_announced = moved.is_announced;
     return error;
 }
 
 static int change_dead(verge_durable *durable, verge__call *call) {
     const verge__store *store = durable->store;
-    verge__connection *connection = durable->writer_connection;
+    verge__connection *connection = durable->writer.connection;
     int error = store->savepoint(connection);
     if (error != 0) {
         return error;
@@ -172,9 +172,9 @@ static int change_dead(verge_durable *durable, verge__call *call) {
 
 static int write_group(verge_durable *durable, const verge__group *group) {
     const verge__store *store = durable->store;
-    verge__connection *connection = durable->writer_connection;
-    verge__row *rows = durable->group_rows;
-    verge__change *changes = durable->group_changes;
+    verge__connection *connection = durable->writer.connection;
+    verge__row *rows = durable->writer.rows;
+    verge__change *changes = durable->writer.changes;
     int error = 0;
     if (group->row_count > 0) {
         error = store->insert(connection, rows, group->row_count);
@@ -205,7 +205,7 @@ static int write_group(verge_durable *durable, const verge__group *group) {
 }
 
 static int begin(verge_durable *durable) {
-    verge__connection *connection = durable->writer_connection;
+    verge__connection *connection = durable->writer.connection;
     int error = verge__refresh_incarnation(durable, connection);
     error = error != 0 ? error : durable->store->begin(connection);
     if (error == 0) {
@@ -223,11 +223,11 @@ static int transact(verge_durable *durable, verge__group *group) {
     int error = collect(durable, group);
     error = error != 0 ? error : write_group(durable, group);
     if (error != 0) {
-        store->rollback(durable->writer_connection);
+        store->rollback(durable->writer.connection);
         return error;
     }
     const uint64_t began_ns = verge__local_now(durable);
-    error = store->commit(durable->writer_connection, group->mark);
+    error = store->commit(durable->writer.connection, group->mark);
     verge__failpoint("schedule.committed");
     if (error == 0) {
         verge__note_commit(durable, began_ns);
@@ -237,7 +237,7 @@ static int transact(verge_durable *durable, verge__group *group) {
 
 static void note_moved(verge_durable *durable, const verge__change *change) {
     verge__row moved = verge__moved_row(change);
-    verge__rows_committed(durable, durable->writer_connection, &moved, 1);
+    verge__rows_committed(durable, durable->writer.connection, &moved, 1);
 }
 
 static void note_reset(verge_durable *durable, const verge__change *reset) {
@@ -273,10 +273,10 @@ static bool is_to_be_tried_again(verge_durable *durable, verge__call *call, verg
 
 /* Makes a call that reads. If the connection is lost, this call and the rest of the group are tried again later. */
 static int read_for(verge_durable *durable, verge__call *call) {
-    int error = durable->writer_connection == NULL ? -EHOSTUNREACH
-                                                   : call->read(durable, durable->writer_connection, call->question);
+    int error = durable->writer.connection == NULL ? -EHOSTUNREACH
+                                                   : call->read(durable, durable->writer.connection, call->question);
     if (verge__is_lost(error)) {
-        verge__disconnect(durable, &durable->writer_connection);
+        verge__disconnect(durable, &durable->writer.connection);
         error = -EHOSTUNREACH;
     }
     if (error < 0 && error != -ENOENT) {
@@ -320,14 +320,14 @@ static bool finish_call(verge_durable *durable, verge__call *call, verge__places
     switch (call->kind) {
     case VERGE__CALL_SCHEDULE:
         for (size_t i = 0; i < call->row_count; i++) {
-            call->rows[i] = durable->group_rows[places->row++];
+            call->rows[i] = durable->writer.rows[places->row++];
         }
         verge__call_finish(call, 0);
         return true;
     case VERGE__CALL_CANCEL:
-        return finish_change(durable, call, &durable->group_changes[places->cancel++]);
+        return finish_change(durable, call, &durable->writer.changes[places->cancel++]);
     case VERGE__CALL_RESET:
-        return finish_change(durable, call, &durable->group_changes[places->reset++]);
+        return finish_change(durable, call, &durable->writer.changes[places->reset++]);
     case VERGE__CALL_READ:
         return finish_read(durable, call);
     default:
@@ -344,7 +344,7 @@ static bool finish_group(verge_durable *durable, const verge__group *group) {
     verge__call *again = NULL;
     verge__call **again_end = &again;
     verge__places places = {.reset = group->cancel_count};
-    verge__rows_committed(durable, durable->writer_connection, durable->group_rows, group->row_count);
+    verge__rows_committed(durable, durable->writer.connection, durable->writer.rows, group->row_count);
     verge__call *next;
     for (verge__call *call = group->calls; call != NULL; call = next) {
         next = call->next;
@@ -392,8 +392,8 @@ static void refuse_group(verge_durable *durable, const verge__group *group, int 
 static bool has_calls(verge_durable *durable, bool *ret_has_changes) {
     *ret_has_changes = false;
     verge__lock(durable);
-    const bool has_some = durable->calls != NULL;
-    for (const verge__call *call = durable->calls; call != NULL && !*ret_has_changes; call = call->next) {
+    const bool has_some = durable->writer.calls != NULL;
+    for (const verge__call *call = durable->writer.calls; call != NULL && !*ret_has_changes; call = call->next) {
         *ret_has_changes = call->kind != VERGE__CALL_READ;
     }
     verge__unlock(durable);
@@ -408,11 +408,11 @@ verge__progress verge__writer_step(verge_durable *durable) {
         return VERGE__IDLE;
     }
     verge__set_words("%s", "");
-    int error = verge__connect(durable, &durable->writer_connection);
+    int error = verge__connect(durable, &durable->writer.connection);
     error = error == 0 && begins ? begin(durable) : error;
     take_calls(durable, &group);
     if (error == 0 && begins && !group.has_changes) { /* the calls were withdrawn meanwhile */
-        durable->store->rollback(durable->writer_connection);
+        durable->store->rollback(durable->writer.connection);
     }
     if (group.calls == NULL) {
         return error == 0 ? VERGE__WORKED : VERGE__FAILED;
@@ -430,17 +430,17 @@ verge__progress verge__writer_step(verge_durable *durable) {
         verge__lock(durable);
         durable->stats.commits += group.has_changes;
         verge__unlock(durable);
-        verge__note_step(durable, &durable->is_writer_failing, 0);
+        verge__note_step(durable, &durable->writer.is_failing, 0);
         return finish_group(durable, &group) ? VERGE__FAILED : VERGE__WORKED;
     }
     if (verge__is_lost(error)) {
-        verge__disconnect(durable, &durable->writer_connection);
+        verge__disconnect(durable, &durable->writer.connection);
     } else if (error == VERGE__ID_TAKEN) { /* the next try has other ids */
         verge__drop_incarnation(durable);
         error = -EAGAIN;
     }
     verge__keep_words(durable, error);
-    verge__note_step(durable, &durable->is_writer_failing, error);
+    verge__note_step(durable, &durable->writer.is_failing, error);
     refuse_group(durable, &group, error);
     return VERGE__FAILED;
 }
@@ -450,16 +450,16 @@ void *verge__writer_run(void *argument) {
     for (;;) {
         const verge__progress progress = verge__writer_step(durable);
         if (progress == VERGE__FAILED) {
-            const bool is_lost = durable->writer_connection == NULL;
+            const bool is_lost = durable->writer.connection == NULL;
             const struct timespec nap = {.tv_nsec = (is_lost ? FAILED_NAP_MS : LOCKED_NAP_MS) * 1000000L};
             (void)nanosleep(&nap, NULL);
             continue;
         }
         verge__lock(durable);
-        while (durable->calls == NULL && !durable->is_ending) {
+        while (durable->writer.calls == NULL && !durable->is_ending) {
             (void)pthread_cond_wait(&durable->work, &durable->lock);
         }
-        const bool is_over = durable->calls == NULL;
+        const bool is_over = durable->writer.calls == NULL;
         verge__unlock(durable);
         if (is_over) {
             return NULL;

@@ -100,13 +100,13 @@ static void begin_node(struct node *node) {
     assert_int_equal(verge__durable_create(&options, &model_store, verge_clock_manual(&node->clock), &node->durable),
                      0);
     node->durable->shard_count = MODEL_SHARDS;
-    node->durable->scan_rows = 5;
-    assert_int_equal(verge__connect(node->durable, &node->durable->keeper_connection), 0);
+    node->durable->keeper.scan_rows = 5;
+    assert_int_equal(verge__connect(node->durable, &node->durable->keeper.connection), 0);
     const uint32_t loss = model.loss;
     model.loss = 0;
     node->durable->node = ++node_count;
-    assert_int_equal(verge__refresh_incarnation(node->durable, node->durable->keeper_connection), 0);
-    assert_int_equal(model_store.join(node->durable->keeper_connection, "", options.lease_ns, node->durable->node), 0);
+    assert_int_equal(verge__refresh_incarnation(node->durable, node->durable->keeper.connection), 0);
+    assert_int_equal(model_store.join(node->durable->keeper.connection, "", options.lease_ns, node->durable->node), 0);
     model.loss = loss;
     verge_durable_handler_options handler;
     (void)verge_durable_handler_init(&handler);
@@ -182,8 +182,8 @@ static void step_node(struct node *node) {
     case 0:
     case 1:
         if (verge_test_chance(&choices, 4)) { /* as if many rows that are gone had to be passed */
-            durable->is_scan_slow = verge_test_chance(&choices, 10);
-            durable->scan_all_at_ns = model.local_ns + 200 * MS;
+            durable->keeper.is_scan_slow = verge_test_chance(&choices, 10);
+            durable->keeper.scan_all_at_ns = model.local_ns + 200 * MS;
         }
         (void)verge__keeper_step(durable, NULL);
         break;
@@ -271,7 +271,7 @@ static bool is_quiet(void) {
         }
     }
     for (int i = 0; i < NODES; i++) {
-        if (nodes[i].durable->calls != NULL) {
+        if (nodes[i].durable->writer.calls != NULL) {
             return false;
         }
     }
@@ -394,7 +394,7 @@ static void pass_and_look(uint64_t by_ns) {
         seen_late += r->is_there && r->row.due_ns > measured_ns && r->row.due_ns + bound_ns < model.now_ns &&
                      verge__window_find(&node->durable->window, r->row.id) == VERGE__NO_ENTRY;
     }
-    seen_slow += node->durable->is_scan_slow;
+    seen_slow += node->durable->keeper.is_scan_slow;
     if (timer_count < CALLS_MAX) {
         submit(node, VERGE__CALL_SCHEDULE, timer_count++, verge_test_below(&choices, 3000) * MS);
         assert_int_equal(verge__writer_step(node->durable), VERGE__WORKED);
@@ -403,7 +403,7 @@ static void pass_and_look(uint64_t by_ns) {
 }
 
 static void pass_and_note(uint64_t by_ns) {
-    if (nodes[0].durable->is_scan_slow) {
+    if (nodes[0].durable->keeper.is_scan_slow) {
         longest_ns = by_ns > longest_ns ? by_ns : longest_ns;
     }
     pass_and_look(by_ns);
