@@ -240,7 +240,7 @@ int verge__find_taken(verge__row *rows, size_t count) {
 /* Inserts rows in a transaction that is not the writer's. -EAGAIN: the node needs a new incarnation first. */
 static int insert_rows(verge_durable *durable, verge__connection *connection, verge__row *rows, size_t count) {
     int error = durable->store->insert(connection, rows, count);
-    error = error != 0 ? error : verge__find_taken(rows, count);
+    VERGE__THEN(error, verge__find_taken(rows, count));
     if (error == VERGE__ID_TAKEN) {
         verge__drop_incarnation(durable);
         error = -EAGAIN;
@@ -290,9 +290,9 @@ static int schedule_in_handler(verge__current *current, verge__row *rows, size_t
     verge_durable *durable = current->runner->durable;
     verge__connection *connection = current->runner->connection;
     int error = verge__current_begin(current);
-    error = error != 0 ? error : give_ids(durable, rows, count);
-    error = error != 0 ? error : insert_in_handler(current, rows, count);
-    error = error != 0 ? error : verge__notify_near(durable, connection, rows, count);
+    VERGE__THEN(error, give_ids(durable, rows, count));
+    VERGE__THEN(error, insert_in_handler(current, rows, count));
+    VERGE__THEN(error, verge__notify_near(durable, connection, rows, count));
     for (size_t i = 0; i < count && error == 0; i++) {
         error = verge__current_scheduled(current, &rows[i]);
     }
@@ -314,12 +314,12 @@ static int schedule_rows(verge_durable *durable, verge__row *rows, size_t count)
 int verge_durable_schedule(verge_durable *durable, const verge_durable_request *request, verge_durable_id *ret_id) {
     verge__row row;
     int error = durable == NULL ? -EINVAL : row_of(request, &row);
-    error = error != 0 ? error : give_first_tick(durable, &row);
+    VERGE__THEN(error, give_first_tick(durable, &row));
     if (error != 0) {
         return error;
     }
     error = schedule_rows(durable, &row, 1);
-    error = error != 0 ? error : row.outcome;
+    VERGE__THEN(error, row.outcome);
     if ((error == 0 || error == -EREMOTEIO) && ret_id != NULL) {
         *ret_id = row.id;
     }
@@ -338,7 +338,7 @@ int verge_durable_schedule_many(verge_durable *durable, const verge_durable_requ
     int error = rows == NULL ? -ENOMEM : 0;
     for (size_t i = 0; i < count && error == 0; i++) {
         error = row_of(&requests[i], &rows[i]);
-        error = error != 0 ? error : give_first_tick(durable, &rows[i]);
+        VERGE__THEN(error, give_first_tick(durable, &rows[i]));
     }
     if (error == 0) {
         error = schedule_rows(durable, rows, count);
@@ -378,15 +378,15 @@ int verge_durable_schedule_in(verge_durable *durable, void *transaction, const v
     verge__row row;
     verge__connection *connection;
     int error = durable == NULL || transaction == NULL ? -EINVAL : row_of(request, &row);
-    error = error != 0 ? error : give_first_tick(durable, &row);
-    error = error != 0 ? error : durable->store->borrow(transaction, &connection);
+    VERGE__THEN(error, give_first_tick(durable, &row));
+    VERGE__THEN(error, durable->store->borrow(transaction, &connection));
     if (error != 0) {
         return error;
     }
     error = prepare_ids(durable, connection);
-    error = error != 0 ? error : give_ids(durable, &row, 1);
-    error = error != 0 ? error : insert_rows(durable, connection, &row, 1);
-    error = error != 0 ? error : row.outcome;
+    VERGE__THEN(error, give_ids(durable, &row, 1));
+    VERGE__THEN(error, insert_rows(durable, connection, &row, 1));
+    VERGE__THEN(error, row.outcome);
     if (error == 0) { /* however far it is: nobody knows when it is committed. It is heard then, here too */
         const verge__row *const rows[] = {&row};
         row.is_announced = true;
@@ -435,7 +435,7 @@ static int change_in_handler(verge__current *current, verge__call *call) {
     if (error == 0 && call->kind != VERGE__CALL_CANCEL && change->outcome >= 0) {
         verge__row moved = verge__moved_row(change);
         error = verge__notify_near(current->runner->durable, connection, &moved, 1);
-        error = error != 0 ? error : verge__current_scheduled(current, &moved);
+        VERGE__THEN(error, verge__current_scheduled(current, &moved));
     }
     return error != 0 ? error : change->outcome == -EAGAIN ? VERGE_RUNNING : change->outcome;
 }

@@ -399,7 +399,7 @@ static int look_at_tables(const verge__store *store, verge__connection *connecti
     int error = store->read_meta(connection, ret_meta);
     if (create && (error == -ENOENT || (error == 0 && ret_meta->version < VERGE_DURABLE_SCHEMA_VERSION))) {
         error = store->make_tables(connection, shard_count);
-        error = error != 0 ? error : store->read_meta(connection, ret_meta);
+        VERGE__THEN(error, store->read_meta(connection, ret_meta));
     }
     if (error == -ENOENT) {
         verge__set_words("there are no tables of verge: run verge-durable init, or set the option create");
@@ -442,7 +442,7 @@ int verge_durable_contract(const char *url) {
     int error = connect_to(url, false, &store, &connection);
     if (error == 0) {
         error = look_at_tables(store, connection, false, 0, &meta);
-        error = error != 0 ? error : store->contract(connection);
+        VERGE__THEN(error, store->contract(connection));
         store->disconnect(connection);
     }
     return error;

@@ -145,8 +145,8 @@ static int tend_shards_in_time(verge_durable *durable) {
     }
     uint64_t next_expiry_ns = 0;
     int error = renew_and_balance(durable, &next_expiry_ns);
-    error = error != 0 ? error : verge__refresh_incarnation(durable, durable->keeper.connection);
-    error = error != 0 ? error : verge__read_shown(durable);
+    VERGE__THEN(error, verge__refresh_incarnation(durable, durable->keeper.connection));
+    VERGE__THEN(error, verge__read_shown(durable));
     if (error == 0) {
         verge__lock(durable);
         plan_renewal(durable, next_expiry_ns);
@@ -427,7 +427,7 @@ static int scan_all(verge_durable *durable) {
     int error;
     if (durable->keeper.is_scan_slow) {
         error = scan_whole(durable, FROM_LEASES_AGO, &took_ns);
-        error = error != 0 ? error : scan_in_pieces(durable, FROM_THE_FIRST, &took_ns);
+        VERGE__THEN(error, scan_in_pieces(durable, FROM_THE_FIRST, &took_ns));
     } else {
         error = scan_whole(durable, FROM_THE_FIRST, &took_ns);
     }

@@ -126,8 +126,8 @@ static int refuse_pooler(verge__postgres *c, uint64_t process) {
         uint64_t of_other = 0;
         uint64_t again = 0;
         error = check_connection(other.pg, c->url);
-        error = error != 0 ? error : read_session(&other, &of_other);
-        error = error != 0 ? error : read_session(c, &again);
+        VERGE__THEN(error, read_session(&other, &of_other));
+        VERGE__THEN(error, read_session(c, &again));
         is_shared = error == 0 && (of_other == process || again != process);
         PQfinish(other.pg);
     }
@@ -182,7 +182,7 @@ int verge__postgres_connect(const verge__access *access, verge__connection **ret
     c->url = strdup(access->url);
     c->pg = c->url == NULL ? NULL : connect_to_server(access->url);
     error = check_connection(c->pg, access->url);
-    error = error != 0 ? error : begin_session(c, access);
+    VERGE__THEN(error, begin_session(c, access));
     if (error != 0) {
         verge__postgres_disconnect(&c->base);
         return error;

@@ -47,7 +47,7 @@ static int prepare_scan(verge__postgres *c, const verge__shard *shards, uint32_t
         c->scan_key = 0;
         error = verge__pg_say(c, "DEALLOCATE verge_scan");
     }
-    error = error != 0 ? error : verge__pg_prepare(c, "verge_scan", text->data);
+    VERGE__THEN(error, verge__pg_prepare(c, "verge_scan", text->data));
     c->scan_key = error == 0 ? key : 0;
     return error;
 }
@@ -59,7 +59,7 @@ int verge__postgres_scan(verge__connection *connection, const verge__shard *shar
     int error =
         c->is_listening ? 0 : verge__pg_say(c, "LISTEN verge_timer"); /* before the scan, so that nothing is missed */
     c->is_listening = error == 0;
-    error = error != 0 ? error : prepare_scan(c, shards, count);
+    VERGE__THEN(error, prepare_scan(c, shards, count));
     if (error != 0) {
         return error;
     }

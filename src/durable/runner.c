@@ -31,12 +31,13 @@
 
 /* ---- what is due ---- */
 
-typedef struct verge__selection {
+/* The batch that a runner puts together. */
+typedef struct verge__plan {
     uint64_t now_ns;
     bool is_outside;
     bool is_full;                                 /* no timer may join later */
     bool has_handler[VERGE_DURABLE_HANDLERS_MAX]; /* in this batch */
-} verge__selection;
+} verge__plan;
 
 /* Whether the batch may have timers of both handlers. A timer whose handler runs outside is claimed alone, just before
  * it runs. */
@@ -53,13 +54,13 @@ static bool may_share(const verge__runner *runner, const verge__handler *handler
 }
 
 /* Whether the timer may be part of the batch. */
-static bool may_join(const verge__runner *runner, const verge__handler *handler, const verge__selection *selection) {
+static bool may_join(const verge__runner *runner, const verge__handler *handler, const verge__plan *plan) {
     const verge_durable *durable = runner->durable;
     return may_share(runner, handler) &&
-           verge__may_run(durable, handler, selection->has_handler[handler - durable->handlers], selection->now_ns);
+           verge__may_run(durable, handler, plan->has_handler[handler - durable->handlers], plan->now_ns);
 }
 
-static void add_target(verge__runner *runner, uint32_t index, verge__selection *selection) {
+static void add_target(verge__runner *runner, uint32_t index, verge__plan *plan) {
     verge_durable *durable = runner->durable;
     const verge__entry *entry = &durable->window.entries[index];
     verge__handler *handler = &durable->handlers[entry->handler];
@@ -71,11 +72,11 @@ static void add_target(verge__runner *runner, uint32_t index, verge__selection *
     };
     runner->run_ns[i] = handler->options.run_ns;
     runner->fired[i] = (verge__fired){.ending = ENDS_GONE, .handler = entry->handler};
-    selection->is_outside = handler->options.outside;
-    selection->is_full = handler->options.outside || verge__needs_permit(handler);
-    verge__note_run(handler, selection->now_ns);
-    if (!selection->has_handler[entry->handler]) {
-        selection->has_handler[entry->handler] = true;
+    plan->is_outside = handler->options.outside;
+    plan->is_full = handler->options.outside || verge__needs_permit(handler);
+    verge__note_run(handler, plan->now_ns);
+    if (!plan->has_handler[entry->handler]) {
+        plan->has_handler[entry->handler] = true;
         handler->running++;
     }
 }
@@ -86,17 +87,17 @@ static bool is_held(const verge_durable *durable) {
 }
 
 /* Under the lock: adds due timers to the batch. */
-static void select_batch(verge__runner *runner, verge__selection *selection) {
+static void select_batch(verge__runner *runner, verge__plan *plan) {
     verge_durable *durable = runner->durable;
     verge__window *window = &durable->window;
-    selection->now_ns = verge__store_now(durable);
-    if (durable->is_stopping || selection->now_ns == 0 || (durable->is_careful && durable->is_careful_running)) {
+    plan->now_ns = verge__store_now(durable);
+    if (durable->is_stopping || plan->now_ns == 0 || (durable->is_careful && durable->is_careful_running)) {
         return;
     }
     const size_t limit = durable->batch_limit < durable->options.batch ? durable->batch_limit : durable->options.batch;
     const size_t room = limit > runner->target_count ? limit - runner->target_count : 0;
-    verge__release_held(durable, selection->now_ns);
-    const size_t count = room == 0 ? 0 : verge__window_poll(window, selection->now_ns, runner->due, room);
+    verge__release_held(durable, plan->now_ns);
+    const size_t count = room == 0 ? 0 : verge__window_poll(window, plan->now_ns, runner->due, room);
     for (size_t i = 0; i < count; i++) {
         const uint32_t index = (uint32_t)(uintptr_t)runner->due[i].data;
         verge__entry *entry = &window->entries[index];
@@ -107,26 +108,26 @@ static void select_batch(verge__runner *runner, verge__selection *selection) {
         entry->is_released = false;
         if (durable->epochs[verge__shard_of(entry->id)] == 0) {
             verge__window_drop(durable, index);
-        } else if (may_join(runner, handler, selection)) {
-            add_target(runner, index, selection);
+        } else if (may_join(runner, handler, plan)) {
+            add_target(runner, index, plan);
         } else if (verge__has_limits(handler)) {
             verge__window_hold(durable, index, false);
         } else { /* the batch is that of another handler alone */
-            verge__window_file(durable, index, selection->now_ns);
+            verge__window_file(durable, index, plan->now_ns);
         }
     }
     durable->is_careful_running |= durable->is_careful && runner->target_count > 0;
-    durable->outside_running += runner->target_count > 0 && selection->is_outside;
+    durable->outside_running += runner->target_count > 0 && plan->is_outside;
 }
 
 /* Only one runner at a time begins a transaction. The timers that it leaves are for the next runner. If the store has
  * one writer, the runner keeps the turn until its transaction has ended. */
-static bool take_turn(verge__runner *runner, verge__selection *selection) {
+static bool take_turn(verge__runner *runner, verge__plan *plan) {
     verge_durable *durable = runner->durable;
     runner->target_count = 0;
     verge__lock(durable);
     if (!is_held(durable)) {
-        select_batch(runner, selection);
+        select_batch(runner, plan);
     }
     runner->has_turn = runner->target_count > 0;
     durable->is_turn_taken |= runner->has_turn;
@@ -208,7 +209,7 @@ static int insert_again(verge__runner *runner) {
         return 0;
     }
     int error = connection->store->insert(connection, runner->back + first, count);
-    error = error != 0 ? error : bury_keyless(runner);
+    VERGE__THEN(error, bury_keyless(runner));
     return error != 0 ? error : verge__notify_near(runner->durable, connection, runner->back + first, count);
 }
 
@@ -219,7 +220,7 @@ static int fire_batch(verge__runner *runner, bool is_counted) {
     verge__failpoint("fire.began");
     int error = store->take(connection, runner->targets, runner->target_count, verge__visit_fired, runner);
     verge__failpoint("fire.taken");
-    error = error != 0 ? error : look_for_missing(runner);
+    VERGE__THEN(error, look_for_missing(runner));
     for (size_t i = 0; i < runner->target_count && error == 0; i++) {
         verge__fired *fired = &runner->fired[i];
         if (fired->is_there) {
@@ -227,7 +228,7 @@ static int fire_batch(verge__runner *runner, bool is_counted) {
         }
     }
     verge__failpoint("fire.handled");
-    error = error != 0 ? error : insert_again(runner);
+    VERGE__THEN(error, insert_again(runner));
     verge__failpoint("fire.inserted");
     return error;
 }
@@ -238,8 +239,8 @@ static int fire_batch(verge__runner *runner, bool is_counted) {
 int verge__runner_begin(verge__runner *runner) {
     verge_durable *durable = runner->durable;
     int error = verge__connect(durable, &runner->connection);
-    error = error != 0 ? error : verge__refresh_incarnation(durable, runner->connection);
-    error = error != 0 ? error : durable->store->begin(runner->connection);
+    VERGE__THEN(error, verge__refresh_incarnation(durable, runner->connection));
+    VERGE__THEN(error, durable->store->begin(runner->connection));
     if (error == 0) {
         verge__lock(durable);
         verge__note_time(durable, runner->connection);
@@ -294,7 +295,7 @@ static int complete(verge__runner *runner, const verge__handler *handler, const 
         verge__row row = fired->row; /* keep the row as it was claimed: the completion may be tried again */
         runner->back_count = 0;
         error = verge__apply_verdict(runner, handler, fired, run);
-        error = error != 0 ? error : insert_again(runner);
+        VERGE__THEN(error, insert_again(runner));
         fired->row = error != 0 ? row : fired->row;
     } else {
         fired->ending = ENDS_GONE; /* it was cancelled or moved, or another node has claimed it */
@@ -361,7 +362,7 @@ static int fire_outside(verge__runner *runner, const verge__handler *handler) {
     verge__fired *fired = &runner->fired[0];
     int error =
         durable->store->claim(runner->connection, runner->targets, 1, runner->run_ns, verge__visit_fired, runner);
-    error = error != 0 ? error : look_for_missing(runner);
+    VERGE__THEN(error, look_for_missing(runner));
     verge__run run = {.attempt = fired->row.attempt + 1};
     const char *reason = NULL;
     if (error == 0 && fired->is_there) {
@@ -371,7 +372,7 @@ static int fire_outside(verge__runner *runner, const verge__handler *handler) {
     if (reason != NULL) {
         verge__change change = {.id = fired->row.id, .revision = fired->row.revision};
         error = durable->store->complete(runner->connection, &change, 1);
-        error = error != 0 ? error : verge__make_dead(runner, fired, reason);
+        VERGE__THEN(error, verge__make_dead(runner, fired, reason));
     }
     error = verge__runner_end(runner, error, true);
     verge__failpoint("claim.committed");
@@ -488,33 +489,33 @@ static bool end_entries(verge__runner *runner, uint64_t again_ns, int error) {
 }
 
 /* Under the lock: the handlers of the batch may run again, and so may timers that are held. */
-static void end_limits(verge_durable *durable, const verge__selection *selection) {
+static void end_limits(verge_durable *durable, const verge__plan *plan) {
     for (uint32_t i = 0; i < durable->handler_count; i++) {
-        durable->handlers[i].running -= selection->has_handler[i];
+        durable->handlers[i].running -= plan->has_handler[i];
     }
-    durable->outside_running -= selection->is_outside;
+    durable->outside_running -= plan->is_outside;
     durable->is_careful_running = false;
     if (durable->held_count > 0) {
         (void)pthread_cond_broadcast(&durable->due);
     }
 }
 
-static void end_batch(verge__runner *runner, const verge__selection *selection, int error) {
+static void end_batch(verge__runner *runner, const verge__plan *plan, int error) {
     verge_durable *durable = runner->durable;
     const uint64_t nap_ns = verge__is_lost(error) ? LOST_NAP_NS : error == -EAGAIN ? BUSY_NAP_NS : FAILED_NAP_NS;
     bool has_run = false;
     for (size_t i = 0; i < runner->target_count; i++) {
-        has_run |= runner->fired[i].has_run && !selection->is_outside;
+        has_run |= runner->fired[i].has_run && !plan->is_outside;
     }
     if (error == 0) {
         /* Without the rows of retries and next ticks: end_entry files those. */
         verge__rows_committed(durable, runner->connection, runner->back, runner->scheduled_count);
     }
     verge__lock(durable);
-    if (end_entries(runner, selection->now_ns + nap_ns, error) && runner->connection != NULL) {
+    if (end_entries(runner, plan->now_ns + nap_ns, error) && runner->connection != NULL) {
         verge__forget_store_time(durable, runner->connection);
     }
-    end_limits(durable, selection);
+    end_limits(durable, plan);
     durable->stats.firings++;
     note_success(durable, error, has_run);
     durable->keeper.scan_now |=
@@ -528,18 +529,18 @@ static void end_batch(verge__runner *runner, const verge__selection *selection, 
 }
 
 /* The batch may not run yet, by a limit of the cluster: its timers are held, before those that are held already. */
-static void put_off(verge__runner *runner, const verge__selection *selection) {
+static void put_off(verge__runner *runner, const verge__plan *plan) {
     verge_durable *durable = runner->durable;
     verge__lock(durable);
     for (size_t i = runner->target_count; i-- > 0;) {
         verge__window_hold(durable, runner->batch[i], true);
     }
-    end_limits(durable, selection);
+    end_limits(durable, plan);
     verge__unlock(durable);
 }
 
 /* Fires the batch, in the transaction that begin has begun. */
-static int fire(verge__runner *runner, const verge__selection *selection, bool is_counted) {
+static int fire(verge__runner *runner, const verge__plan *plan, bool is_counted) {
     runner->fired_count = 0;
     runner->back_count = 0;
     runner->scheduled_count = 0;
@@ -547,7 +548,7 @@ static int fire(verge__runner *runner, const verge__selection *selection, bool i
     if (error != 0) {
         return error;
     }
-    if (selection->is_outside) {
+    if (plan->is_outside) {
         return fire_outside(runner, &runner->durable->handlers[runner->fired[0].handler]);
     }
     const int fired = verge__runner_end(runner, fire_batch(runner, is_counted), false);
@@ -557,8 +558,8 @@ static int fire(verge__runner *runner, const verge__selection *selection, bool i
 
 verge__progress verge__runner_step(verge__runner *runner) {
     verge_durable *durable = runner->durable;
-    verge__selection selection = {0};
-    if (!take_turn(runner, &selection)) {
+    verge__plan plan = {0};
+    if (!take_turn(runner, &plan)) {
         return VERGE__IDLE;
     }
     verge__set_words("%s", "");
@@ -567,27 +568,27 @@ verge__progress verge__runner_step(verge__runner *runner) {
     int error = verge__get_permit(runner, &may_run);
     if (error == 0 && !may_run) {
         verge__note_step(durable, &runner->is_failing, 0);
-        put_off(runner, &selection);
+        put_off(runner, &plan);
         give_turn(runner);
         return VERGE__IDLE;
     }
-    error = error != 0 ? error : verge__runner_begin(runner);
+    VERGE__THEN(error, verge__runner_begin(runner));
     if (error == 0) {
         verge__lock(durable);
-        if (!selection.is_full) {
-            select_batch(runner, &selection); /* adds timers that became due while it waited for the transaction */
+        if (!plan.is_full) {
+            select_batch(runner, &plan); /* adds timers that became due while it waited for the transaction */
         }
-        const bool is_counted = durable->is_careful && runner->target_count == 1 && !selection.is_outside;
+        const bool is_counted = durable->is_careful && runner->target_count == 1 && !plan.is_outside;
         verge__unlock(durable);
         if (!durable->store->has_one_writer) {
             give_turn(runner);
         }
-        error = fire(runner, &selection, is_counted);
+        error = fire(runner, &plan, is_counted);
     }
     verge__note_step(durable, &runner->is_failing, error);
     tell_batch(runner, error);
     verge__end_permit(runner);
-    end_batch(runner, &selection, error);
+    end_batch(runner, &plan, error);
     give_turn(runner);
     if (verge__is_lost(error)) {
         verge__disconnect(durable, &runner->connection);

@@ -265,7 +265,7 @@ int verge__sqlite_connect(const verge__access *access, verge__connection **ret_c
     }
     int error = verge__sq_error_of(c->db, code);
     sqlite3_stmt *rollback; /* prepared now, because it is needed when there is no memory */
-    error = error != 0 ? error : verge__sq_bind(c, ROLLBACK, NULL, 0, &rollback);
+    VERGE__THEN(error, verge__sq_bind(c, ROLLBACK, NULL, 0, &rollback));
     if (error != 0) {
         verge__sqlite_disconnect(&c->base);
         return error;

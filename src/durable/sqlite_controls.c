@@ -10,7 +10,7 @@
 static int bind(verge__sqlite *c, verge__sqlite_statement which, const char *handler, const int64_t *values, int count,
                 sqlite3_stmt **ret) {
     int error = verge__sq_bind(c, which, NULL, 0, ret);
-    error = error != 0 ? error : verge__sq_error_of(c->db, sqlite3_bind_text(*ret, 1, handler, -1, SQLITE_TRANSIENT));
+    VERGE__THEN(error, verge__sq_error_of(c->db, sqlite3_bind_text(*ret, 1, handler, -1, SQLITE_TRANSIENT)));
     for (int i = 0; i < count && error == 0; i++) {
         error = verge__sq_error_of(c->db, sqlite3_bind_int64(*ret, i + 2, values[i]));
     }
@@ -64,9 +64,8 @@ static int ask_for_ticket(verge__sqlite *c, verge__permit *permit, int64_t concu
     const int64_t until = now + number(VERGE__PERMIT_WAIT_NS);
     int64_t before = 0;
     int error = RUN_OF(c, PERMIT_EXPIRE, permit->handler, &before, now);
-    error = error != 0 ? error
-                       : RUN_OF(c, PERMIT_QUEUE, permit->handler, &before, number(permit->node), permit->slot, until);
-    error = error != 0 ? error : RUN_OF(c, PERMIT_BEFORE, permit->handler, &before, number(permit->node), permit->slot);
+    VERGE__THEN(error, RUN_OF(c, PERMIT_QUEUE, permit->handler, &before, number(permit->node), permit->slot, until));
+    VERGE__THEN(error, RUN_OF(c, PERMIT_BEFORE, permit->handler, &before, number(permit->node), permit->slot));
     permit->is_granted = before < concurrency;
     return error;
 }

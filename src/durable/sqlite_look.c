@@ -63,7 +63,7 @@ int verge__sqlite_look(verge__connection *connection, uint64_t id, verge_durable
     for (size_t i = 0; i < sizeof(where) / sizeof(where[0]); i++) {
         sqlite3_stmt *statement = NULL;
         int error = verge__sq_bind(c, where[i], (const int64_t[]){number(id)}, 1, &statement);
-        error = error != 0 ? error : verge__sq_step(c, statement);
+        VERGE__THEN(error, verge__sq_step(c, statement));
         if (error == 1) {
             read_info(statement, ret_info);
             const void *bytes = sqlite3_column_blob(statement, 6);
@@ -104,8 +104,8 @@ int verge__sqlite_revive(verge__connection *connection, verge__change *change) {
     verge__sqlite *c = own(connection);
     verge_durable_info info;
     int error = RUN(c, DEAD_REVIVE, NULL, number(change->id), number(c->base.now_ns));
-    error = error != 0 ? error : verge__sqlite_forget(connection, change->id);
-    error = error != 0 ? error : verge__sqlite_look(connection, change->id, &info, NULL, 0);
+    VERGE__THEN(error, verge__sqlite_forget(connection, change->id));
+    VERGE__THEN(error, verge__sqlite_look(connection, change->id, &info, NULL, 0));
     if (error == 0) {
         change->due_ns = info.due_ns;
         (void)snprintf(change->handler, sizeof(change->handler), "%s", info.handler);
@@ -118,8 +118,8 @@ int verge__sqlite_count(verge__connection *connection, uint64_t *ret_pending, ui
     verge__sqlite *c = own(connection);
     sqlite3_stmt *statement = NULL;
     int error = verge__sq_read_time(c);
-    error = error != 0 ? error : verge__sq_bind(c, COUNT, (const int64_t[]){number(c->base.now_ns)}, 1, &statement);
-    error = error != 0 ? error : verge__sq_step(c, statement);
+    VERGE__THEN(error, verge__sq_bind(c, COUNT, (const int64_t[]){number(c->base.now_ns)}, 1, &statement));
+    VERGE__THEN(error, verge__sq_step(c, statement));
     if (error == 1) {
         *ret_pending = (uint64_t)sqlite3_column_int64(statement, 0);
         *ret_overdue = (uint64_t)sqlite3_column_int64(statement, 1);

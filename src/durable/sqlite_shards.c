@@ -62,7 +62,7 @@ int verge__sqlite_make_tables(verge__connection *connection, uint32_t shard_coun
                        VERGE_DURABLE_SCHEMA_VERSION, VERGE__MIN_VERSION, shard_count, shard_count);
         error =
             verge__sq_error_of(c->db, sqlite3_exec(c->db, VERGE__SCHEMA("INTEGER", "TEXT", "BLOB"), NULL, NULL, NULL));
-        error = error != 0 ? error : verge__sq_error_of(c->db, sqlite3_exec(c->db, rows, NULL, NULL, NULL));
+        VERGE__THEN(error, verge__sq_error_of(c->db, sqlite3_exec(c->db, rows, NULL, NULL, NULL)));
     } else if (found == 0 && meta.version < VERGE_DURABLE_SCHEMA_VERSION) { /* version 2 is only for PostgreSQL */
         (void)snprintf(rows, sizeof(rows), "%s UPDATE verge_meta SET version = %d", VERGE__SCHEMA_3("INTEGER", "TEXT"),
                        VERGE_DURABLE_SCHEMA_VERSION);
@@ -158,11 +158,11 @@ int verge__sqlite_renew(verge__connection *connection, uint64_t node, uint64_t l
     }
     const int64_t now = number(c->base.now_ns);
     error = RUN(c, NODE_RENEW, NULL, number(node), now + number(lease_ns), now);
-    error = error != 0 ? error : RUN(c, NODE_FORGET_OTHERS, NULL, number(node), now - number(lease_ns));
-    error = error != 0 ? error : RUN(c, NODES_ALIVE, &alive, now);
-    error = error != 0 ? error : RUN(c, NEXT_EXPIRY, &next_expiry, now, number(node));
-    error = error != 0 ? error : read_shards(c, SHARDS_OF, (const int64_t[]){number(node)}, 1, ret_cluster);
-    error = error != 0 ? error : verge__sq_run(c, CONTROL_REVISION, NULL, 0, &control_revision);
+    VERGE__THEN(error, RUN(c, NODE_FORGET_OTHERS, NULL, number(node), now - number(lease_ns)));
+    VERGE__THEN(error, RUN(c, NODES_ALIVE, &alive, now));
+    VERGE__THEN(error, RUN(c, NEXT_EXPIRY, &next_expiry, now, number(node)));
+    VERGE__THEN(error, read_shards(c, SHARDS_OF, (const int64_t[]){number(node)}, 1, ret_cluster));
+    VERGE__THEN(error, verge__sq_run(c, CONTROL_REVISION, NULL, 0, &control_revision));
     ret_cluster->control_revision = (uint64_t)control_revision;
     ret_cluster->live_nodes = (uint32_t)alive;
     ret_cluster->next_expiry_ns = (uint64_t)next_expiry;
@@ -200,6 +200,6 @@ int verge__sqlite_leave(verge__connection *connection, uint64_t node) {
         return error;
     }
     error = RUN(own(connection), SHARDS_RELEASE, NULL, number(node));
-    error = error != 0 ? error : RUN(own(connection), NODE_DELETE, NULL, number(node));
+    VERGE__THEN(error, RUN(own(connection), NODE_DELETE, NULL, number(node)));
     return verge__sq_end_transaction(connection, error);
 }

@@ -132,11 +132,11 @@ int verge__sqlite_insert(verge__connection *connection, verge__row *rows, size_t
                            (const int64_t[]){number(row->id), verge__shard_of(row->id), number(row->due_ns),
                                              row->attempt, number(row->revision), number(row->period_ns), row->policy},
                            7, &statement);
-        error = error != 0 ? error : verge__sq_error_of(c->db, bind_tail(statement, 8, row));
+        VERGE__THEN(error, verge__sq_error_of(c->db, bind_tail(statement, 8, row)));
         if (error == 0 && row->on_conflict) {
             error = step_replace(c, statement, row);
         } else {
-            error = error != 0 ? error : verge__sq_step(c, statement);
+            VERGE__THEN(error, verge__sq_step(c, statement));
             row->outcome = 0;
             if (error == 0 && sqlite3_changes(c->db) == 0) {
                 error = find_conflict(c, row);
@@ -305,8 +305,7 @@ int verge__sqlite_cancel(verge__connection *connection, verge__change *changes, 
     for (size_t i = 0; i < count; i++) {
         sqlite3_stmt *statement = NULL;
         int error = find_key(connection, &changes[i]);
-        error = error != 0 ? error
-                           : verge__sq_bind(c, TIMER_CANCEL, (const int64_t[]){number(changes[i].id)}, 1, &statement);
+        VERGE__THEN(error, verge__sq_bind(c, TIMER_CANCEL, (const int64_t[]){number(changes[i].id)}, 1, &statement));
         changes[i].outcome = -ENOENT;
         while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
             const bool is_running =

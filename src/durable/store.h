@@ -49,6 +49,9 @@ enum {
 /* If a store's clock is set back by no more than this, store time stands still until the clock has caught up. */
 #define VERGE__STORE_SETBACK_MAX_NS UINT64_C(60000000000)
 
+/* The next of several steps, if none has failed so far: VERGE__THEN(error, step()). */
+#define VERGE__THEN(error, ...) ((error) = (error) != 0 ? (error) : (__VA_ARGS__))
+
 static inline uint32_t verge__shard_of(uint64_t id) {
     return (uint32_t)(id & ((1U << VERGE__ID_SHARD_BITS) - 1));
 }

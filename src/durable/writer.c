@@ -178,8 +178,8 @@ static int write_group(verge_durable *durable, const verge__group *group) {
     int error = 0;
     if (group->row_count > 0) {
         error = store->insert(connection, rows, group->row_count);
-        error = error != 0 ? error : verge__find_taken(rows, group->row_count);
-        error = error != 0 ? error : verge__notify_near(durable, connection, rows, group->row_count);
+        VERGE__THEN(error, verge__find_taken(rows, group->row_count));
+        VERGE__THEN(error, verge__notify_near(durable, connection, rows, group->row_count));
         verge__failpoint("schedule.inserted");
     }
     if (error == 0 && group->cancel_count > 0) {
@@ -207,7 +207,7 @@ static int write_group(verge_durable *durable, const verge__group *group) {
 static int begin(verge_durable *durable) {
     verge__connection *connection = durable->writer.connection;
     int error = verge__refresh_incarnation(durable, connection);
-    error = error != 0 ? error : durable->store->begin(connection);
+    VERGE__THEN(error, durable->store->begin(connection));
     if (error == 0) {
         verge__lock(durable);
         verge__note_time(durable, connection);
@@ -221,7 +221,7 @@ static int begin(verge_durable *durable) {
 static int transact(verge_durable *durable, verge__group *group) {
     const verge__store *store = durable->store;
     int error = collect(durable, group);
-    error = error != 0 ? error : write_group(durable, group);
+    VERGE__THEN(error, write_group(durable, group));
     if (error != 0) {
         store->rollback(durable->writer.connection);
         return error;
