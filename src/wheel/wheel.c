@@ -43,8 +43,8 @@ verge__calendar_setup verge__wheel_calendar_setup(const verge_wheel *wheel, bool
         .bias_ns = wheel->options.strict ? precision_ns : precision_ns - 1,
         .shift = (uint8_t)wheel->calendar.shift,
         .first_tick = verge__wheel_target(wheel),
-        .has_places = wheel->options.order == VERGE_ORDER_ANY && wheel->calendar.shift >= 2,
         .is_narrow = is_narrow && !wheel->options.coarse, /* which rounds up to slots of its own levels */
+        .has_places = wheel->options.order == VERGE_ORDER_ANY && wheel->calendar.shift >= 2,
         .allocator = &wheel->allocator,
     };
 }

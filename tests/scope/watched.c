@@ -298,14 +298,14 @@ static void panels_show_what_they_are_asked_for(void **state) {
     assert_int_equal(verge_scope_add_panel(scope, "strange", ask_for_too_many, NULL, NULL, &strange), 0);
     assert_int_equal(counter.asked, 0); /* nobody looks */
     const char *answer = peer_ask(peer_port(scope), "GET", "/" TOKEN "/snapshot", "");
-    assert_non_null(strstr(answer, "\"panels\":[{\"name\":\"a \\u003cpanel\\u003e\",\"figures\":["
+    assert_non_null(strstr(answer, "\"panels\":[{\"name\":\"a \\u003cpanel\\u003e\",\"id\":1,\"figures\":["
                                    "{\"name\":\"\\u003cshards\\u003e\",\"unit\":\"count\",\"value\":7,\"of\":16},"
                                    "{\"name\":\"done\",\"unit\":\"total\",\"value\":"));
     assert_non_null(strstr(answer, "{\"name\":\"late\",\"unit\":\"ns\",\"value\":18446744073709551615,\"of\":0},"
                                    "{\"name\":\"reachable\",\"unit\":\"yes_no\",\"value\":0,\"of\":0},"
                                    "{\"name\":\"\\u003cmine\\u003e\",\"unit\":\"part\",\"value\":7,\"of\":16,"
                                    "\"text\":\"the \\u003cfirst\\u003e ones\"},{\"name\":\"other\",\"unit\":"
-                                   "\"part\",\"value\":9,\"of\":16,\"text\":\"\"}]}"));
+                                   "\"part\",\"value\":9,\"of\":16,\"text\":\"\"}],\"items\":[]}"));
     /* Without a name, or of a unit that is none: left out. */
     assert_non_null(
         strstr(answer, "{\"name\":\"strange\",\"figures\":[{\"name\":\"f\",\"unit\":\"count\",\"value\":2"));
