@@ -308,7 +308,7 @@ static void panels_show_what_they_are_asked_for(void **state) {
                                    "\"part\",\"value\":9,\"of\":16,\"text\":\"\"}],\"items\":[]}"));
     /* Without a name, or of a unit that is none: left out. */
     assert_non_null(
-        strstr(answer, "{\"name\":\"strange\",\"figures\":[{\"name\":\"f\",\"unit\":\"count\",\"value\":2"));
+        strstr(answer, "{\"name\":\"strange\",\"id\":2,\"figures\":[{\"name\":\"f\",\"unit\":\"count\",\"value\":2"));
     const char *rate = strstr(answer, "\"rate\":");
     assert_non_null(rate);
     assert_true(strtod(rate + 7, NULL) > 0 && strtod(rate + 7, NULL) < 4400);
