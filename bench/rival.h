@@ -16,7 +16,7 @@
 
 enum {
     BENCH_OBJECT_SIZE = 64,
-    BENCH_RIVAL_COUNT_MAX = 8,
+    BENCH_RIVAL_COUNT_MAX = 11,
 };
 
 struct bench_object {

@@ -6,9 +6,9 @@
 const struct bench_rival *const bench_rivals[] = {
     &bench_rival_textbook,
 #if BENCH_HAVE_VERGE
-    &bench_rival_verge,    &bench_rival_verge_timeouts,
+    &bench_rival_verge,     &bench_rival_verge_timeouts,
 #endif
-    &bench_rival_heap,
+    &bench_rival_timeout_c, &bench_rival_timer_set,      &bench_rival_ratas, &bench_rival_heap,
 #if BENCH_HAVE_LIBEV
     &bench_rival_libev,
 #endif

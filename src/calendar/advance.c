@@ -50,40 +50,43 @@ static VERGE__ALWAYS_INLINE void move_down(verge__calendar *calendar, size_t k, 
     verge__calendar_put(calendar, to, tick, node);
 }
 
-/* Drains up to `max` nodes of a slot. False: the budget ran out first. */
+/* Drains up to `max` nodes of a slot, from its lanes in turn. False: the budget ran out first. */
 static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t max, size_t *budget) {
     verge__level *level = &calendar->levels[k];
     verge__node **lanes = verge__level_slot(level, position);
-    uint32_t last_lane = verge__level_lane_count(level) - 1;
     uint32_t slot = (uint32_t)position & level->mask;
-    verge__node *first[VERGE__LANES_MAX]; /* the lanes, until the heads are written */
+    verge__node **heads[VERGE__LANES_MAX]; /* of the lanes that have nodes left */
+    verge__node *nodes[VERGE__LANES_MAX];  /* the next one of each; the heads are written in the end */
+    uint32_t lane_count = 0;
     size_t moved = 0;
     size_t limit = max < *budget ? max : *budget;
-    for (uint32_t lane = 0; lane <= last_lane; lane++) {
-        first[lane] = lanes[lane];
-        VERGE__PREFETCH_WRITE(first[lane]);
-    }
-    uint32_t empty = 0; /* lanes in a row */
-    for (uint32_t lane = 0; moved < limit && empty <= last_lane; lane = (lane + 1) & last_lane) {
-        verge__node *node = first[lane];
-        if (node == NULL) {
-            empty++;
-            continue;
+    for (uint32_t lane = 0; lane < verge__level_lane_count(level); lane++) {
+        if (lanes[lane] != NULL) {
+            VERGE__PREFETCH_WRITE(lanes[lane]);
+            heads[lane_count] = &lanes[lane];
+            nodes[lane_count++] = lanes[lane];
         }
-        empty = 0;
-        first[lane] = node->next;
-        VERGE__PREFETCH_WRITE(node->next);
+    }
+    for (uint32_t lane = 0; moved < limit && lane_count > 0; moved++) {
+        verge__node *node = nodes[lane];
+        verge__node *next = node->next;
         move_down(calendar, k, position, node);
-        moved++;
-    }
-    bool is_empty = true;
-    for (uint32_t lane = 0; lane <= last_lane; lane++) {
-        lanes[lane] = first[lane];
-        if (first[lane] != NULL) {
-            first[lane]->pprev = &lanes[lane];
-            is_empty = false;
+        if (VERGE__LIKELY(next != NULL)) {
+            VERGE__PREFETCH_WRITE(next);
+            nodes[lane++] = next;
+        } else { /* the last lane takes its place */
+            *heads[lane] = NULL;
+            lane_count--;
+            heads[lane] = heads[lane_count];
+            nodes[lane] = nodes[lane_count];
         }
+        lane = lane < lane_count ? lane : 0;
     }
+    for (uint32_t lane = 0; lane < lane_count; lane++) {
+        *heads[lane] = nodes[lane];
+        nodes[lane]->pprev = heads[lane];
+    }
+    bool is_empty = lane_count == 0;
     if (is_empty) {
         level->occupied[slot >> 6] &= ~(UINT64_C(1) << (slot & 63));
     }

@@ -272,7 +272,7 @@ static VERGE__ALWAYS_INLINE verge__node *verge__calendar_pop(verge__calendar *ca
     if (VERGE__LIKELY(next != NULL)) {
         VERGE__PREFETCH_WRITE(next);
         next->pprev = head;
-    } else {
+    } else if (calendar->due_slot[calendar->due_lane] == NULL) { /* perhaps it was the last one */
         verge__calendar_lane_emptied(calendar, head);
     }
     return node;

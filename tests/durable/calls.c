@@ -321,7 +321,7 @@ static void test_a_late_commit_is_told(void **state) {
     void *handle = sql_open(url);
     const uint64_t due_ns = verge_durable_now(client) + 100 * MS;
     const verge_durable_request request = {.handler = "x", .due_ns = due_ns};
-    assert_int_equal(sql_run(handle, "BEGIN"), 0);
+    assert_int_equal(sql_run(handle, durable_is_postgres() ? "BEGIN" : "BEGIN IMMEDIATE"), 0);
     assert_int_equal(verge_durable_schedule_in(client, handle, &request, NULL), 0);
     assert_int_equal(verge_durable_schedule_in(durable, handle, &request, NULL), 0); /* it looks at the time, in vain */
     WAIT_UNTIL(stats_of(durable).vanished >= 1 && verge_durable_now(client) > due_ns);

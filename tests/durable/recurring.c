@@ -147,7 +147,7 @@ static void test_first_tick(void **state) {
     request.due_ns = 0;
     verge_durable_id in = 0;
     void *transaction = sql_open(url);
-    assert_int_equal(sql_run(transaction, "BEGIN"), 0);
+    assert_int_equal(sql_run(transaction, durable_is_postgres() ? "BEGIN" : "BEGIN IMMEDIATE"), 0);
     assert_int_equal(verge_durable_schedule_in(durable, transaction, &request, &in), 0);
     assert_int_equal(sql_run(transaction, "COMMIT"), 0);
     sql_close(transaction);
