@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/baseline/bucket_set.h - the data structure of Seastar's timer_set, written anew from its description: a list for
- * each number of leading bits that a timer's time has in common with the last time of expiry. When time passes, lists
- * with more bits in common are due as a whole, and one list is looked through: its timers are due, or go to another.
+ * bench/baseline/bucket_set.h - the data structure of Seastar's timer_set, written anew from its description: a list
+ * for each number of leading bits that a timer's time has in common with the last time of expiry. When time passes,
+ * lists with more bits in common are due as a whole, and one list is looked through: its timers are due, or go to
+ * another.
  */
 #ifndef BENCH_BUCKET_SET_H
 #define BENCH_BUCKET_SET_H

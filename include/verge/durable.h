@@ -346,8 +346,8 @@ VERGE_API VERGE_MUST_USE int verge_durable_schedule_many(verge_durable *durable,
                                                          size_t count, verge_durable_id *ret_ids);
 
 /* Schedules in a transaction of the caller's: sqlite3 * or PGconn *, of the same database. The timer exists when that
- * transaction is committed. On SQLite, begin it with BEGIN IMMEDIATE: where somebody else writes, one that has only read
- * so far gets -EAGAIN. */
+ * transaction is committed. On SQLite, begin it with BEGIN IMMEDIATE: where somebody else writes, one that has only
+ * read so far gets -EAGAIN. */
 VERGE_API VERGE_MUST_USE int verge_durable_schedule_in(verge_durable *durable, void *transaction,
                                                        const verge_durable_request *request, verge_durable_id *ret_id);
 

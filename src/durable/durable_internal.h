@@ -407,8 +407,8 @@ void verge__note_commit(verge_durable *durable, uint64_t began_ns);
 
 /* ---- show.c ---- */
 
-/* By the keeper, after a renewal: if somebody looks, asks the store who owns which shards, how many timers are dead, and
- * for the first timers that are overdue or dead. */
+/* By the keeper, after a renewal: if somebody looks, asks the store who owns which shards, how many timers are dead,
+ * and for the first timers that are overdue or dead. */
 int verge__read_shown(verge_durable *durable);
 
 /* ---- calls.c ---- */

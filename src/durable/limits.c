@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handlers with limits: a rate, a concurrency, `outside` (a runner each, and one runner is left for the others), or what
- * verge_control says: paused, limits of the whole cluster (permits.c).
+ * Handlers with limits: a rate, a concurrency, `outside` (a runner each, and one runner is left for the others), or
+ * what verge_control says: paused, limits of the whole cluster (permits.c).
  *
  * A timer that is due while its handler has reached a limit is held: it waits in a list of its handler, and not in the
  * wheel, so that nobody looks at it again and again. When the handler may run again, as many timers are released to the

@@ -10,7 +10,8 @@
  * verge_timer  pending timers. running: it is claimed for a handler outside of a transaction, until `due`.
  * verge_dead   timers that were given up.
  * verge_mark   since version 2, on PostgreSQL only: see postgres_connection.c.
- * verge_control  what handlers are told in the whole cluster. next_run: when the rate allows the next timer. revision: a
+ * verge_control  what handlers are told in the whole cluster. next_run: when the rate allows the next timer. revision:
+ *                a
  *              random number, which changes with the rest; nodes compare the sum of all with what they know.
  * verge_permit the batches that run, or wait to, of handlers whose concurrency is limited in the cluster (permits.c).
  *

@@ -201,8 +201,8 @@ typedef struct verge__store {
     int (*scan)(verge__connection *connection, const verge__shard *shards, uint32_t count, uint64_t after_due_ns,
                 uint64_t after_id, uint64_t until_ns, uint32_t limit, verge__visit_row visit, void *context);
 
-    /* Waits for a notification of a timer, until timeout_ns have passed or wake_fd can be read. VERGE__NO_TIMER: somebody
-     * has changed verge_control. */
+    /* Waits for a notification of a timer, until timeout_ns have passed or wake_fd can be read. VERGE__NO_TIMER:
+     * somebody has changed verge_control. */
     int (*wait)(verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit, void *context);
 
     /* P3, in a transaction. Outcomes: 0; -EEXIST: the key is taken. If a row with this id exists, it stays as it is: 0
@@ -231,8 +231,8 @@ typedef struct verge__store {
     int (*cancel)(verge__connection *connection, verge__change *changes, size_t count);
     int (*reset)(verge__connection *connection, verge__change *changes, size_t count);
 
-    /* The cluster's limits, in a transaction. controls: those that differ from the default. keep_permit moves the end of
-     * a granted permit to run_ns from now; 0: ends it. */
+    /* The cluster's limits, in a transaction. controls: those that differ from the default. keep_permit moves the end
+     * of a granted permit to run_ns from now; 0: ends it. */
     int (*control)(verge__connection *connection, const verge__control_change *change);
     int (*controls)(verge__connection *connection, verge_durable_control *ret_controls, size_t count);
     int (*permit)(verge__connection *connection, verge__permit *permit);

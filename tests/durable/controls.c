@@ -226,8 +226,8 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Whatever the load of the machine is: calls can only be later than the rate allows, and then a few of them (one of each
- * node) follow each other at once. */
+/* Whatever the load of the machine is: calls can only be later than the rate allows, and then a few of them (one of
+ * each node) follow each other at once. */
 static void test_rate(void **state) {
     (void)state;
     enum { RATE = 25, BEHIND = NODES };

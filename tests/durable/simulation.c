@@ -143,8 +143,8 @@ static void submit(struct node *node, verge__call_kind kind, uint32_t timer, uin
     verge__call_submit(node->durable, &simulated->call);
 }
 
-/* Nobody may be left who knows that an id was given before the failover: then it can be given again, and a late cancel of
- * the timer that was lost ends the one that has its id. */
+/* Nobody may be left who knows that an id was given before the failover: then it can be given again, and a late cancel
+ * of the timer that was lost ends the one that has its id. */
 static bool is_stale(uint64_t id) {
     for (uint32_t i = 0; i < stale_count; i++) {
         if (stale_ids[i] == id) {
