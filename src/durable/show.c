@@ -195,7 +195,9 @@ static void describe_timer(const verge_durable_info *info, uint64_t store_ns, ch
         (void)snprintf(key, sizeof(key), ", key ");
         memcpy(key + strlen(", key "), info->key, info->key_size);
         for (size_t i = strlen(", key "); i < info->key_size + strlen(", key "); i++) {
-            key[i] = key[i] == '\0' ? '?' : key[i];
+            if (key[i] == '\0') {
+                key[i] = '?';
+            }
         }
     }
     const bool is_dead = info->died_ns != 0;

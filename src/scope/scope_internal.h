@@ -111,7 +111,7 @@ void verge__scope_write_panels(verge_scope *scope, uint64_t now_ns, verge__text 
                                struct verge__troubles *troubles);
 
 /* Lets the panel with this number act. -ENOENT: there is no such panel, or it has no items. */
-int verge__scope_act(verge_scope *scope, uint64_t panel, uint64_t item, const char *action);
+int verge__scope_act(verge_scope *scope, uint64_t number, uint64_t item, const char *action);
 
 /* For when nobody looks any more: rates begin anew with the next look. */
 void verge__scope_reset_panels(verge_scope *scope);

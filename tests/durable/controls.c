@@ -241,7 +241,7 @@ static void test_rate(void **state) {
     for (int i = 0; i < NODES * SOME; i++) {
         at_ns[i] = run_at_ns[i];
     }
-    qsort(at_ns, NODES * SOME, sizeof(at_ns[0]), compare);
+    qsort(at_ns, (size_t)NODES * SOME, sizeof(at_ns[0]), compare);
     const uint64_t took_ns = at_ns[NODES * SOME - 1] - at_ns[0];
     assert_true(took_ns >= (NODES * SOME - 1 - BEHIND) * (S / RATE));
     assert_int_equal(verge_durable_limit(client, "it", 0, 0), 0); /* without it: as fast as they can */

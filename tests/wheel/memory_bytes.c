@@ -420,7 +420,7 @@ static void memory_goes_down_to_the_multiplier(void **state) {
     cancel_all(wheel, timers + USED, COUNT - USED);
     poll_ticks(wheel, UINT64_C(256) * 20);
     const uint64_t used_then = COUNT / compaction.ratio; /* when it began: it did not begin again */
-    assert_in_range(stats_of(wheel).records, compaction.multiplier * used_then - 2 * SLAB,
+    assert_in_range(stats_of(wheel).records, compaction.multiplier * used_then - (uint64_t)2 * SLAB,
                     compaction.multiplier * used_then + SLAB);
     wheel_end(wheel);
 }
@@ -447,7 +447,7 @@ static void a_few_timers_keep_their_slabs(void **state) {
     }
     verge_wheel_compact(fixture.wheel);
     assert_int_equal(stats_of(fixture.wheel).records, SLAB); /* the first one stays */
-    assert_true(fixture.memory.bytes_in_use < 2 * SLAB_BYTES);
+    assert_true(fixture.memory.bytes_in_use < (size_t)2 * SLAB_BYTES);
     tear_down(&fixture);
 }
 

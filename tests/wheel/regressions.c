@@ -45,7 +45,7 @@ static void a_reservation_while_memory_goes_back(void **state) {
     }
     size_t kept = 0;
     for (size_t i = 0; i < COUNT_OF(timers); i++) {
-        if (timers[i] >> 32 < 100 * SLAB - 2000 || timers[i] >> 32 >= 100 * SLAB) {
+        if (timers[i] >> 32 < (uint64_t)100 * SLAB - 2000 || timers[i] >> 32 >= (uint64_t)100 * SLAB) {
             assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
         } else {
             timers[kept++] = timers[i];

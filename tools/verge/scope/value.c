@@ -115,7 +115,10 @@ static char *put_character(char *to, uint32_t character) {
 static bool read_escape(struct reader *reader, char **to) {
     static const char names[] = "\"\\/bfnrt";
     static const char meanings[] = "\"\\/\b\f\n\r\t";
-    const char name = reader->at < reader->end ? *reader->at++ : '\0';
+    char name = '\0';
+    if (reader->at < reader->end) {
+        name = *reader->at++;
+    }
     const char *place = name == '\0' ? NULL : strchr(names, name);
     uint32_t character = 0, low = 0;
     if (place != NULL) {
@@ -149,7 +152,11 @@ static const char *read_text(struct reader *reader) {
     while (text != NULL && *reader->at != '"') {
         const char byte = *reader->at++;
         if (byte != '\\') {
-            *to++ = byte == '\0' ? '?' : byte;
+            *to = '?';
+            if (byte != '\0') {
+                *to = byte;
+            }
+            to++;
         } else if (!read_escape(reader, &to)) {
             return NULL;
         }

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -398,10 +399,12 @@ static int play_round(struct round *round, struct watchdog *dog, const verge_all
 /* ---- all of it ---- */
 
 static uint64_t resident_bytes(void) {
-    unsigned long long total, resident = 0;
+    unsigned long long resident = 0;
+    char text[128] = "";
     FILE *file = fopen("/proc/self/statm", "re");
     if (file != NULL) {
-        resident = fscanf(file, "%llu %llu", &total, &resident) == 2 ? resident : 0;
+        const char *numbers = fgets(text, sizeof(text), file) == NULL ? NULL : strchr(text, ' '); /* the second one */
+        resident = numbers == NULL ? 0 : strtoull(numbers, NULL, 10);
         (void)fclose(file);
     }
     return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
