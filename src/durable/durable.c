@@ -236,7 +236,9 @@ int verge__refresh_incarnation(verge_durable *durable, verge__connection *connec
     verge__lock(durable);
     durable->said.is_restored |= incarnation <= durable->ids.highest_incarnation;
     durable->ids.incarnation = durable->ids.highest_incarnation = incarnation;
-    durable->ids.counter = 0;
+    /* A random start: if the store gives an incarnation out again, after a failover that lost it and the death of the
+     * node that had it, a late cancel of a timer that was lost does not name one of ours. */
+    durable->ids.counter = verge__random(durable) >> (64 - VERGE__ID_COUNTER_BITS + 2);
     verge__unlock(durable);
     return 0;
 }

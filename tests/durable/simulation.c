@@ -39,9 +39,6 @@ static uint64_t ids[CALLS_MAX * NODES];
 static enum fate fates[CALLS_MAX * NODES];
 static uint64_t replicated_ids[CALLS_MAX * NODES]; /* as they were when the replica got the tables */
 static enum fate replicated_fates[CALLS_MAX * NODES];
-static uint64_t
-    stale_ids[CALLS_MAX * NODES]; /* of timers that a failover lost, and that a call on its way still names */
-static uint32_t stale_count;
 static uint64_t node_count;
 static uint64_t limits; /* of the handler */
 static uint32_t timer_count;
@@ -143,27 +140,6 @@ static void submit(struct node *node, verge__call_kind kind, uint32_t timer, uin
     verge__call_submit(node->durable, &simulated->call);
 }
 
-/* Nobody may be left who knows that an id was given before the failover: then it can be given again, and a late cancel
- * of the timer that was lost ends the one that has its id. */
-static bool is_stale(uint64_t id) {
-    for (uint32_t i = 0; i < stale_count; i++) {
-        if (stale_ids[i] == id) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void note_stale_ids(const struct node *node) {
-    for (uint32_t i = 0; i < node->call_count; i++) {
-        const struct simulated_call *simulated = &node->calls[i];
-        if (simulated->is_open && simulated->call.kind != VERGE__CALL_SCHEDULE &&
-            replicated_ids[simulated->timer] != simulated->call.change.id && stale_count < CALLS_MAX * NODES) {
-            stale_ids[stale_count++] = simulated->call.change.id;
-        }
-    }
-}
-
 static void note_answers(struct node *node) {
     for (uint32_t i = 0; i < node->call_count; i++) {
         struct simulated_call *simulated = &node->calls[i];
@@ -174,7 +150,7 @@ static void note_answers(struct node *node) {
         const int result = simulated->call.result;
         if (simulated->call.kind == VERGE__CALL_SCHEDULE) {
             ids[simulated->timer] = result == 0 ? simulated->row.id : 0;
-            fates[simulated->timer] = result == 0 && !is_stale(simulated->row.id) ? PROMISED : UNKNOWN;
+            fates[simulated->timer] = result == 0 ? PROMISED : UNKNOWN;
         } else if (simulated->call.kind == VERGE__CALL_CANCEL && result == 0) {
             fates[simulated->timer] = CANCELLED;
         } else if (simulated->call.kind == VERGE__CALL_CANCEL && result == -EREMOTEIO) {
@@ -244,9 +220,6 @@ static void replicate_or_fail_over(void) {
             forget_open_cancels(&nodes[i], replicated_fates);
         }
     } else if (model.before.shards[0].epoch != 0) {
-        for (int i = 0; i < NODES; i++) {
-            note_stale_ids(&nodes[i]);
-        }
         model_fail_over();
         memcpy(ids, replicated_ids, sizeof(ids));
         memcpy(fates, replicated_fates, sizeof(fates));
@@ -360,7 +333,6 @@ static const char *simulate(uint64_t seed, uint32_t loss_of_memory) {
     memory_loss = loss_of_memory;
     choices = verge_test_random_from(seed ^ 77);
     timer_count = 0;
-    stale_count = 0;
     node_count = 0;
     limits = seed % 16;
     control(false);
